@@ -74,7 +74,7 @@ bench: $(VENV)/test.stamp  ## speed, as ratios against a peer in the same run
 	$(BIN)/python -m benchmarks --keep
 
 site: $(VENV)/test.stamp   ## the documentation site, in build/site
-	$(BIN)/python docs/build_site.py
+	$(BIN)/python -m tools.build_site
 
 fuzz: export FUZZ_INPUTS := $(or $(FUZZ_INPUTS),1200000)
 fuzz: $(VENV)/test.stamp   ## hostile input at full size: 1,200,000 inputs, about half an hour, then properties with 17 times the examples; FUZZ_INPUTS=N for another size

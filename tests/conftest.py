@@ -30,6 +30,10 @@ _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--update-snapshots", action="store_true", help="write the texts of tests/snapshots anew")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection():
     """What is collected stays to the end: looking through it for garbage, again and again, took a quarter of the time."""
@@ -66,6 +70,22 @@ def here(request, monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def canonical(tmp_path_factory):
+    """The finished runs that many tests read, by name: see support/canonical.py."""
+    from canonical import Canonical, shared_base
+
+    return Canonical(shared_base(tmp_path_factory))
+
+
+@pytest.fixture
+def snapshot(request):
+    """Compares a text with the one that is kept under a name: see support/snapshots.py."""
+    from snapshots import check
+
+    return functools.partial(check, update=request.config.getoption("--update-snapshots"))
+
+
+@pytest.fixture(scope="session")
 def postgres(tmp_path_factory):
     """The address of a PostgreSQL server of our own."""
     pytest.importorskip("psycopg", reason="needs PostgreSQL's driver: pip install 'transect[postgres]'")
@@ -78,7 +98,7 @@ def postgres(tmp_path_factory):
             yield address
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.integration)])
 def address(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":
@@ -123,9 +143,9 @@ def proxy(bucket, monkeypatch):
 
     from object_storage import faulty
 
-    monkeypatch.setattr("transect.runs.object_stores.RETRIES", 1)
-    monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=10))
-    monkeypatch.setattr("transect.runs.object_stores.WAIT", 0.0)
+    monkeypatch.setattr("transect.runs.stores.RETRIES", 1)
+    monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=10))
+    monkeypatch.setattr("transect.runs.stores.WAIT", 0.0)
     with faulty(bucket.port) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         yield proxy

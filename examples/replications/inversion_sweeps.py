@@ -6,19 +6,23 @@ Two tables. `sweep_generator`: faces inverted into a StyleGAN2 as in Fig. 3 of S
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import final
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import pyarrow as pa
 import torch
+from derivative_free import Surrogate, fit_surrogate, invert_view, latent_view
 from jaxtyping import Float
 
 from transect.controls.directions import Direction, fit_direction
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
-from transect.inversion.derivative_free import Surrogate, fit_surrogate, invert_view, latent_view
 from transect.inversion.optimisation import Inverted, Search, invert
 from transect.inversion.protocol import Invertible
 from transect.perceptual import features

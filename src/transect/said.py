@@ -41,7 +41,8 @@ class Ask:
     """One text that a model is to answer about the images shown with it.
 
     repeat: a number from 0; at a temperature above 0 each repeat is another draw, and at 0 all are the same answer.
-    options: texts whose likelihood as the answer is wanted too, () for none; only local models give it.
+    options: texts of which one is the answer, () for none; local models give the likelihood of each. number: the answer
+    is a number. A chat interface may be asked to keep to both.
     """
 
     system: str
@@ -50,6 +51,7 @@ class Ask:
     temperature: float = 0.0
     max_tokens: int = 64
     options: tuple[str, ...] = ()
+    number: bool = False
 
 
 @final

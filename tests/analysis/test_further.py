@@ -1,4 +1,4 @@
-"""What stands beside the effects: interactions, variance, projections, negative controls, plans, families; and the page."""
+"""What stands beside the effects: interactions, projections, negative controls, plans, families; and the page."""
 
 import json
 import re
@@ -16,7 +16,7 @@ import transect
 from transect.analysis import finished_run, further, reporting
 from transect.analysis.findings import analyse
 from transect.console.results import show
-from transect.effects import holm, max_t, project, sobol
+from transect.effects import holm, max_t, project
 from transect.effects.interactions import factorial_effects, interactions
 from transect.effects.shares import read_shares
 from transect.errors import UnknownName
@@ -124,15 +124,6 @@ def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, m
     assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
-def test_shares_of_variance_are_those_of_the_cells(folder, results):
-    found = analyse(finished_run.read(folder / "run"))
-    entry = results["variance_shares"][1]
-    made = sobol(found.answered[1].values, seed=found.design.seed)
-    assert (entry["outcome"], entry["variance"]) == ("score", pytest.approx(made.variance))
-    assert [index["shapley"] for index in entry["indices"]] == pytest.approx(made.shapley.estimate.tolist())
-    assert [index["attribute"] for index in entry["indices"]] == ["skin_tone", "glasses", "hat"]
-
-
 def test_projections_are_those_of_the_cells(folder, results):
     found = analyse(finished_run.read(folder / "run"))
     shares = read_shares(folder / "clinic.csv", found.attributes)
@@ -143,13 +134,6 @@ def test_projections_are_those_of_the_cells(folder, results):
         None if np.isnan(r.estimate) else pytest.approx(r.estimate) for r in made.rows
     ]
     assert "nobody of the population is in this group" in {row["reason"] for row in entry["rows"]}  # skin tone 5
-
-
-def test_the_plan_says_what_would_be_found(results):
-    row = next(row for row in results["plans"] if row["outcome"] == "answer")
-    assert 0 < row["detectable_difference"] < 1
-    assert row["subjects_needed"] > row["n_subjects"] == 24
-    assert {row["target_difference"] for row in results["plans"] if row["outcome"] == "score"} == {None}
 
 
 def test_a_negative_control_says_what_it_could_have_found(results):
@@ -212,13 +196,6 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     with pytest.raises(UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"):
         reporting.report(folder / "run", correction="bonferroni")
     reporting.report(folder / "run")
-
-
-def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
-    path = tmp_path / "ages.csv"
-    path.write_text("age,share\n20,1\n")
-    with pytest.raises(UnknownName, match="unknown attribute 'age'"):
-        reporting.report(folder / "run", shares=[path])
 
 
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """A report reads each part of a finished run once, and analyses a negative control once."""
 
 from collections import Counter
+from unittest import mock
 
 import audited
 import pyarrow as pa
@@ -21,7 +22,8 @@ OPTIONS = {"image_size": 32, "quiet": True}
 def run(tmp_path_factory):
     """An experiment of two parts with a negative control, ratings and a rule."""
     folder = tmp_path_factory.mktemp("once") / "run"
-    transect.audit(audited.brightness, vary=["glasses=0,1"], subjects=140, out=folder, **OPTIONS)
+    with mock.patch("transect.experiment.study.IMAGES_PER_PART", 8):
+        transect.audit(audited.brightness, vary=["glasses=0,1"], subjects=8, out=folder, **OPTIONS)
     spec = FinishedRun(folder).spec
     assert spec.parts == 2
     ids = FinishedRun(folder).read_table("images", spec.parts)["id"]

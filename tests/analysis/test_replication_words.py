@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from report_reader import parse, text_of
 
+from snapshots import page_text
 from transect.analysis.replicated.reading import Reading
 from transect.analysis.replicated.records import World, WorldEffect
 from transect.analysis.replicated.replicating import replicated
@@ -34,41 +34,31 @@ def concluded(*worlds, margin=0.02):
     return replicated([world(name, *of, at=at) for at, (name, of) in enumerate(worlds)], {"answer": margin})
 
 
-def texts(numbers):
-    return {finding.attribute: finding.text for finding in numbers.findings}
-
-
-def test_one_direction_says_how_far_sizes_may_be_apart_and_what_would_tell():
-    """.10 and .25 with errors .02 and .10: the difference has error .102, its 90 % interval ends at .15 + 1.645 × .102."""
-    numbers = concluded(("drawn", [(0.10, 0.02)]), ("photos", [(0.25, 0.10)]))
-    (text,) = texts(numbers).values()
-    assert text.startswith(
-        "Same direction; sizes not shown alike: a off to on on the rate of yes answers, seen in 2 of 2 worlds "
-        "(drawn +10.0 points, photos +25.0 points); sizes differ by 31.8 points at most (90 % intervals), the stated "
-        "margin is 2.0 points; to tell whether sizes are alike needs about "
-    )
-    assert numbers.answer[0] == (
-        "Of 1 effect that several worlds share: 1 has the same direction but sizes not shown alike."
-    )
-    result = ReplicateResult(numbers)
-    assert result.rows()[1][0][0] == "⇉ same direction; sizes not shown alike"
-    page = text_of(parse(builder.build(page_of(numbers))))
-    assert "⇉ Same direction; sizes not shown alike" in page
-    assert "they may be very different" in page
-
-
-def test_opposite_directions_are_said_in_the_verdict():
-    numbers = concluded(("drawn", [(0.10, 0.02)]), ("photos", [(-0.08, 0.02)]), margin=0.05)
-    (finding,) = numbers.findings
-    assert finding.text.startswith(
-        "Differs, opposite directions: a off to on on the rate of yes answers, seen as an increase in drawn and as a "
-        "decrease in photos: drawn +10.0 points, photos −8.0 points, by 18.0 points "
-    )
-    assert numbers.answer[0].endswith(": 1 differs, 1 of these in opposite directions.")
+def test_findings_in_words(snapshot):
+    """Of .10 and .25 with errors .02 and .10 the difference has error .102: its 90 % interval ends at .15 + 1.645 × .102."""
+    none, sure, exact = (0.001, 0.002), (0.10, 0.02), (0.10, 0.005)
+    cases = {
+        "same direction": (concluded(("drawn", [sure]), ("photos", [(0.25, 0.10)])), "31.8 points at most"),
+        "opposite directions": (
+            concluded(("drawn", [sure]), ("photos", [(-0.08, 0.02)]), margin=0.05), "differs, 1 of these in opposite",
+        ),
+        "seen nowhere": (concluded(("drawn", [none]), ("photos", [(-0.001, 0.002)])), "Seen in no world"),
+        "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2.0 points"),
+    }  # fmt: skip
+    lines = []
+    for name, (numbers, key) in cases.items():
+        texts = [*numbers.answer, *(finding.text for finding in numbers.findings)]
+        assert key in " ".join(texts)
+        lines += [
+            "",
+            f"## {name}",
+            *texts,
+            ReplicateResult(numbers).rows()[1][0][0],
+            page_text(builder.build(page_of(numbers))),
+        ]
+    snapshot("replications", "\n".join(lines))
+    (finding,) = cases["opposite directions"][0].findings
     assert (finding.seen_in, finding.against) == (("drawn",), ("photos",))
-    assert ReplicateResult(numbers).rows()[1][0][0] == "≠ differs, opposite directions"
-    page = builder.build(page_of(numbers))
-    assert "<strong>Differs, opposite directions</strong>" in page
 
 
 @pytest.mark.parametrize(("second", "margin", "verdict"), [
@@ -76,21 +66,8 @@ def test_opposite_directions_are_said_in_the_verdict():
 ])  # fmt: skip
 def test_estimates_of_both_signs_are_said_where_one_world_alone_shows_the_effect(second, margin, verdict):
     first = (0.05, 0.02) if verdict == "Cannot tell" else (0.10, 0.02)
-    (text,) = texts(concluded(("drawn", [first]), ("photos", [second]), margin=margin)).values()
-    assert text.startswith(f"{verdict}: ")
-    assert "seen in 1 of 2 worlds" in text
-    assert "estimates have opposite signs" in text
-    (same,) = texts(concluded(("drawn", [first]), ("photos", [(abs(second[0]), second[1])]), margin=margin)).values()
-    assert "opposite" not in same
-
-
-def test_effects_that_no_world_shows_have_no_direction():
-    (text,) = texts(concluded(("drawn", [(0.001, 0.002)]), ("photos", [(-0.001, 0.002)]))).values()
-    assert text.startswith("Seen in no world: ")
-    assert "opposite" not in text
-
-
-def test_a_replication_is_within_the_margin():
-    (text,) = texts(concluded(("drawn", [(0.10, 0.005)]), ("photos", [(0.10, 0.005)]))).values()
-    assert text.startswith("Replicates: ")
-    assert text.endswith("; worlds differ by less than 2.0 points.")
+    (found,) = concluded(("drawn", [first]), ("photos", [second]), margin=margin).findings
+    assert found.text.startswith(f"{verdict}: ")
+    assert "estimates have opposite signs" in found.text
+    (same,) = concluded(("drawn", [first]), ("photos", [(abs(second[0]), second[1])]), margin=margin).findings
+    assert "opposite" not in same.text

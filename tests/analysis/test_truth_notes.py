@@ -1,6 +1,5 @@
 """What a report states where the truth of a detector is not that every image shows a face."""
 
-import pytest
 from small_run import small_spec
 
 from transect.analysis.reporting import truth_notes
@@ -19,11 +18,3 @@ def test_a_detectors_errors_against_another_truth_than_a_face_are_explained():
     (note,) = truth_notes(spec(Task.DETECTION, FEMININE))
     assert note.startswith("The truth of faces is feminine>0.5. An error is a detection when the truth is no")
     assert note.endswith("for a face detector give --truth 'faces=face'.")
-
-
-@pytest.mark.parametrize(
-    ("task", "truth"),
-    [(Task.BINARY, FEMININE), (Task.DETECTION, StatedTruth("face", "face")), (Task.DETECTION, None)],
-)
-def test_nothing_else_needs_it(task, truth):
-    assert truth_notes(spec(task, truth)) == []

@@ -38,7 +38,8 @@ def always(pixels):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("verdicts") / "run"
-    auditing.audit([bright, coin], vary={"skin_tone": (1, 10), "glasses": (0, 1)}, subjects=40, image_size=32, out=out)
+    settings = {"vary": {"skin_tone": (1, 10), "glasses": (0, 1)}, "subjects": 40, "image_size": 32, "control": False}
+    auditing.audit([bright, coin], **settings, out=out)
     return out
 
 
@@ -65,21 +66,6 @@ def test_what_a_coin_says_cannot_be_told_from_two_points_with_forty_subjects(run
     assert (row["verdict"], row["margin"]) == ("cannot tell", 0.02)
     # a subject's difference averages two pairs of fair coins: variance 1/4; (3.29 * 0.5 / 0.02)² = 6,765 or more
     assert 6_700 <= row["subjects_needed"] <= 30_000
-
-
-def some(pixels):
-    """Yes to the darkest pictures: a large difference between tones."""
-    return np.where(pixels.mean(axis=(1, 2, 3)) < np.quantile(pixels.mean(axis=(1, 2, 3)), 0.3), 0.9, 0.1)
-
-
-def test_a_large_difference_of_few_subjects_says_how_many_would_confirm_it(tmp_path):
-    result = auditing.audit([some], vary={"skin_tone": (1, 10)}, subjects=5, image_size=32, out=tmp_path / "run")
-    row = verdicts(result)["some", "answer", "skin_tone"]
-    effect = result.results["effects"][row["effect"]]
-    assert (row["verdict"], effect["n_subjects"]) == ("cannot tell", 5)  # five subjects: p is 1/16 at least
-    assert abs(effect["estimate"]) > 0.3
-    assert 6 <= row["subjects_to_confirm"] <= 60 < row["subjects_needed"]
-    assert f"needs {row['subjects_to_confirm']} subjects to confirm a difference this large, had 5" in row["text"]
 
 
 @pytest.mark.parametrize(
@@ -118,15 +104,6 @@ def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
     (run / margins.FILE).unlink()
 
 
-def test_the_page_begins_with_the_verdicts_and_folds_the_rest(run):
-    page = parse(transect.report(run, quiet=True).page.read_text())
-    parts = [section for section in page.find("body").iter("section") if section.get("id")]
-    assert parts[0].get("id") == "summary"
-    assert text_of(next(parts[0].iter("h3"))).endswith("Differences found")
-    top = [section for section in page.find("body").find(".//main") if section.tag == "section"]
-    assert all(section[0].tag == "details" and section[0].get("open") is None for section in top[1:])
-
-
 def test_the_terminal_prints_the_verdicts_first(run):
     printed = run_here("report", str(run)).stdout.splitlines()
     assert printed[0].startswith("▲ ")
@@ -149,7 +126,7 @@ def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
     result = auditing.audit(
-        coin, images=300, compare=["earrings"], image_size=32, margin="0.3", seed=1, out=tmp_path / "run"
+        coin, images=200, compare=["earrings"], image_size=32, margin="0.3", seed=1, out=tmp_path / "run"
     )
     row = verdicts(result)["coin", "answer", "earrings"]
     effect = result.results["effects"][row["effect"]]
@@ -157,7 +134,7 @@ def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
     assert effect["low"] < row["low"] < row["high"] < effect["high"]  # 90 % inside 95 %
     assert "groups compared differ by" in row["text"]
     narrow = transect.report(tmp_path / "run", settings=ReportSettings(margin="0.02"), quiet=True)
-    assert verdicts(narrow)["coin", "answer", "earrings"]["subjects_needed"] > 300
+    assert verdicts(narrow)["coin", "answer", "earrings"]["subjects_needed"] > 200
 
 
 def test_what_must_be_checked_is_said(tmp_path, run):
@@ -210,15 +187,6 @@ def test_a_bare_answer_that_stays_is_judged_where_it_is_right_or_the_same_for_al
     ).results
     told = {(row["target"].split(":")[-1], row["verdict"]) for row in results["verdicts"] if row["outcome"] == "answer"}
     assert told == {("here", "no difference"), ("light", "not judged")}
-
-
-def test_an_always_right_answer_is_no_fault(tmp_path):
-    """All images show glasses, and the target always says so."""
-    result = auditing.audit(
-        always, vary={"skin_tone": (1, 10)}, truth="age>=18", subjects=30, image_size=32, out=tmp_path / "run"
-    )
-    assert not [line for line in result.results["warnings"] if "the answer is yes" in line]
-    assert math.isfinite(result.results["effects"][0]["estimate"])
 
 
 def test_attributes_whose_readability_was_not_measured_are_named(tmp_path):

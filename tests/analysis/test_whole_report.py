@@ -9,8 +9,7 @@ import jsonschema
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import run_here
-from PIL import Image
+from canonical import command
 from places import ROOT
 from report_reader import number_faults, parse, text_faults
 
@@ -19,49 +18,9 @@ TONES = (1.0, 5.5, 10.0)
 THRESHOLD = 0.4
 
 
-def command(*arguments):
-    """What `transect` prints with --json."""
-    done = run_here(*map(str, arguments), "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def photographs(folder):
-    """Twenty flat pictures of ten people; darker skin on the brighter ones; one is nobody's age."""
-    folder.mkdir()
-    lines = ["file,subject,earrings,skin_tone,age"]
-    for k in range(20):
-        level = 60 + 9 * k
-        Image.fromarray(np.full((40, 40, 3), level, np.uint8)).save(folder / f"{k}.png")
-        lines.append(f"{k}.png,person {k // 2},{'on' if k % 3 else 'off'},{1 + k / 2:g},{'' if k == 7 else 20 + 3 * k}")
-    (folder / "labels.csv").write_text("\n".join(lines))
-    return folder
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("whole")
-    faces = photographs(path / "faces")
-    run = path / "run"
-    command(
-        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "earrings", "--size", 32, "--subjects", 12,
-        "--vary", "earrings", "--vary", "skin_tone=1:10:3", "--steps", "skin_tone=-1,0,1",
-        "--dataset", f"folder:{faces}", "--no-control", "--interpolate", 6, "--boundary", 0.3, 0.6, "--out", run,
-    )  # fmt: skip
-    images, _ = tables(run, "experiment")
-    ids, intended = images["id"].to_pylist(), images["intended.skin_tone"].to_pylist()
-    rated = [f"{one},experiment,{value + 0.1:.2f},{0.9 if k == 0 else 0.1}," for k, (one, value) in enumerate(zip(ids, intended, strict=True))]  # fmt: skip
-    # of the walk people say that earrings come on at its last step; nobody was asked anything else
-    walk, _ = tables(run, "steps-skin_tone")
-    rated += [f"{one},steps-skin_tone,,,{0.9 if cell == 2 else 0.2}" for one, cell in zip(walk["id"].to_pylist(), walk["cell"].to_pylist(), strict=True)]  # fmt: skip
-    (path / "seen.csv").write_text(
-        "\n".join(["id,study,skin_tone,fakeness,earrings", *rated, "99-0000,experiment,1,0.1,"])
-    )
-    (path / "clinic.csv").write_text("earrings,skin_tone,share\noff,1,.5\non,10,.5\n")
-    command("report", run, "--perceived", path / "seen.csv")
-    command("report", run / "studies" / "experiment", "--prune", "fakeness>=0.75")
-    command("report", run, "--shares", path / "clinic.csv", "--correction", "benjamini-hochberg")
-    return run
+def folder(canonical):
+    return canonical("whole")
 
 
 @pytest.fixture(scope="module")

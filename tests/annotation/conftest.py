@@ -8,6 +8,14 @@ from small_run import make_run, write_questions
 PAIR = '[[question]]\nname = "same"\ntext = "Same?"\nscale = "nominal"\npairs = "ends"\nlevels = ["same, or so", "not"]'
 
 
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch):
+    """A guess takes no time here; test_server_security.py looks at what it costs in earnest."""
+    from transect.annotation import sessions
+
+    monkeypatch.setattr(sessions, "_COST", {"n": 2, "r": 1, "p": 1})
+
+
 @pytest.fixture
 def rated(tmp_path):
     """Two raters have answered everything: 4 images and 2 pairs, 2 answers each."""

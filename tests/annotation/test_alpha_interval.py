@@ -82,13 +82,13 @@ def test_of_a_rare_answer_no_agreement_is_no_evidence_against_it():
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_of_many_units_it_is_the_jackknifes(metric):
     random = np.random.default_rng(1)
-    truth = random.integers(0, 4, 400)
-    ratings = np.clip(truth[:, None] + random.integers(-1, 2, (400, 3)), 0, 3) ** 1.5
+    truth = random.integers(0, 4, 200)
+    ratings = np.clip(truth[:, None] + random.integers(-1, 2, (200, 3)), 0, 3) ** 1.5
     ratings[random.random(ratings.shape) < 0.1] = N
     alpha = krippendorff_alpha(ratings, metric)
-    without = np.array([krippendorff_alpha(np.delete(ratings, i, axis=0), metric).value for i in range(400)])
-    error = np.sqrt(399 * without.var())
-    assert (alpha.low, alpha.high) == pytest.approx((alpha.value - 1.97 * error, alpha.value + 1.97 * error), abs=0.008)
+    without = np.array([krippendorff_alpha(np.delete(ratings, i, axis=0), metric).value for i in range(200)])
+    error = np.sqrt(199 * without.var())
+    assert (alpha.low, alpha.high) == pytest.approx((alpha.value - 1.97 * error, alpha.value + 1.97 * error), abs=0.012)
 
 
 @example(np.array([[N, N, 1], [0, 1, N], [2, 0, 1], [1, 0, 1], [1, 2, 2], [1, 0, 2], [0, 1, 2]]))  # moves of 1e-16

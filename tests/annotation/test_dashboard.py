@@ -15,6 +15,7 @@ from transect.annotation.raters import invite
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.integration,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium: apt-get install chromium"),
 ]
 

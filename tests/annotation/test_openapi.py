@@ -46,7 +46,7 @@ def test_replies_are_as_described(tmp_path, monkeypatch):
     for operation in schema.get_all_operations():
         case_of = operation.ok().as_strategy()
 
-        @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(case=case_of)
         def check(case):
             headers = {"cookie": cookie, "x-csrf-token": csrf, "host": "127.0.0.1:8000"}

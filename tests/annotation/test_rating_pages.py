@@ -16,6 +16,7 @@ from transect.annotation.raters import invite
 SHOWN = "html[data-shown]"
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.integration,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium: apt-get install chromium"),
 ]
 MORE = """[[question]]

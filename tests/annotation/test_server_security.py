@@ -20,6 +20,8 @@ from transect.annotation.server.guard import Guard
 from transect.errors import BadInput
 
 HOST = "http://127.0.0.1:8000"
+COST = sessions._COST
+"""As it is in earnest: tests have a smaller one."""
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
 
 
@@ -140,30 +142,30 @@ def test_an_address_is_of_one_picture_in_every_study(tmp_path):
         assert one != other
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../app.py",
-        "/static/..%2fapp.py",
-        "/static/%2e%2e/%2e%2e/schema.py",
-        "/static/",
-        "/static",
-        "/pictures/..%2f..%2frun.json/left",
-        "/pictures/1/..%2f",
-        "/pictures/1/left%00.png",
-        "/pictures/1/left/..%2f..%2f..%2frun.json",
-        "/examples/..%2f..%2frun/0",
-        "/examples/smile/..%2f..%2frun.json",
-        "/examples/smile/99",
-        f"/examples/smile/99/{32 * '0'}",
-        "/annotations/annotation.sqlite",
-        "//etc/passwd",
-    ],
-)
-def test_no_path_leads_to_a_file(two, path):
-    reply = two[0].http.get(path)
-    assert reply.status_code in (404, 422, 307), path
-    assert b"import" not in reply.content
+PATHS = [
+    "/static/../app.py",
+    "/static/..%2fapp.py",
+    "/static/%2e%2e/%2e%2e/schema.py",
+    "/static/",
+    "/static",
+    "/pictures/..%2f..%2frun.json/left",
+    "/pictures/1/..%2f",
+    "/pictures/1/left%00.png",
+    "/pictures/1/left/..%2f..%2f..%2frun.json",
+    "/examples/..%2f..%2frun/0",
+    "/examples/smile/..%2f..%2frun.json",
+    "/examples/smile/99",
+    f"/examples/smile/99/{32 * '0'}",
+    "/annotations/annotation.sqlite",
+    "//etc/passwd",
+]
+
+
+def test_no_path_leads_to_a_file(two):
+    for path in PATHS:
+        reply = two[0].http.get(path)
+        assert reply.status_code in (404, 422, 307), path
+        assert b"import" not in reply.content, path
 
 
 def test_guessed_links_are_slowed_down(app, project):
@@ -297,25 +299,25 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(two):
     assert first.http.post("/api/answers", content=endless(), headers=headers).status_code == 413
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"task": "1 OR 1=1", "key": "key-12345", "value": 1},
-        {"task": 1, "key": "'; DROP TABLE answers; --", "value": 1},
-        {"task": 1, "key": "key-12345", "value": "1"},
-        {"task": 1, "key": "key-12345", "value": 1, "rater_id": 2},
-        {"task": 2**40, "key": "key-12345", "value": 1},
-        {"task": 1, "key": "key-12345", "value": 1, "milliseconds": -5},
-        {"task": 1, "key": "key-12345"},
-        [],
-    ],
-)
-def test_other_bodies_are_refused_without_a_trace(two, project, body):
+BODIES = [
+    {"task": "1 OR 1=1", "key": "key-12345", "value": 1},
+    {"task": 1, "key": "'; DROP TABLE answers; --", "value": 1},
+    {"task": 1, "key": "key-12345", "value": "1"},
+    {"task": 1, "key": "key-12345", "value": 1, "rater_id": 2},
+    {"task": 2**40, "key": "key-12345", "value": 1},
+    {"task": 1, "key": "key-12345", "value": 1, "milliseconds": -5},
+    {"task": 1, "key": "key-12345"},
+    [],
+]
+
+
+def test_other_bodies_are_refused_without_a_trace(two, project):
     first = two[0]
     first.tasks()
-    reply = first.send(body)
-    assert reply.status_code == 422
-    assert "Traceback" not in reply.text
+    for body in BODIES:
+        reply = first.send(body)
+        assert reply.status_code == 422, body
+        assert "Traceback" not in reply.text
     assert count(project, schema.answers) == 0
 
 
@@ -380,6 +382,10 @@ def test_a_session_ends_and_tokens_are_kept_as_hashes(project):
     assert "correct horse" not in kept
     sessions.end(project.database, token)
     assert sessions.find(project.database, token, now=1.0) is None
+
+
+def test_a_guess_of_a_password_takes_memory():
+    assert 128 * COST["n"] * COST["r"] >= 16 * 2**20
 
 
 def test_a_new_password_logs_the_organiser_out(project, monkeypatch):

@@ -52,7 +52,7 @@ USES = {
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
     "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),
-    "storage": ("obstore", lambda _: _module("runs.object_stores").ObjectStore("s3://bucket/run")),
+    "storage": ("obstore", lambda _: _module("runs.stores").Store("s3://bucket/run")),
     "ray": ("ray", lambda _: _module("engines.on_ray").OnRay("", 1)),
     "ann": ("faiss", lambda _: _module("designs.matching.approximate")._faiss()),
     "accelerate": ("accelerate", lambda _: _module("training.processes").Processes.from_environment("cpu")),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from transect.controls.directions import fit_direction, hyperplanes
-from transect.controls.files import FittedDirections, read_directions, write_directions
+from transect.controls.directions import fit_direction
+from transect.controls.files import FittedDirections
 from transect.controls.learned import LearnedControls
 from transect.errors import BadInput
 from transect.jobs.directions.result import warnings_of
@@ -145,24 +145,3 @@ def test_the_same_labels_give_the_same_direction():
 def test_labels_that_do_not_do(labels, kind, options, message):
     with pytest.raises(BadInput, match=message):
         fit_direction("x", latents(), labels, kind, **options)
-
-
-def test_directions_are_kept_with_what_is_known_of_them(tmp_path):
-    z = latents()
-    fitted = (
-        fit_direction("age", z, z @ planted(), "continuous", source="ratings"),
-        fit_direction("smile", z, (z[:, 4] > 0).astype(float), "binary", source="model:smile.onnx"),
-    )
-    write_directions(tmp_path / "d.safetensors", FittedDirections(fitted, "w"))
-    directions = read_directions(tmp_path / "d.safetensors")
-    read = directions.linear
-    assert directions.space == "w"
-    assert [direction.name for direction in read] == ["age", "smile"]
-    assert read[1].origin["labels"] == "model:smile.onnx"
-    np.testing.assert_array_equal(read[0].normal, fitted[0].normal)
-    np.testing.assert_allclose(
-        hyperplanes(read).decisions(np.zeros((1, 16)))[0], [direction.offset for direction in fitted]
-    )
-    (tmp_path / "x.safetensors").write_bytes(b"{}")
-    with pytest.raises(BadInput, match="expected a file of directions"):
-        read_directions(tmp_path / "x.safetensors")

@@ -7,7 +7,6 @@ import pytest
 from hyperplane_cells import at_decisions, project, project_cyclically
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from latent_directions import orthogonalize_as_published
 from places import SHARED
 
 from transect.controls.hyperplanes import (
@@ -17,6 +16,7 @@ from transect.controls.hyperplanes import (
     steps_along,
 )
 from transect.errors import BadInput
+from validation.latent_directions import orthogonalize_as_published
 
 DATA = SHARED
 

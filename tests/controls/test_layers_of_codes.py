@@ -5,7 +5,6 @@ import pytest
 
 from transect.controls.directions import fit_direction
 from transect.controls.learned import LearnedControls
-from transect.controls.local import LocalControls, fit_model
 from transect.errors import BadInput
 from transect.records import Latents
 from transect.testing import check_controls
@@ -18,16 +17,9 @@ EXPANDED = Latents(np.arange(5), CODES.reshape(5, 12), "w+")
 MEAN = Latents(np.arange(5), CODES.mean(axis=1), "w")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        lambda: LearnedControls([fit_direction(name, Z, y, "continuous") for name, y in LABELS.items()], "w"),
-        lambda: LocalControls([fit_model(name, Z, y) for name, y in LABELS.items()], "w"),
-    ],
-    ids=["straight", "local"],
-)
-def controls(request):
-    return request.param()
+@pytest.fixture(scope="module")
+def controls():
+    return LearnedControls([fit_direction(name, Z, y, "continuous") for name, y in LABELS.items()], "w")
 
 
 def test_codes_of_w_plus_are_read_by_their_mean(controls):

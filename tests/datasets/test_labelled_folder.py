@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -240,6 +240,7 @@ def test_postscript_is_not_run(folder):
     assert "b.png: expected an image, got another kind of file" in refusal(folder, "file,age\na.png,1\nb.png,2\n")
 
 
+@settings(max_examples=25)
 @given(place=st.integers(0, len(JPEG) - 1), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_damaged_photograph_is_read_or_refused_but_never_a_crash(tmp_path_factory, place, byte, cut):
     folder = pictures(tmp_path_factory.mktemp("damaged"), ["a.png"], (16, 16))

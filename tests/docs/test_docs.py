@@ -2,7 +2,6 @@
 
 import pkgutil
 import re
-import runpy
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ import typer.main
 from places import ROOT
 from rich.text import Text
 
+from tools import generate
 from transect.cli.app import app
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -20,9 +20,8 @@ EXAMPLES = sorted(set(ROOT.glob("examples/*.py")) - {ROOT / "examples/simulated_
 
 def test_command_line_reference_is_up_to_date():
     """Every command and option with its help and default: the page is generated, and up to date."""
-    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-    for path, text in generate["pages"]().items():
-        assert path.read_text() == text, "run: python docs/generate.py"
+    for path, text in generate.pages().items():
+        assert path.read_text() == text, "run: python -m tools.generate"
 
 
 def test_help_has_no_text_that_rich_reads_as_markup():
@@ -50,21 +49,6 @@ def test_links_between_files_are_not_broken(page):
     for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
         if not link.startswith(("http://", "https://")):
             assert (page.parent / link).exists(), f"{page}: {link}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_of_the_pages_exist_with_their_options(page):
-    """Each `transect …` command in a shell block uses a command and options that the reference knows."""
-    reference = (ROOT / "docs" / "reference" / "cli.md").read_text()
-    sections = dict(re.findall(r"^## `transect ([\w -]+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
-    for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text(), re.M | re.S):
-        for line in block.replace("\\\n", " ").splitlines():
-            if match := re.match(r"\s*\$?\s*transect (.*)", line):
-                words = match[1].split("#")[0].split()
-                command = " ".join(words[:2]) if " ".join(words[:2]) in sections else words[0]
-                assert command in sections, line
-                for option in re.findall(r"(--[\w-]+)", " ".join(words)):
-                    assert f"`{option}`" in sections[command], f"{page.name}: {line.strip()}"
 
 
 TOML_READERS = {
@@ -98,6 +82,7 @@ def test_toml_blocks_are_accepted_by_their_readers(page, tmp_path):
         assert read(block if read is tomllib.loads else path)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_examples_run(example, tmp_path):
     done = subprocess.run([sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False)

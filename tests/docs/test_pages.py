@@ -1,10 +1,10 @@
-"""Every command and code block of every page runs, from the top of the page; tutorials show what is printed."""
+"""Every command of every page parses. README and tutorials run once, as integration; by night all pages do."""
 
 import re
 
 import pytest
 from doc_pages import PAGES
-from page_runner import BLOCK, NOT_RUN, Page, Reader, smaller
+from page_runner import BLOCK, NOT_RUN, Page, Reader, check_command, lines_of, smaller
 from places import ROOT
 
 EVERY_PAGE = sorted(
@@ -13,6 +13,7 @@ EVERY_PAGE = sorted(
     if "node_modules" not in path.parts
 )
 WITH_BLOCKS = [name for name in EVERY_PAGE if BLOCK.search((ROOT / name).read_text())]
+SMOKE = [name for name in WITH_BLOCKS if name == "README.md" or name.startswith("docs/tutorials/")]
 FULL = [name for name in PAGES if PAGES[name].full]
 
 
@@ -22,13 +23,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.parametrize("name", WITH_BLOCKS)
+def test_commands_of_the_page_exist_and_parse(name, folder):
+    for kind, block in BLOCK.findall((ROOT / name).read_text()):
+        for line in lines_of(block) if kind == "sh" else ():
+            check_command(line)
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow if PAGES.get(name, Page()).slow else pytest.mark.integration)
-        for name in WITH_BLOCKS
-    ],
+    [pytest.param(name, marks=pytest.mark.integration if name in SMOKE else pytest.mark.slow) for name in WITH_BLOCKS],
 )
 def test_page_runs_from_the_top(name, folder):
     page = PAGES.get(name, Page())

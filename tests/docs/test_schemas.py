@@ -1,7 +1,6 @@
 """Each job's JSON has a published schema, which a real answer of the job fits."""
 
 import json
-import runpy
 
 import jsonschema
 import numpy as np
@@ -10,9 +9,10 @@ import pytest
 from places import ROOT
 
 import transect
+from tools import generate
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
-RESULTS = runpy.run_path(str(ROOT / "docs" / "generate.py"))["job_results"]()
+RESULTS = generate.job_results()
 
 
 def test_every_job_has_a_published_schema():

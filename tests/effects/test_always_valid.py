@@ -45,6 +45,7 @@ def test_a_fair_game_keeps_its_stake_on_average():
     assert expected == pytest.approx(1.0)
 
 
+@pytest.mark.coverage
 @pytest.mark.parametrize("rate", [0.05, 0.5])
 def test_the_chance_of_ever_missing_is_at_most_five_percent(rate):
     """Exactly: the chance of each number of successes among those courses that have not missed yet."""

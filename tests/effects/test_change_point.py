@@ -44,6 +44,7 @@ def test_the_statistic_is_the_share_of_squares_between():
     assert change_point(distances(values[None]), orders=30_000).p == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.coverage
 @pytest.mark.parametrize("noise", ["numbers", "yes or no"])
 def test_false_alarms_are_as_stated(noise):
     """400 targets that answer by chance and never change; at 5 % more than 34 alarms have a chance below .1 %."""

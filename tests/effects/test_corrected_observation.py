@@ -39,6 +39,7 @@ def test_adjusted_by_the_scores_of_the_subjects():
         adjust_together(made.effects, made.differences[:-1])
 
 
+@pytest.mark.coverage
 def test_the_familys_level_is_kept():
     """400 null observations of 40 people: any of six rejected in 5 % of them, within 3 standard errors (1.1 points)."""
     rng = np.random.default_rng(1)
@@ -54,6 +55,7 @@ def test_the_familys_level_is_kept():
     assert wrong / 400 <= 0.05 + 0.033
 
 
+@pytest.mark.coverage
 def test_few_bearers_are_not_found_different_by_chance():
     """Two of forty people bear it, people differ much: errors by subject alone would reject 35 % of such nulls."""
     rng = np.random.default_rng(2)

@@ -38,6 +38,7 @@ def test_by_hand():
     assert found.adjusted.estimate == pytest.approx(1.0)
 
 
+@pytest.mark.coverage
 def test_the_raw_effect_is_biased_and_the_adjusted_covers_the_truth():
     found = [drift_adjusted(outcome, set_, first, who) for outcome, set_, (first, _), who in map(world, range(150))]
     raw, adjusted = np.array([each.raw.estimate for each in found]), [each.adjusted for each in found]
@@ -48,6 +49,7 @@ def test_the_raw_effect_is_biased_and_the_adjusted_covers_the_truth():
     assert 0.91 <= covered <= 0.985  # 95 % of 150, two standard errors to either side
 
 
+@pytest.mark.coverage
 def test_a_second_reader_undoes_the_noise_of_the_first():
     """Noise as large as the drift's own spread hides half of it from one reader."""
     simulated = [world(seed, noise=0.6) for seed in range(150)]

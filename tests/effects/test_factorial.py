@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect.effects.factorial import CellMeans, as_factorial, factorial_of_table
+from transect.effects.factorial import CellMeans, factorial_of_table
 from transect.errors import BadInput, UnknownName
 
 
@@ -31,13 +31,6 @@ def test_a_null_outcome_is_no_answer_and_other_tables_are_refused():
         factorial_of_table(pa.table(rows | {"a": [1, None]}), outcome="miss", attributes=["a"])
     with pytest.raises(UnknownName, match="unknown column 'hit'"):
         factorial_of_table(pa.table(rows), outcome="hit", attributes=["a"])
-
-
-def test_an_array_needs_one_axis_per_attribute():
-    assert dict(as_factorial(np.zeros((4, 2, 3))).levels) == {"attribute 1": (0.0, 1.0), "attribute 2": (0.0, 1.0, 2.0)}
-    for values, names in [(np.zeros(4), ()), (np.zeros((4, 2)), ("a", "b"))]:
-        with pytest.raises(BadInput, match="one axis for subjects and one per attribute"):
-            as_factorial(values, attributes=names)
 
 
 def test_pseudo_values_have_the_weighted_mean_and_its_error():

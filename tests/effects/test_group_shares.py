@@ -91,10 +91,11 @@ def covered(monkeypatch, rates, sizes, tables):
 RATES = [(0.0, 0.05), (0.02, 0.02), (0.02, 0.1), (0.3, 0.5), (0.9, 0.97)]
 
 
+@pytest.mark.coverage
 @pytest.mark.parametrize("rates", [(0.02, 0.1), (0.3, 0.5)])
 def test_the_difference_is_covered_in_a_few_tables(monkeypatch, rates):
-    """200 tables: a standard error of 1.5 points at 95 %."""
-    assert covered(monkeypatch, rates, (40, 60), 200) >= 0.92
+    """200 tables: a coverage of 95 % falls below 88 % once in ten thousand."""
+    assert covered(monkeypatch, rates, (40, 60), 200) >= 0.88
 
 
 @pytest.mark.slow

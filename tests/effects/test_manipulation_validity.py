@@ -67,6 +67,7 @@ def test_no_label_moved_needs_enough_subjects():
     assert equivalence(np.zeros(52)).equivalent
 
 
+@pytest.mark.coverage
 def test_the_rate_of_false_equivalence_at_the_margin_is_at_most_5_percent():
     rng = np.random.default_rng(0)
     # The truth lies at the margin: 10 % up, 5 % down of 400.

@@ -69,6 +69,7 @@ def test_the_standard_error_allows_for_images_that_are_near_to_several():
     assert made.standard_error == pytest.approx(np.sqrt(44 / 256 * 4 / 3))
 
 
+@pytest.mark.coverage
 def test_the_standard_error_is_that_of_repeated_samples():
     """An attribute that has nothing to do with the features: neighbours share images, and no image alone says how much."""
     found = []

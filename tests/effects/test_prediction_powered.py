@@ -110,6 +110,7 @@ def test_a_subject_on_both_sides_is_one():
     assert ppi_difference(made, other).standard_error == pytest.approx(0.5 * np.sqrt(2))
 
 
+@pytest.mark.coverage
 def test_intervals_cover_where_subjects_are_on_both_sides():
     """60 people, two images rated and six not; half of each answer's variance is the person's."""
     rng, covered, person = np.random.default_rng(5), 0, np.arange(60)

@@ -16,7 +16,6 @@ from transect.effects.projection import project
 from transect.effects.rates import transect_rates
 from transect.effects.samples import Measure
 from transect.effects.shares import PopulationShares
-from transect.effects.sobol_indices import sobol
 from transect.effects.verdicts import pairs_of_levels
 from transect.records import Attribute, Design
 
@@ -146,12 +145,11 @@ def test_slopes_interactions_and_pairs_of_levels_count_people():
         assert pair.high - pair.low == pytest.approx(single.high - single.low, rel=0.12)
 
 
-def test_rates_bands_and_shares_of_variance_count_people():
+def test_rates_bands_and_cell_means_count_people():
     one = ORDERED[::4]
     rates = transect_rates(ORDERED, none(ORDERED), LEVELS, people=PEOPLE, is_binary=False, max_order=0)
     alone = transect_rates(one, none(one), LEVELS, is_binary=False, max_order=0)
     assert (rates[0].n_subjects, rates[0].low, rates[0].high) == pytest.approx((30, alone[0].low, alone[0].high))
-    assert sobol(ORDERED, people=PEOPLE).reason == sobol(one).reason
     cells, single = CellMeans.of(ORDERED, PEOPLE), CellMeans.of(one)
     np.testing.assert_allclose(cells.influence, single.influence)
     np.testing.assert_allclose(cells.means, single.means)

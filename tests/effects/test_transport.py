@@ -85,6 +85,7 @@ def test_a_change_that_lacks_a_no_is_no_rate():
     assert np.isnan(transported([0.0] * 12, rendered, np.tile([0.0, 1.0], 250)).low)
 
 
+@pytest.mark.coverage
 @pytest.mark.parametrize("n", [12, 20, 40])
 def test_rare_changes_show_no_effect_that_is_not_there(n):
     """Differences of −1, 0 and 1 in 2, 96 and 2 % of subjects, whose mean is 0; a rate's interval misses it in 16 to 25 %."""

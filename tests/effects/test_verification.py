@@ -89,20 +89,6 @@ def test_subjects_beyond_the_most_are_counted(monkeypatch):
     assert (found.n_subjects, found.n, found.left_out) == (3, 3, 2)
 
 
-def test_the_threshold_covers_that_of_all_subjects():
-    """60 draws of 40 subjects of a population whose own threshold is known: 95 % intervals cover it."""
-    rng = np.random.default_rng(2)
-    population, n = rng.normal(size=(500, 6)) + 0.5, 500
-    rule = Rule(false_match_rate=0.05)
-    truth = find_threshold(population, np.arange(n), np.zeros(n, dtype=int), rule).value
-    covered = 0
-    for _ in range(60):
-        drawn = population[rng.choice(n, 40, replace=False)]
-        found = find_threshold(drawn, np.arange(40), np.zeros(40, dtype=int), rule)
-        covered += found.low <= truth <= found.high
-    assert covered / 60 >= 0.85
-
-
 class TestReferences:
     def test_the_first_cell_by_default(self):
         assert (reference_rows(DESIGN) == np.repeat(np.arange(30) * 12, 12)).all()

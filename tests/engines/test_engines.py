@@ -49,6 +49,7 @@ def test_no_task_begins_before_there_is_room(processes, tmp_path):
     assert len(noted(tmp_path, "made")) <= begun + IN_FLIGHT * processes.workers + 1
 
 
+@pytest.mark.integration
 @pytest.mark.timeout(120)
 def test_an_engine_that_is_closed_does_not_wait_for_a_task_that_nobody_wants(tmp_path):
     before = set(multiprocessing.active_children())
@@ -74,12 +75,14 @@ def test_code_of_others_that_leaves_the_process_is_an_error_and_no_lost_worker(p
         list(processes.map(Habit(str(tmp_path)), ["exit"]))
 
 
+@pytest.mark.integration
 def test_a_task_whose_worker_was_killed_is_made_again(processes, tmp_path):
     tasks = [*TASKS[:3], "kill once", *TASKS[3:]]
     assert [task for task, _ in processes.map(Habit(str(tmp_path)), tasks)] == tasks
     assert noted(tmp_path, "killed") == ["killed"]
 
 
+@pytest.mark.integration
 def test_a_task_that_kills_every_worker_stops_the_run(processes, tmp_path):
     results = processes.map(Habit(str(tmp_path)), ["a", "kill always", "b"])
     assert next(results) == ("a", 1)
@@ -87,6 +90,7 @@ def test_a_task_that_kills_every_worker_stops_the_run(processes, tmp_path):
         list(results)
 
 
+@pytest.mark.integration
 def test_other_work_closes_the_work_before_it(processes, tmp_path):
     (tmp_path / "first").mkdir(), (tmp_path / "second").mkdir()
     list(processes.map(Habit(str(tmp_path / "first")), TASKS))
@@ -169,6 +173,7 @@ def test_ray_that_is_not_installed_is_named(monkeypatch):
         pass
 
 
+@pytest.mark.integration
 def test_an_address_without_a_cluster_is_named_at_once():
     pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
     for address in ("127.0.0.1:1", "nowhere"):

@@ -30,6 +30,7 @@ def folder(tmp_path_factory):
     return portraits(tmp_path_factory.mktemp("jobs"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("start", ["mean", "encoder"])
 def test_an_inversion_is_the_same_from_workers(start, processes, folder, tmp_path, capsys):
     """Five images in parts of two; with an encoder that is fitted once, here, and sent as numbers."""
@@ -40,6 +41,7 @@ def test_an_inversion_is_the_same_from_workers(start, processes, folder, tmp_pat
     assert "inversion of 5 images, steps: 12 of 12" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("trained", [True, False])
 def test_an_encoding_is_the_same_from_workers_and_so_is_what_it_could_not_read(trained, processes, folder, tmp_path):
     """The third file is no image: an outcome with the same reason, whoever opens it."""
@@ -52,6 +54,7 @@ def test_an_encoding_is_the_same_from_workers_and_so_is_what_it_could_not_read(t
     assert made(tmp_path / "apart") == made(tmp_path / "here")
 
 
+@pytest.mark.integration
 def test_an_inversion_resumes_with_workers(processes, folder, tmp_path):
     invert.run(inversion(folder), tmp_path / "apart", quiet=True)
     before = content(tmp_path / "apart")
@@ -102,6 +105,7 @@ def lent(processes, monkeypatch):
     return EngineSettings("local", 2)
 
 
+@pytest.mark.integration
 @pytest.mark.isolated
 def test_embeddings_are_the_same_from_workers(lent, folder, tmp_path):
     """Seven pictures in parts of two; a folder of answers that lacks a part gets it from a worker too."""
@@ -114,6 +118,7 @@ def test_embeddings_are_the_same_from_workers(lent, folder, tmp_path):
     assert content(tmp_path / "apart") == content(tmp_path / "here")
 
 
+@pytest.mark.integration
 @pytest.mark.isolated
 def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, tmp_path):
     """Workers are ahead, but failures are counted in the order of the parts: 40, of the second, is one too many."""
@@ -127,6 +132,7 @@ def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, t
     assert parts_in(tmp_path / "apart") == 1
 
 
+@pytest.mark.integration
 @pytest.mark.isolated
 def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder, tmp_path, monkeypatch):
     """A worker that gives up stops the command, also where the command's own count would continue."""
@@ -136,6 +142,7 @@ def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder,
     assert parts_in(tmp_path / "apart") < 4
 
 
+@pytest.mark.integration
 def test_a_function_is_asked_here_and_a_line_says_so(lent, folder, tmp_path, capsys):
     """Nothing of a user's program is sent."""
     asked = embeddings.Asked.of(embedder, None, lent)

@@ -25,7 +25,7 @@ ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'"
 
 AUDIT = "audit opencv:haarcascade_frontalface_default --vary glasses=0,1 --truth face --subjects 6 --size 32 --seed 5 --json"
 MEMORY = 80 << 20  # bytes of each node's object store
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from transect.records import Predictions, Task
 from transect.runs import tables as tables_of_runs
 from transect.targets.limits import Limits
 
-SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
+SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True, "control": False}
 TABLES = ["images", "predictions"]
 
 
@@ -36,6 +37,19 @@ def tables(folder: Path) -> dict[str, bytes]:
     files = [path for table in TABLES for path in folder.rglob(f"{table}/**/*.parquet")]
     files += [folder / name for name in ("effects.parquet", "results.json", "report.html", "run.json")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """The folder of an audit of brightness, of which tests take a copy."""
+    folder = tmp_path_factory.mktemp("reported") / "run"
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=folder, **SMALL)
+    return folder
+
+
+@pytest.fixture
+def run(reported, tmp_path):
+    return shutil.copytree(reported, tmp_path / "run")
 
 
 def study_of(targets: list) -> study.Study:
@@ -67,7 +81,7 @@ def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
         vary={"background_lightness": (0, 1), "glasses": (0, 1)},
         outcomes=["score"],
         out=tmp_path,
-        **SMALL,
+        **{**SMALL, "control": True},
     )
     effects = {effect.attribute: effect for effect in result.effects}
     # From dark to light the background gains .8 stops on about a third of the picture.
@@ -88,11 +102,10 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
 
     The attributes are not in the order of the alphabet: the cells must keep the order of the design.
     """
-    result = auditing.audit(
-        audited.brightness, vary={"smile": (0, 1), "glasses": (0, 1)}, outcomes=["score"], out=tmp_path, **SMALL
-    )
+    few = {**SMALL, "subjects": 5, "outcomes": ["score"]}
+    result = auditing.audit(audited.brightness, vary={"smile": (0, 1), "glasses": (0, 1)}, out=tmp_path, **few)
     world = transect.generators.load("faceworld", image_size=32)
-    subjects = 3 * 2**32 + np.arange(12)
+    subjects = 3 * 2**32 + np.arange(5)
     differences = []
     for subject in subjects:
         score = {
@@ -123,7 +136,14 @@ def test_rates_and_truth_agree_with_the_tables(tmp_path):
 
 def test_a_population_is_observed_not_set(tmp_path):
     result = auditing.audit(
-        audited.brightness, population="celebrity-like", images=60, image_size=32, out=tmp_path, quiet=True
+        audited.brightness,
+        population="celebrity-like",
+        images=30,
+        compare=["age"],
+        image_size=32,
+        out=tmp_path,
+        quiet=True,
+        control=False,
     )
     assert {effect.basis for effect in result.effects} == {"observational"}
     assert "association" in (tmp_path / "report.html").read_text()
@@ -159,45 +179,39 @@ def test_a_target_that_hangs_stops_the_run_after_a_few_images(tmp_path):
     assert time.monotonic() - began < 20
 
 
-def test_the_report_is_made_again_from_the_tables(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    before = tables(tmp_path)
-    (tmp_path / "report.html").unlink()
-    report(tmp_path)
-    assert tables(tmp_path) == before
+def test_the_report_is_made_again_from_the_tables(run):
+    before = tables(run)
+    (run / "report.html").unlink()
+    report(run)
+    assert tables(run) == before
 
 
-def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    before = tables(tmp_path)
-    part = tmp_path / "images" / "part-00000.parquet"
+def test_a_corrupted_part_is_named_and_made_anew_after_deletion(run):
+    before = tables(run)
+    part = run / "images" / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"x")
     for again in (
-        lambda: report(tmp_path),
-        lambda: auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL),
+        lambda: report(run),
+        lambda: auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=run, **SMALL),
     ):
         with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
             again()
     part.unlink()
-    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    assert tables(tmp_path) == before
+    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=run, **SMALL)
+    assert tables(run) == before
 
 
 def test_changed_code_is_another_target(tmp_path):
     """Its answers must never appear under the name of what was asked before."""
-    auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    with pytest.raises(
-        FolderOfAnotherSpec, match=r"the code of <lambda> has changed: choose another --out, or put the model back"
-    ):
-        auditing.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
+    study.run(study_of([lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255]), tmp_path, quiet=True)
+    with pytest.raises(FolderOfAnotherSpec, match=r"the code of <lambda> has changed: .*, or put the model back"):
+        study.run(study_of([lambda pixels: pixels.max(axis=(1, 2, 3)) / 255]), tmp_path, quiet=True)
 
 
 def test_a_threshold_of_zero_is_a_threshold(tmp_path):
     """Every score is at least 0, so every answer is yes: the overall rate is 1."""
-    result = auditing.audit(
-        audited.brightness, threshold=0.0, vary={"glasses": (0, 1)}, outcomes=["answer"], out=tmp_path,
-        **SMALL,
-    )  # fmt: skip
+    few = {**SMALL, "subjects": 3, "outcomes": ["answer"], "out": tmp_path}
+    result = auditing.audit(audited.brightness, threshold=0.0, vary={"glasses": (0, 1)}, **few)
     assert next(rate["rate"] for rate in result.results["rates"] if rate["order"] == 0) == 1.0
 
 
@@ -212,7 +226,8 @@ class PlainDetector:
 
 
 def test_a_task_may_be_plain_text(tmp_path):
-    result = auditing.audit(PlainDetector(), vary={"glasses": (0, 1)}, truth="face", out=tmp_path, **SMALL)
+    few = {**SMALL, "subjects": 3}
+    result = auditing.audit(PlainDetector(), vary={"glasses": (0, 1)}, truth="face", out=tmp_path, **few)
     assert {effect.outcome for effect in result.effects} == {"miss"}
 
 
@@ -229,7 +244,7 @@ class NamesItsClasses:
 
 
 def test_labels_of_the_predictions_are_kept(tmp_path):
-    auditing.audit(NamesItsClasses(), vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
+    auditing.audit(NamesItsClasses(), vary={"glasses": (0, 1)}, out=tmp_path, **{**SMALL, "subjects": 3})
     page = (tmp_path / "report.html").read_text()
     assert "class 1" not in page
 
@@ -283,12 +298,11 @@ def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
         worlds.open_world(object(), None, None)
 
 
-def test_a_changed_spec_is_refused(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    record = tmp_path / "run.json"
+def test_a_changed_spec_is_refused(run):
+    record = run / "run.json"
     record.write_text(record.read_text().replace('"threshold": 0.5', '"threshold": 0.1'))
     with pytest.raises(RunFolderError, match=r"run\.json was changed after it was written"):
-        report(tmp_path)
+        report(run)
 
 
 def test_refusals(tmp_path):
@@ -314,10 +328,9 @@ def test_refusals(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_a_folder_of_another_audit_is_refused(tmp_path):
-    auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
+def test_a_folder_of_another_audit_is_refused(run):
     with pytest.raises(FolderOfAnotherSpec, match=r"--seed was \d+ and is 4: choose another --out"):
-        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=tmp_path, **{**SMALL, "seed": 4})
+        auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=run, **{**SMALL, "seed": 4})
 
 
 SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGES_PER_PART = 16; from transect.cli.app import main; main()"
@@ -369,6 +382,7 @@ def count(log: Path, event: str) -> int:
     return log.read_text().count(f'"event": "{event}"') if log.exists() else 0
 
 
+@pytest.mark.integration
 def test_interruption_says_how_to_go_on(tmp_path):
     run = start(command(tmp_path / "run"))
     while not list(tmp_path.glob("run/images/*.parquet")) and run.poll() is None:

@@ -59,6 +59,7 @@ def test_edits_that_workers_check_and_draw_again_are_the_same(processes, smaller
     assert {path.parent.name for path in (tmp_path / "apart").rglob("*.parquet")} >= {"edits", "edit_reference"}
 
 
+@pytest.mark.integration
 def test_a_run_that_lacks_some_parts_resumes_with_workers(processes, smaller_parts, tmp_path):
     (one,) = studies_of([FACE])
     study.run(one, tmp_path / "here", quiet=True)
@@ -75,6 +76,7 @@ def test_a_run_that_lacks_some_parts_resumes_with_workers(processes, smaller_par
     assert (tmp_path / "apart/images/part-00001.parquet").stat().st_mtime_ns == kept
 
 
+@pytest.mark.integration
 def test_too_many_failures_stop_at_the_same_image_with_the_same_words(processes, smaller_parts, tmp_path):
     """A model that fails on bright pictures: workers are ahead, but the failures are counted in the order of the parts."""
     (one,) = studies_of(["audited:raises_on_bright"], vary=["background_lightness=0,1"], subjects=40, max_failures=0.1)
@@ -88,6 +90,7 @@ def test_too_many_failures_stop_at_the_same_image_with_the_same_words(processes,
     assert content(tmp_path / "apart") == content(tmp_path / "here")
 
 
+@pytest.mark.integration
 def test_a_budget_holds_whoever_renders(processes, smaller_parts, tmp_path, monkeypatch):
     """40 images, 15 calls allowed, two workers: the server is never asked a sixteenth time, in no run that follows."""
     monkeypatch.setenv("ACME_KEY", hostile_server.SECRET)
@@ -118,6 +121,7 @@ def test_a_server_without_a_budget_is_asked_once_about_each_image(processes, sma
     assert tables[0] == tables[1]
 
 
+@pytest.mark.integration
 def test_objects_are_asked_and_rendered_in_this_process(processes, tmp_path, capsys):
     """Nothing of a user's program is sent: its functions and generators stay here, and a line says so."""
     asked = []
@@ -182,6 +186,7 @@ def test_a_check_of_an_object_is_asked_in_this_process():
     assert not one.recipe.apart
 
 
+@pytest.mark.integration
 def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smaller_parts, tmp_path, monkeypatch):
     """Where a worker gives up and the run's own count would continue, the run stops and stores nothing of the part."""
     monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
@@ -190,6 +195,7 @@ def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smalle
         study.run(one, tmp_path / "run", quiet=True, engine=processes)
 
 
+@pytest.mark.integration
 def test_a_data_set_is_the_same_from_workers(processes, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 4)
     common = {"data_set": True, "subjects": 10, "image_size": 32, "quiet": True}

@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-
-from transect.errors import BadInput
-from transect.generators.faceworld.world import FaceWorld
-from transect.inversion import derivative_free
-from transect.inversion.derivative_free import (
+from examples.replications import derivative_free
+from examples.replications.derivative_free import (
     LatentView,
     Surrogate,
     fit_surrogate,
@@ -14,6 +11,9 @@ from transect.inversion.derivative_free import (
     latent_view,
     surrogate_of,
 )
+
+from transect.errors import BadInput
+from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
 from transect.perceptual.network import FeatureNetwork
 
@@ -90,6 +90,7 @@ def faces():
     return view, surrogate, z, view.render(z)
 
 
+@pytest.mark.slow
 def test_faces_of_the_latent_view_come_nearer(faces):
     """Rounds lower the misfit to what the network sees, and the found face is nearer than the mean face.
 
@@ -103,6 +104,7 @@ def test_faces_of_the_latent_view_come_nearer(faces):
     assert (inversion.objective <= start.objective + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_a_larger_penalty_draws_towards_the_mean_face(faces):
     view, surrogate, _, pixels = faces
     lengths = [

@@ -223,6 +223,7 @@ def test_directions_are_fitted_to_labels_of_a_data_set(files, tmp_path):
         command("directions", "fit", tmp_path / "x.safetensors", *latents)
 
 
+@pytest.mark.slow
 def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
     """The commands of the how-to, one after the other."""
     (tmp_path / "faces").mkdir()

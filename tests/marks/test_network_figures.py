@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from marks_lessons import ONE, lesson
-from marks_pictures import Lessons, drawn, subjects
 
+from tools.marks_lessons import ONE, lesson
+from tools.marks_pictures import Lessons, drawn, subjects
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.marks import MarksSettings, measure_marks
 from transect.marks import open_marks

@@ -99,13 +99,6 @@ def test_grey_pictures_and_those_of_any_size(finder, faces):
         finder.find(np.zeros((1, 32, 32), np.uint8))
 
 
-def test_what_is_described_is_the_file(finder):
-    described = finder.describe()
-    assert len(described["sha256"]) == 64
-    assert described["threshold"] == finder.threshold
-    assert WEIGHTS.stat().st_size < 4_000_000
-
-
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(BadInput, match="expected a file, found none"):
         NetworkMarks(tmp_path / "none.safetensors")

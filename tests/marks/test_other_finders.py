@@ -103,6 +103,7 @@ def test_without_its_library_a_finder_says_so(monkeypatch, text, module, extra):
         open_marks(text)
 
 
+@pytest.mark.integration
 def test_the_points_of_dlib(tmp_path):
     """A predictor that dlib's own trainer taught on the very pictures places their points."""
     dlib = pytest.importorskip("dlib")

@@ -15,8 +15,9 @@ from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_pred
 from transect.mitigation.critics import ConvolutionCritic, ImageCritic, MapCritic, Mask, critic_for
 from transect.mitigation.data import TaskData, balanced_batches, batches
 from transect.mitigation.hooks import Tap, changed, module_named, reverse_gradient
-from transect.mitigation.masks import as_png, sheet
+from transect.mitigation.masks import sheet
 from transect.mitigation.network import SmallResNet
+from transect.training.sheets import png
 
 
 class Colors:
@@ -171,7 +172,7 @@ def test_the_sheet_shows_what_the_mask_leaves():
     whole = data.pictures.pixels(rows)
     assert np.array_equal(made[:8, 8:16], whole[1])
     assert np.abs(made[8:, 16:].astype(float) - whole[2] / 2).max() <= 0.5
-    assert Image.open(io.BytesIO(as_png(made))).size == (24, 16)
+    assert Image.open(io.BytesIO(png(made))).size == (24, 16)
 
 
 def test_widths_of_critic_and_mask_are_chosen():

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from feature_network import new_network
 
+from tools.feature_network import new_network
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features

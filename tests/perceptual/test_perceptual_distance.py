@@ -8,8 +8,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transect.errors import BadInput, UnknownName
-from transect.perceptual import features, vgg
+from transect.perceptual import features
 from transect.perceptual.distance import PixelAppearance, StageAppearance, appearance_of, distance
+from transect.perceptual.vgg import _MEAN, _SPREAD, CHANNELS, load_vgg16
 
 PLAN = (64, 64, "M", 128, 128, "M", 256, 256, 256, "M", 512, 512, 512, "M", 512, 512, 512, "M")
 
@@ -106,7 +107,7 @@ def test_vgg16_gives_what_pytorchs_layers_give(peer, tmp_path):
     save_file(named(peer), tmp_path / "vgg16.safetensors")
     torch.save(named(peer), tmp_path / "vgg16.pth")
     images = torch.rand(2, 3, 32, 32)
-    x = (images - torch.tensor(vgg._MEAN).view(3, 1, 1)) / torch.tensor(vgg._SPREAD).view(3, 1, 1)
+    x = (images - torch.tensor(_MEAN).view(3, 1, 1)) / torch.tensor(_SPREAD).view(3, 1, 1)
     expected = []
     with torch.no_grad():
         for layer in peer:
@@ -114,13 +115,13 @@ def test_vgg16_gives_what_pytorchs_layers_give(peer, tmp_path):
                 expected.append(x)
             x = layer(x)
     for name in ("vgg16.safetensors", "vgg16.pth"):
-        for mine, theirs in zip(vgg.load(tmp_path / name).stages(images), expected, strict=True):
+        for mine, theirs in zip(load_vgg16(tmp_path / name).stages(images), expected, strict=True):
             torch.testing.assert_close(mine, theirs)
 
 
 def test_vgg16_with_heads_is_a_distance(peer, tmp_path):
     save_file(named(peer), tmp_path / "vgg16.safetensors")
-    heads = {f"lin{i}.model.1.weight": torch.rand(1, c, 1, 1) for i, c in enumerate(vgg.CHANNELS)}
+    heads = {f"lin{i}.model.1.weight": torch.rand(1, c, 1, 1) for i, c in enumerate(CHANNELS)}
     save_file(heads, tmp_path / "heads.safetensors")
     appearance = appearance_of("vgg16", tmp_path / "vgg16.safetensors", tmp_path / "heads.safetensors")
     first, other = torch.rand(1, 3, 32, 32), torch.rand(1, 3, 32, 32)

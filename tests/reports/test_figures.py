@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from report_factory import CASCADE, HOG, make_results
+from report_factory import HOG, make_results
 from report_reader import SVG, at, classes, parse, text_of
 
 from transect.reports import Gallery, build
 from transect.reports.document import Document
-from transect.reports.drawing.forest import forests
 from transect.reports.drawing.intersections import DEEPEST, sheets
-from transect.reports.drawing.levels import SERIES, panels
+from transect.reports.drawing.levels import panels
 from transect.reports.drawing.scales import covering, tick_text
 from transect.reports.results import read
 
@@ -113,63 +112,11 @@ def test_horizontal_places_are_in_proportion_to_the_levels():
     assert_allclose(np.diff(x) / (x[-1] - x[0]), np.diff([1.0, 2.0, 5.5, 7.75, 10.0]) / 9, atol=1e-4)
 
 
-def test_named_levels_share_the_width_evenly():
-    panel = panels(Document(read(make_results())), 0, "miss")[2]
-    assert (panel.attribute, panel.bands) == ("glasses", True)
-    # two bands of half the width: their middles are a quarter and three quarters
-    assert [point.x for point in panel.series[0].points] == [25.0, 75.0]
-
-
-def test_ranges_share_the_width_evenly_and_are_joined():
-    results = make_results()
-    results["studies"][0]["attributes"][1]["labels"] = ["-5 to -3", "-3 to -1", "-1 to 1"]
-    panel = panels(Document(read(results)), 0, "miss")[1]
-    assert (panel.bands, panel.ordered) == (True, True)
-    assert_allclose([point.x for point in panel.series[0].points], [100 / 6, 50, 500 / 6], atol=1e-3)
-
-
-def test_a_target_keeps_its_mark_where_another_has_no_rates():
-    results = make_results()
-    results["rates"] = [row for row in results["rates"] if row["target"] == HOG or "glasses" not in row["cell"]]
-    drawn = panels(Document(read(results)), 0, "miss")
-    assert [[series.number for series in panel.series] for panel in drawn] == [[0, 1], [0, 1], [1]]
-    assert drawn[2].series[0].shift == 0
-
-
-def test_one_legend_for_the_panels_of_an_outcome(tree):
-    keys = [[text_of(span).strip() for span in key.iter("span") if "series" in classes(span)] for key in tree.iter("p")]
-    # two targets have a miss rate; all other outcomes belong to one target, which needs no legend
-    assert [key for key in keys if key] == [[CASCADE, HOG]]
-
-
 def test_lines_join_ordered_levels_only(tree):
     for figure in (element for element in tree.iter("figure") if "panel" in classes(element)):
         groups = [group for group in figure.iter(f"{SVG}g") if "series" in classes(group)]
         joins = [line for group in groups for line in group.iter(f"{SVG}line") if "bar" not in classes(line)]
         assert bool(joins) == (not text_of(figure.find("figcaption")).startswith("glasses"))
-
-
-def test_more_targets_than_marks_go_to_further_panels():
-    results = make_results()
-    faces = results["studies"][0]
-    names = [f"target {letter}" for letter in "abcdef"]
-    faces["targets"] = [faces["targets"][0] | {"name": name} for name in names]
-    rows = [row for row in results["rates"] if row["target"] == CASCADE and row["outcome"] == "miss"]
-    changed = results | {
-        "rates": [row | {"target": name} for name in names for row in rows],
-        "effects": [],
-        "verdicts": [],
-        "studies": [faces],
-    }
-    drawn = panels(Document(read(changed)), 0, "miss")
-    assert [len(panel.series) for panel in drawn] == [SERIES, 2] * 3
-
-
-def test_not_estimable_rows_say_why(results):
-    score = next(forest for forest in forests(Document(read(results)), 0) if forest.outcome == "score")
-    lost = [row for group in score.groups for row in group.rows if row.mark is None]
-    assert len(lost) == 1
-    assert lost[0].description == "No mark: not estimable."
 
 
 def test_a_rate_without_estimate_is_no_point(results):
@@ -181,12 +128,6 @@ def test_a_rate_without_estimate_is_no_point(results):
     panel = panels(Document(read(changed)), 0, "miss")[0]
     assert [len(series.points) for series in panel.series] == [5, 4]
     assert (f"/rates/{place}") in [where for _, where in panel.table]
-
-
-def test_descriptions_tell_the_course(results):
-    skin_tone, light, _ = panels(Document(read(results)), 0, "miss")
-    assert skin_tone.description.startswith(f"{CASCADE}: rises from the first level to the last")
-    assert light.description.startswith(f"{CASCADE}: falls")
 
 
 def test_shades_follow_the_rates(results):

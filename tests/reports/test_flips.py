@@ -61,12 +61,6 @@ def test_the_first_subjects_and_the_nearest_steps():
     }  # fmt: skip
 
 
-def test_a_step_without_an_answer_is_no_flip():
-    assert chosen(shown(SAID[6:])) == {
-        "age, S 0→1, from no to yes: the one subject whose answer flips so": [(100, 0.0), (100, -0.5)]
-    }
-
-
 def test_nothing_is_shown_where_nothing_flips_or_levels_are_no_steps():
     assert chosen(shown([[1, 1, 1, 1, 1]] * 2)) == {}
     assert chosen(shown([[NAN] * 5] * 2)) == {}
@@ -108,10 +102,6 @@ def test_each_flip_stands_in_the_section_of_its_target_with_its_answers(tmp_path
             ["found,", "score", "3.2"], ["wrong", "not", "found"],
         ]  # fmt: skip
     assert written["gallery"]["flips_shown"] == written["gallery"]["flips_total"] == 2
-
-
-def test_a_report_without_flips_has_no_such_heading():
-    assert "Images around a flip" not in build(results_of(CASCADE), Gallery())
 
 
 def test_hostile_words_are_text():
@@ -164,10 +154,6 @@ def test_a_strip_shows_a_change_the_way_answers_change_on_average():
     title, subject, tone = changing_strip([[[0, 1], [1, 1]], [[1, 0], [1, 0]]])
     assert title == "glasses: the first subject and setting whose answer changes"
     assert (subject, tone) == (101, 0.0)
-
-
-def test_where_answers_change_as_often_either_way_a_strip_shows_the_first_change():
-    assert changing_strip([[[1, 1], [0, 1]], [[1, 0], [1, 1]]])[1:] == (100, 1.0)
 
 
 def test_a_strip_without_a_change_shows_the_first_subject():

@@ -3,7 +3,7 @@
 import re
 
 from transect.reports.drawing.intersections import DEEPEST
-from transect.reports.drawing.shades import MAP_HEIGHT, Field, Frame, heat_map, share_bar
+from transect.reports.drawing.shades import MAP_HEIGHT, Field, Frame, heat_map
 
 
 def attributes(text, pattern):
@@ -32,12 +32,3 @@ def test_rows_of_a_map_go_upwards_and_shades_follow_the_share():
     assert "The deepest shade lies in the upper right quarter.</desc>" in text
 
 
-def test_a_map_without_failures_says_so():
-    text = str(heat_map("m", "t", [[Field("0/4", 0.0), Field("–", None)]], (), (), ()))
-    assert "No field is shaded.</desc>" in text
-
-
-def test_shares_are_cut_off_at_the_end_of_the_bar():
-    widths = re.findall(r'width="([\d.]+%)" height', str(share_bar("b", "t", 70.0, 50.0)))
-    assert widths[-2:] == ["70%", "30%"]
-    assert 'width="0%"' in str(share_bar("b", "t", -3.0, 10.0))

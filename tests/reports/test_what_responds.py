@@ -5,7 +5,6 @@ from report_factory import make_results
 
 from transect.reports.results import read
 from transect.reports.world import what_responds
-from transect.runs.wording import readable
 
 PHOTOGRAPHS = {"name": "photographs:folder:faces", "pictures_sha256": "0", "camera": {"version": 1}}
 FACEWORLD = {"name": "faceworld", "camera": {"maximum_gain": 4.0}}
@@ -33,7 +32,3 @@ def entry(generator, **levels):
 )
 def test_the_camera_is_named_only_where_it_responds(generator, levels, said):
     assert said in what_responds(entry(generator, **levels))
-
-
-def test_identifiers_are_words_in_sentences():
-    assert readable("camera gain; responds to skin_tone") == "camera gain; responds to skin tone"

@@ -75,9 +75,3 @@ def test_models_from_outside_stand_in_a_table_and_the_others_are_named():
     ]
     assert [document.value(f"{line.figures[0]}/value") for line in world.outside] == [0.91, 0.98]
     assert world.only == "skin tone, light level, glasses"
-
-
-def test_without_models_from_outside_every_reading_is_of_the_worlds_own_network():
-    world = described()
-    assert world.outside == ()
-    assert world.only == "skin tone, light level, glasses", "what nobody read is not named"

@@ -1,10 +1,10 @@
-"""Bounds of memory that tests can reach, and storage in memory, which no user may name."""
+"""Bounds of memory that tests can reach, and storage in memory behind addresses."""
 
-from unittest import mock
+from collections import defaultdict
 
 import pytest
 
-from transect.runs import addresses, bounds
+from transect.runs import bounds, mounts, stores
 
 
 @pytest.fixture
@@ -14,9 +14,11 @@ def small_bound(monkeypatch):
     monkeypatch.setattr(bounds, "FACTOR", 0)
 
 
-@pytest.fixture(autouse=True)
-def memory_storage():
-    """Addresses as memory://run, whose runs live as long as this process."""
-    with mock.patch.dict(addresses._UNWRITABLE):
-        addresses._UNWRITABLE.pop("memory", None)
-        yield
+@pytest.fixture
+def address(monkeypatch):
+    """The address of an empty folder on storage that lives as long as the test; `stores.Store` opens it again."""
+    library = pytest.importorskip("obstore.store")
+    kept = defaultdict(library.MemoryStore)
+    monkeypatch.setattr(stores, "_connected", lambda address: kept[address])
+    yield "s3://memory/run"
+    mounts.close_all()

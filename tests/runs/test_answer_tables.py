@@ -4,7 +4,7 @@ import math
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from transect.errors import CorruptedPart
@@ -35,6 +35,7 @@ answers = some.fixed_dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(some.lists(some.lists(answers, max_size=3).map(tuple), max_size=4).map(tuple))
 def test_what_was_said_is_read_back_from_tables_and_from_messages(fields):
     said = tuple(tuple(Said(**each) for each in of_image) for of_image in fields)

@@ -34,7 +34,7 @@ def test_a_file_that_holds_no_band_is_one_line(tmp_path, text):
 
 def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
     """The report made again says the same; another band is another number of subjects; the audit alone the default."""
-    options = {"image_size": 32, "subjects": 12, "quiet": True, "control": False, "out": tmp_path / "run"}
+    options = {"image_size": 32, "subjects": 6, "quiet": True, "control": False, "out": tmp_path / "run"}
 
     def near(result):
         (made,) = (one for one in result.results["sections"] if one["key"] == "sensitivity")
@@ -47,7 +47,7 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
 
     text, wide = near(audit(boundary=(0.0, 1.0)))
     assert "(0 < score < 1 at λ = 0, as asked for)" in text
-    assert wide == [12, 12]
+    assert wide == [6, 6]
     assert near(reporting.report(tmp_path / "run")) == (text, wide)
     text, none = near(reporting.report(tmp_path / "run", settings=ReportSettings(boundary=(0.98, 0.99))))
     assert ("0.98 < score < 0.99" in text, none) == (True, [0, 0])

@@ -88,12 +88,6 @@ def test_names_of_two_studies_together_are_refused():
         error_conditions.check(["age", "smile"], [{"age"}, {"smile"}])
 
 
-def test_a_broken_file_is_named(tmp_path):
-    (tmp_path / error_conditions.FILE).write_text('{"age": 1}')
-    with pytest.raises(BadInput, match="expected a list of attributes, got another value; delete it"):
-        error_conditions.read(tmp_path)
-
-
 def test_a_mean_is_of_pictures_that_are_reduced_first():
     """Two plain pictures of 128 pixels, 10 and 40: 25, of 64 pixels; a group without a picture has none."""
     pictures = [np.full((128, 128, 3), gray, np.uint8) for gray in (10, 40)]

@@ -11,9 +11,8 @@ from small_run import make_run
 
 import transect
 from transect.errors import BadInput, CorruptedPart, RunFolderError
-from transect.runs import bins, boundary, error_conditions, tables
+from transect.runs import bins, tables
 from transect.runs.folder import read_record
-from transect.runs.json_records import read_json
 from transect.runs.part_files import read_part
 from transect.runs.picture_files import pixels_of_png
 
@@ -96,23 +95,17 @@ def test_nan_in_a_spec_is_a_change(run):
         read_record(run)
 
 
-@pytest.mark.parametrize("module", [boundary, bins, error_conditions], ids=lambda module: module.__name__)
 @pytest.mark.parametrize("content", [b"{", b"\xff", b'"x"', None], ids=["broken", "bytes", "text", "folder"])
-def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, module, content):
-    path = tmp_path / module.FILE
+def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, content):
+    path = tmp_path / bins.FILE
     if content is None:
         path.mkdir()
     else:
         path.write_bytes(content)
     with pytest.raises(BadInput, match=r"expected .*; delete it, or give --\w+ again") as refused:
-        module.read(tmp_path)
+        bins.read(tmp_path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_value_is_read_as_it_is(tmp_path):
-    (tmp_path / "x.json").write_text('{"a": [1, null]}')
-    assert read_json(tmp_path / "x.json", "a value", "fix it") == {"a": [1, None]}
 
 
 def test_no_module_reads_parquet_past_the_bound():

@@ -13,7 +13,6 @@ from PIL import Image
 
 import transect
 from transect.errors import BadInput
-from transect.inversion.pictures import Pictures
 from transect.runs.picture_files import open_rgb, pixels_of_png
 
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16)[None].repeat(4, axis=0)
@@ -104,12 +103,6 @@ def test_what_pillow_raises_on_damaged_tags_is_a_refusal(monkeypatch, error):
     monkeypatch.setattr("PIL.Image.Image.getexif", fail)
     with pytest.raises(BadInput, match="x: expected an image, got"):
         open_rgb(encoded(np.zeros((4, 6, 3), np.uint8), "PNG"), "x")
-
-
-def test_photographs_to_invert_are_opened_the_same_way(tmp_path):
-    (tmp_path / "a.png").write_bytes(encoded(RAMP[:, :4].repeat(1, axis=0) + 25700, "PNG"))
-    pixels = Pictures.open(tmp_path, 4).pixels([0])
-    np.testing.assert_array_equal(pixels[0, ..., 0], np.rint((RAMP[:, :4] + 25700) / 257))
 
 
 def test_no_module_opens_pictures_by_itself():

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_run import make_run, small_spec
 
@@ -98,6 +98,7 @@ SPECS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(SPECS)
 def test_a_spec_is_read_back_as_it_was_written(body):
     """The canonical text is the same to the letter, so that the hash of a run that is there stays what it was."""

@@ -32,7 +32,7 @@ def failures_of(opens):
 
 def test_all_who_open_a_new_file_of_answers_together_get_it(tmp_path):
     """Without further tries, one of thirteen files was locked for somebody."""
-    for number in range(60):
+    for number in range(40):
         path = tmp_path / f"{number}.sqlite"
         assert not failures_of(lambda path=path: Ledger(path, Allowance()).close())
 

@@ -9,6 +9,7 @@ from transect.errors import RunFolderError
 from transect.runs import mounts
 from transect.runs.folder import FinishedRun, RunFolder
 
+pytestmark = pytest.mark.integration
 SPEC = {"design": {"seed": 1}, "targets": ["opencv"]}
 PARTS = 3
 
@@ -44,7 +45,7 @@ def stored(bucket):
 def impatient(request, monkeypatch):
     """Where the server hangs, a request may take a second."""
     if "hang" in request.node.name:
-        monkeypatch.setattr("transect.runs.object_stores.SECONDS", timedelta(seconds=1))
+        monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=1))
 
 
 def of_parts(deed, times=1):
@@ -94,22 +95,6 @@ def test_an_answer_that_is_cut_is_asked_for_again(bucket, proxy, wanted):
     finished = FinishedRun(mounts.opened(bucket.address("run")))
     assert finished.read_table("answers", PARTS).equals(pa.concat_tables([rows(index) for index in range(PARTS)]))
     assert ("cut answer", "GET", f"/{bucket.name}/run/answers/part-00000.parquet") in proxy.done
-
-
-def test_an_upload_in_pieces_that_was_never_completed_is_no_part(bucket, wanted):
-    name = {"Bucket": bucket.name, "Key": "run/answers/part-00000.parquet"}
-    upload = bucket.client.create_multipart_upload(**name)
-    bucket.client.upload_part(**name, UploadId=upload["UploadId"], PartNumber=1, Body=b"x" * 100)
-    assert write(bucket.address("run")) == PARTS
-    assert stored(bucket) == wanted
-
-
-def test_a_kill_between_digest_and_part_leaves_a_run_that_goes_on(bucket, wanted):
-    write(bucket.address("run"))
-    bucket.delete("run/answers/part-00002.parquet")
-    bucket.write("run/.digests/answers/part-00002.sha256", b"of a part that never came")
-    assert write(bucket.address("run")) == 1
-    assert stored(bucket) == wanted
 
 
 def test_storage_that_ignores_conditions_is_refused(bucket, proxy):

@@ -13,7 +13,7 @@ import transect
 from transect.runs import unfinished
 from transect.runs.folder import FinishedRun
 
-SETTINGS = {"vary": ["smile=0,1"], "subjects": 40, "image_size": 32, "task": "binary"}
+SETTINGS = {"vary": ["smile=0,1"], "subjects": 6, "image_size": 32, "task": "binary"}
 
 
 class Killed(BaseException):

@@ -2,6 +2,7 @@
 
 import itertools
 
+import coverage_table
 import numpy as np
 import pytest
 from coverage_table import (
@@ -100,3 +101,23 @@ def test_the_slopes_use_what_an_association_uses():
         slope = made.effects[-1]
         assert slope.kind == "slope"
         np.testing.assert_allclose((slope.low, slope.high), (low[table], high[table]))
+
+
+def test_coverage_and_level_of_some_rows(size, monkeypatch):
+    """One row of each section, with fewer tables: rates, contrasts, slopes and scores as every audit reports them."""
+    monkeypatch.setattr(coverage_table, "TABLES", size.tables)
+    rows = [
+        *coverage_table.pair_rows((0.1,), (0.0, 0.2), (0.5,)),
+        *coverage_table.factorial_rows((0.3,), (0.1,), (0.3,)),
+        *coverage_table.pair_rows((0.02,), (0.03,), (0.5,)),
+        *coverage_table.rate_rows((0.1,), (0.8,), cells=18),
+        *coverage_table.unequal_size_rows((0.3,), (0.8,)),
+        *coverage_table.score_rows(names=("normal",)),
+        *coverage_table.score_rows(5, ("normal",)),
+        *coverage_table.population_slope_rows([(0.2, 0.2, 300, False)]),
+    ]
+    for row in rows:
+        print(row.line())
+    size.covers([row.coverage / 100 for row in rows])
+    size.rejects([row.rejected / 100 for row in rows if row.design[:5] != "score" and row.rejected >= 0])
+    assert min(row.narrowest for row in rows) > 0

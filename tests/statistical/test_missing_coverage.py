@@ -1,22 +1,17 @@
 """Bounds cover the planted effect although answers are missing by outcome and by level; complete cases do not (slow)."""
 
 import numpy as np
-import pytest
 
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import mean_difference_interval
 from transect.effects.missing_answers import group_bounds, paired_bounds
 
-TABLES = 300
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [10, 40, 150])
-def test_worst_case_bounds_cover_the_effect_of_all_pairs(subjects):
+def test_worst_case_bounds_cover_the_effect_of_all_pairs(size, subjects):
     """The outcome never changes; with glasses seven tenths of the wrong answers are missing."""
-    rng, tables = np.random.default_rng(subjects), 80
+    rng = np.random.default_rng(subjects)
     covered = complete = 0
-    for _ in range(tables):
+    for _ in range(size.tables):
         wrong = (rng.random((subjects, 1)) < 0.3).astype(float)
         second = np.where((wrong == 1) & (rng.random(wrong.shape) < 0.7), np.nan, wrong)
         second = np.where((wrong == 0) & (rng.random(wrong.shape) < 0.02), np.nan, second)
@@ -27,18 +22,15 @@ def test_worst_case_bounds_cover_the_effect_of_all_pairs(subjects):
         both = level_differences(np.abs(wrong - flip), second)
         interval = mean_difference_interval(both[:, None], binary=True)
         complete += bool(interval.low[0] <= truth <= interval.high[0])
-    print(f"{subjects}: bounds {covered / tables:.3f}, answered pairs alone {complete / tables:.3f}")
-    assert covered / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)
+    print(f"answered pairs alone {complete / size.tables:.3f}")
+    size.covers(covered / size.tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("people", [15, 60, 300])
-@pytest.mark.parametrize(("lost", "rate"), [(0.3, 0.4), (0.5, 0.1), (0.0, 0.3)])
-def test_intervals_of_trimming_bounds_cover_both_ends(people, lost, rate):
+def test_intervals_of_trimming_bounds_cover_both_ends(size, people, lost, rate):
     """No effect where both are answered; images that the second group alone leaves out are all right, or all wrong."""
     rng = np.random.default_rng(people)
     kinds, covered = np.zeros(2), np.zeros(2)
-    for _ in range(TABLES):
+    for _ in range(size.tables):
         for place, extra in enumerate((0.0, 1.0)):
             group = np.repeat([False, True], people)
             always = rng.random(2 * people) >= lost
@@ -48,6 +40,5 @@ def test_intervals_of_trimming_bounds_cover_both_ends(people, lost, rate):
             if not bounds.reason:
                 kinds[place] += 1
                 covered[place] += bounds.low <= 0.0 <= bounds.high
-    print(people, lost, rate, kinds, covered / kinds)
-    assert (kinds >= 0.9 * TABLES).all()
-    assert (covered / kinds >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / TABLES)).all()
+    assert (kinds >= 0.9 * size.tables).all()
+    size.covers(covered / kinds)

@@ -1,14 +1,11 @@
 """The paired interval of the difference of λ_M between two models covers, cross-fitted, by item and by person (slow)."""
 
 import numpy as np
-import pytest
 
 from transect.attacks import Settings, labelled, model_outputs
 from transect.attacks.attackers import Bayes
 from transect.attacks.comparisons import difference
 from transect.attacks.estimation import Plan, attack
-
-DATA_SETS = 300
 
 
 def apart(seed, people, each, shares):
@@ -26,13 +23,9 @@ def apart(seed, people, each, shares):
     return difference(plan, second, plan, first)[2]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shares", [(0.0, 0.0), (0.0, 0.5), (0.5, 0.6)])
-@pytest.mark.parametrize(("people", "each"), [(200, 1), (800, 1), (60, 5)])
-def test_intervals_cover_the_expected_difference(people, each, shares):
+def test_intervals_cover_the_expected_difference(size, people, each, shares):
     """The truth is the mean over as many data sets: the expected difference of attackers that learn from so many."""
-    found = [apart(seed, people, each, shares) for seed in range(DATA_SETS)]
+    found = [apart(seed, people, each, shares) for seed in range(size.tables)]
     truth = np.mean([difference.estimate for difference in found])
     covered = np.mean([difference.low <= truth <= difference.high for difference in found])
-    print(f"{people} people x {each}, {shares}: {100 * covered:.1f} %, difference {truth:.2f}")
-    assert covered >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / DATA_SETS)
+    size.covers(covered)

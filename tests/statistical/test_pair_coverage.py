@@ -3,14 +3,10 @@
 import itertools
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from transect.effects.pair_perception import pair_ranking, perceived_difference
-
-TABLES = 200
-FLOOR = 0.93 - 2 * np.sqrt(0.93 * 0.07 / TABLES)
 
 
 def habits(rng, subjects, raters, spread):
@@ -18,23 +14,18 @@ def habits(rng, subjects, raters, spread):
     return rng.normal(size=(subjects, 1)) + spread * rng.normal(size=(1, raters))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("raters", [3, 5, 8])
-@pytest.mark.parametrize("subjects", [10, 40])
-@pytest.mark.parametrize("spread", [0.0, 1.0, 2.0])
-def test_share_of_perceived_differences(subjects, raters, spread):
+def test_share_of_perceived_differences(size, spread, subjects, raters):
     rng = np.random.default_rng([subjects, raters, int(spread)])
     subject, rater = (each.ravel() for each in np.indices((subjects, raters)))
-    for common in (0.0, -2.5, -4.5):
+    for common in size.some((0.0, -2.5, -4.5)):
         odds = common + np.sqrt(1 + spread**2) * np.random.default_rng(0).normal(size=400_000)
         truth, hits = expit(odds).mean(), 0
-        for _ in range(TABLES):
+        for _ in range(size.tables):
             odds = common + habits(rng, subjects, raters, spread)
             value = (rng.random(odds.shape) < expit(odds)).ravel().astype(float)
             share = perceived_difference(value, subject, subject, rater).share
             hits += share.low <= truth <= share.high
-        print(f"{subjects} subjects, {raters} raters, habits {spread}, share {truth:.3f}: {hits / TABLES:.3f}")
-        assert hits / TABLES >= FLOOR
+        size.covers(hits / size.tables)
 
 
 PAIRS = np.array(list(itertools.combinations(range(3), 2)))
@@ -55,10 +46,7 @@ def strengths_of_everyone(spread):
     return minimize(loss, PLANTED[1:], tol=1e-12).x
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("raters", [3, 8])
-@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 2.0])
-def test_strengths_of_three_levels(raters, spread):
+def test_strengths_of_three_levels(size, spread, raters):
     """30 subjects; each subject (0.5) and each rater (spread) has own strengths of the levels."""
 
     def table(rng, subjects, people):
@@ -70,11 +58,10 @@ def test_strengths_of_three_levels(raters, spread):
 
     rng, truth = np.random.default_rng([raters, 30, int(10 * spread)]), strengths_of_everyone(spread)
     hits, printed = np.zeros(2), 0
-    for _ in range(TABLES):
+    for _ in range(size.tables):
         found = pair_ranking(*table(rng, 30, raters)).strengths[1:]
         if np.isfinite(found[0].low):
             printed += 1
             hits += [each.low <= true <= each.high for each, true in zip(found, truth, strict=True)]
-    print(f"{raters} raters, habits {spread}: {hits / printed}, printed {printed / TABLES:.2f}")
-    assert printed >= 0.95 * TABLES
-    assert (hits / printed >= FLOOR).all()
+    assert printed >= 0.95 * size.tables
+    size.covers(hits / printed)

@@ -1,13 +1,9 @@
 """A plan from a pilot's upper limit reaches its power in 80 % of pilots; one from the estimate in about half (slow)."""
 
 import numpy as np
-import pytest
 
 from transect.effects.pilot_spread import upper_deviation, upper_share
 from transect.effects.planning import plan_from_pilot
-
-PILOTS = 400
-LEAST = 0.8 - 2 * np.sqrt(0.8 * 0.2 / PILOTS)
 
 
 def needed(deviation, discordant=None, effect=0.3):
@@ -23,31 +19,24 @@ def draws(rng, kind, n):
     return np.where(changing, rng.binomial(9, 0.5, n) / 9, 0.0) * rng.choice([-1.0, 1.0], n)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["normal", "cells"])
-@pytest.mark.parametrize("n", [10, 20, 40])
-def test_the_limit_of_the_deviation_keeps_the_promise(kind, n):
+def test_the_limit_of_the_deviation_keeps_the_promise(size, n, kind):
     """Enough subjects are planned where the deviation that the plan uses is at least the true one."""
     rng = np.random.default_rng(n)
     true = draws(rng, kind, 400_000).std()
-    pilots = [draws(rng, kind, n) for _ in range(PILOTS)]
+    pilots = [draws(rng, kind, n) for _ in range(size.tables)]
     kept = np.mean([(upper_deviation(d) or upper_share(0, n) ** 0.5) >= true for d in pilots])
     plain = np.mean([d.std(ddof=1) >= true for d in pilots])
-    print(f"{kind} {n}: kept {kept:.3f}, by the estimate {plain:.3f}")
     assert plain < 0.6
-    assert kept >= LEAST
+    size.covers(kept)
     assert needed(float(true) * 1.2) > needed(float(true))  # more spread, more subjects
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("share", "n"), [(0.4, 20), (0.15, 40), (0.3, 100)])
-def test_the_limit_of_the_share_keeps_the_promise(share, n):
+def test_the_limit_of_the_share_keeps_the_promise(size, share, n):
     """One pair per subject: subjects planned by McNemar's test against those that the true share needs."""
     rng = np.random.default_rng(n)
-    counts, times = np.unique(rng.binomial(n, share, PILOTS), return_counts=True)
+    counts, times = np.unique(rng.binomial(n, share, size.tables), return_counts=True)
     enough = needed(share**0.5, share, 0.1)
     plans = np.array([[needed(x**0.5, x, 0.1) for x in (upper_share(int(k), n), max(k / n, 0.01))] for k in counts])
-    kept, plain = ((plans >= enough) * times[:, None]).sum(axis=0) / PILOTS
-    print(f"share {share} of {n}: kept {kept:.3f}, by the estimate {plain:.3f}")
+    kept, plain = ((plans >= enough) * times[:, None]).sum(axis=0) / size.tables
     assert plain < 0.75
-    assert kept >= LEAST
+    size.covers(kept)

@@ -1,7 +1,6 @@
 """The gate of equal quality passes too unequal levels in at most 5 %, and equal ones with good power (slow)."""
 
 import numpy as np
-import pytest
 
 from transect.effects.equal_quality import MARGIN, quality_differences
 
@@ -23,75 +22,48 @@ def shares(people, *, difference, between, within, paired, tables, seed=0):
     return verdicts.count("passed") / tables, verdicts.count("failed") / tables
 
 
-def allowed(tables):
-    """5 %, and two standard errors."""
-    return 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize("people", [6, 10, 30])
-def test_levels_that_differ_by_the_margin_do_not_pass(people, paired):
+def test_levels_that_differ_by_the_margin_do_not_pass(size, people, paired):
     """At the margin itself both errors, to pass and to say that it is exceeded, are 5 % at most."""
-    made = shares(people, difference=MARGIN, between=0.3, within=0.5, paired=paired, tables=2000)
-    print(f"{people} subjects, {'paired' if paired else 'others'}: {made[0]:.3f} passed, {made[1]:.3f} failed")
-    assert max(made) <= allowed(2000)
+    made = shares(people, difference=MARGIN, between=0.3, within=0.5, paired=paired, tables=size.tables)
+    size.rejects(made)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("people", "difference"), [(10, 0.6), (12, 1.2)])
-def test_a_difference_beyond_the_margin_does_not_pass(people, difference):
+def test_a_difference_beyond_the_margin_does_not_pass(size, people, difference):
     """.6 SD of one rating point, beyond the margin; the test of difference that stood here let 72 % pass."""
-    made = shares(people, difference=difference, between=0.6, within=0.8, paired=False, tables=2000)
-    print(f"{people} subjects, {difference} points: {made[0]:.3f} passed, {made[1]:.3f} failed")
-    assert made[0] <= allowed(2000)
+    made = shares(people, difference=difference, between=0.6, within=0.8, paired=False, tables=size.tables)
+    size.rejects(made[0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("people", "power"), [(10, 0.8), (20, 0.98)])
-def test_equal_levels_pass(people, power):
-    made = shares(people, difference=0.0, between=0.3, within=0.5, paired=False, tables=1000)
-    print(f"{people} subjects: {made[0]:.3f} passed, {made[1]:.3f} failed")
+def test_equal_levels_pass(size, people, power):
+    made = shares(people, difference=0.0, between=0.3, within=0.5, paired=False, tables=size.tables)
     assert made[0] >= power
     assert made[1] <= 0.001
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize(("share", "points"), [(0.1, 5.0), (0.2, 2.5), (0.5, 1.0)])
-@pytest.mark.parametrize("people", [10, 30, 120])
-def test_flaws_that_few_subjects_have_do_not_pass(people, share, points, paired):
+def test_flaws_that_few_subjects_have_do_not_pass(size, people, share, points, paired):
     """All ratings are 5, but for a share of the subjects at one level: .5 points on average, and often unseen."""
-    rng, tables, passed = np.random.default_rng(people), 1000, 0
+    rng, tables, passed = np.random.default_rng(people), size.tables, 0
     level = np.repeat([0.0, 1.0], people)
     who = np.tile(np.arange(people), 2) if paired else np.arange(2 * people)
     for _ in range(tables):
         flawed = rng.random(people) < share
         quality = np.r_[5 - points * flawed, np.full(people, 5.0)]
         passed += quality_differences(quality, {"a": level}, who)[0].verdict == "passed"
-    print(f"{people} subjects, {points:g} points of {share:.0%}: {passed / tables:.3f} passed")
-    assert passed / tables <= allowed(tables)
+    size.rejects(passed / tables)
 
 
-@pytest.mark.slow
-def test_of_three_levels_all_pairs_must_pass():
+def test_of_three_levels_all_pairs_must_pass(size):
     """Levels at 0, 0 and the margin: intersection and union need no correction (Berger 1982)."""
-    rng, tables, passed, people = np.random.default_rng(0), 500, 0, 15
+    rng, tables, passed, people = np.random.default_rng(0), size.tables, 0, 15
     level, who = np.repeat([0.0, 1.0, 2.0], people), np.arange(3 * people)
     for _ in range(tables):
         quality = 3 + rng.normal(0, 0.4, 3 * people) + MARGIN * (level == 2)
         pairs = quality_differences(quality, {"a": level}, who, scale=WIDE)
         passed += all(pair.verdict == "passed" for pair in pairs)
-    assert passed / tables <= allowed(tables)
+    size.rejects(passed / tables)
 
 
-def test_at_the_margin_few_pass():
-    """A fast version of the first test."""
-    made = shares(10, difference=MARGIN, between=0.3, within=0.5, paired=False, tables=200)
-    assert max(made) <= allowed(200)
-
-
-def passed_at_the_margin(people, kind, form, *, tables=600):
+def passed_at_the_margin(people, kind, form, tables):
     """Share of passed tables at the margin, of the worse sign. form: how the other level is.
 
     "paired": the same subjects, without spread; "others": other subjects of the same shape; "one": with little spread.
@@ -115,22 +87,16 @@ def passed_at_the_margin(people, kind, form, *, tables=600):
             quality = np.r_[first, 3 + other]
             passed += quality_differences(quality, {"a": level}, who, scale=WIDE)[0].verdict == "passed"
         shares.append(passed / tables)
-    print(f"{people} subjects, {kind}, {form}: {max(shares):.3f} passed")
     return max(shares)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("people", [10, 20, 40])
-@pytest.mark.parametrize("form", ["paired", "others", "one"])
-@pytest.mark.parametrize("kind", ["gamma", "exponential", "beta", "t of 5", "uniform"])
-def test_the_level_on_skewed_and_other_ratings(people, kind, form):
+def test_the_level_on_skewed_and_other_ratings(size, kind, form, people):
     """Student's limits alone let 7 to 11 % of gamma ratings pass."""
-    assert passed_at_the_margin(people, kind, form) <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / 600)
+    size.rejects(passed_at_the_margin(people, kind, form, size.tables))
 
 
-@pytest.mark.slow
-def test_a_flaw_that_the_sample_lacks_is_not_seen():
+def test_a_flaw_that_the_sample_lacks_is_not_seen(size):
     """A tenth of the subjects have a large flaw, and the others differ a little. .9^n of the samples lack the flaw."""
-    shares = [passed_at_the_margin(people, "rare flaw", "paired") for people in (10, 20, 40)]
+    shares = [passed_at_the_margin(people, "rare flaw", "paired", size.tables) for people in (10, 20, 40)]
     for people, share in zip((10, 20, 40), shares, strict=True):
         assert share <= 0.9**people + 0.06

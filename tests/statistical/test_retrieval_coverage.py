@@ -1,7 +1,6 @@
 """Shares of levels among the first images and MaxSkew: intervals cover, tests of these and NDKL keep their level (slow)."""
 
 import numpy as np
-import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
@@ -21,12 +20,9 @@ def shares(shifts, part):
     return ndtr(shifts - cut) / ndtr(shifts - cut).sum()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shifts", [(0.0, 0.5), (0.0, 0.0), (0.0, 0.3, 0.6, 0.0)])
-@pytest.mark.parametrize("subjects", [20, 100])
-def test_shares_and_skews_of_the_first_images(subjects, shifts):
-    tables = 300 if any(shifts) else 1000
-    for own in (0.2, 0.8):
+def test_shares_and_skews_of_the_first_images(size, subjects, shifts):
+    tables = 1000 if not (size.small or any(shifts)) else size.tables
+    for own in size.some((0.8, 0.2)):
         rng = np.random.default_rng([subjects, len(shifts), int(10 * shifts[1]), int(10 * own)])
         firsts = [10, subjects // 2 + 1]
         held, rejected = np.zeros((len(firsts), 3)), np.zeros(len(firsts) + 1)
@@ -41,17 +37,14 @@ def test_shares_and_skews_of_the_first_images(subjects, shifts):
                 held[row, 1] += top.max_skew.low - 1e-9 <= skews.max() <= top.max_skew.high
                 held[row, 2] += top.min_skew.low <= skews.min() <= top.min_skew.high + 1e-9
                 rejected[row] += top.max_skew_p <= 0.05
-        print(f"{subjects} subjects, {shifts}, own {own}: {held / tables}, rejected {rejected / tables}")
-        assert (held / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)).all()
+        size.covers(held / tables, tables)
         if not any(shifts):
-            assert (rejected / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)).all()
+            size.rejects(rejected / tables, tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("persons", [20, 60])
-def test_people_on_several_photographs(persons):
+def test_shares_of_people_on_several_photographs(size, persons):
     """One to five photographs of each, on whom a level acts alike: the shares are covered, a true null is kept."""
-    tables, rng = 300, np.random.default_rng(persons)
+    tables, rng = size.tables, np.random.default_rng(persons)
     held = rejected = 0
     for _ in range(tables):
         people = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
@@ -60,6 +53,5 @@ def test_people_on_several_photographs(persons):
         found = retrieval_skew(values, [len(people)], people=people, resamples=199)
         rejected += found.p <= 0.05
         held += found.first[0].shares[0].low <= 0.5 <= found.first[0].shares[0].high
-    print(f"{persons} people: {held / tables}, rejected {rejected / tables}")
-    assert held / tables >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / tables)
-    assert rejected / tables <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / tables)
+    size.covers(held / tables)
+    size.rejects(rejected / tables)

@@ -1,26 +1,21 @@
 """The overall rate that an adaptive search states: unbiased, and its interval holds the truth (slow)."""
 
 import numpy as np
-import pytest
 from planted_failures import conduct, failing_target
 
 from transect.designs.search import History
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
 
-SEEDS = 500
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("shape", "rate"), [("one box", 0.08), ("one box", 0.03), ("two boxes", 0.03)])
-def test_the_overall_rate_of_active_testing(shape, rate):
+def test_the_overall_rate_of_active_testing(size, shape, rate):
     """500 searches on ten planted targets in six dimensions: 93 % or more hold the truth, the mean does not lean.
 
     The exploration's Sobol points vary less than a binomial, so that the interval holds it more often than 97 % of the
     time where rules catch most failures.
     """
     estimates, held = [], 0
-    for seed in range(SEEDS):
+    for seed in range(size.tables):
         strategy, target = Phases(seed, 400), failing_target(shape, 6, rate, seed % 10)
         history = conduct(strategy, History.empty(6), target, budget=400, batch=40)
         strata = strategy.strata(history)
@@ -30,5 +25,5 @@ def test_the_overall_rate_of_active_testing(shape, rate):
         estimate, low, high = weighted_sum(weights, failures, sizes)
         estimates.append(estimate)
         held += low <= rate <= high
-    assert held / SEEDS >= 0.93
-    assert abs(np.mean(estimates) - rate) < 4 * np.std(estimates) / np.sqrt(SEEDS)
+    size.covers(held / size.tables)
+    assert abs(np.mean(estimates) - rate) < 4 * np.std(estimates) / np.sqrt(size.tables)

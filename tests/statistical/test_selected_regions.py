@@ -5,7 +5,6 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from transect.designs.search import History
 from transect.designs.search.confirmation import ConfirmedSearch
@@ -15,7 +14,7 @@ from transect.jobs.search.results import summary
 from transect.records import Attribute
 from transect.targets import as_target
 
-RATE, FRESH, SEARCHES = 0.3, 24, 500
+RATE, FRESH = 0.3, 24
 SPACE = Space((Attribute("tone", "continuous", "tone", low=0, high=1),), np.linspace(0, 1, 4097)[None])
 
 
@@ -29,15 +28,14 @@ class ThreeRules(ConfirmedSearch):
         return list(zip(rules, np.arange(3 * FRESH).reshape(3, FRESH), strict=True))
 
 
-@pytest.mark.slow
-def test_the_first_of_three_equal_regions_is_not_overstated():
+def test_the_first_of_three_equal_regions_is_not_overstated(size):
     """Sorted by their rates, the first of three regions that fail alike had a rate of 38 % for 30."""
     rng = np.random.default_rng(19)
     target = as_target(lambda pixels: [0.5] * len(pixels), name="reader", task="binary")
     setting = {"target": target, "space": SPACE, "goal": "regions", "outcome": "miss", "budget": 3 * FRESH}
     search = SimpleNamespace(**setting, strategy=ThreeRules(0, 3 * FRESH))
     points, explored = rng.random((3 * FRESH, 1)), np.ones(3 * FRESH, dtype=np.bool_)
-    answers = (rng.random((SEARCHES, 3 * FRESH)) < RATE).astype(float)
+    answers = (rng.random((size.tables, 3 * FRESH)) < RATE).astype(float)
     first = [summary(search, History(points, failures, explored), (0, 0.0)).regions[0] for failures in answers]
     covered = np.mean([region.low <= RATE <= region.high for region in first])
     assert abs(np.mean([region.rate for region in first]) - RATE) < 0.015  # standard error 0.004

@@ -1,7 +1,6 @@
 """Intervals and tests of answers in words keep their level: wordings, refusals, places, options, two images (slow)."""
 
 import numpy as np
-import pytest
 from scipy.special import expit, ndtr, ndtri
 
 from transect.effects.analysis import analyse_transects
@@ -17,16 +16,6 @@ from transect.effects.wordings import wording_effects
 from transect.records import Attribute, Design
 
 
-def least(coverage, tables):
-    """Two standard errors below a coverage."""
-    return coverage - 2 * np.sqrt(coverage * (1 - coverage) / tables)
-
-
-def most(level, tables):
-    """Two standard errors above a level of a test."""
-    return level + 2 * np.sqrt(level * (1 - level) / tables)
-
-
 def answers(rng, rates, within, image=0.0):
     """0/1 [subjects, levels, wordings] with these rates [levels, wordings]; shared by subject, and by image."""
     n, shape = rates[0], rates[1].shape
@@ -34,13 +23,10 @@ def answers(rng, rates, within, image=0.0):
     return (factor + np.sqrt(1 - within - image) * rng.standard_normal((n, *shape)) < ndtri(rates[1])).astype(float)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [20, 50, 200])
-@pytest.mark.parametrize("wordings", [5, 10])
-def test_a_sample_of_wordings_covers_the_mean_of_all_wordings(subjects, wordings):
+def test_a_sample_of_wordings_covers_the_mean_of_all_wordings(size, wordings, subjects):
     """Effects of wordings .15 + uniform of this half width; scores, and yes or no."""
-    tables = 200 if subjects < 200 else 150
-    for spread in (0.0, 0.1, 0.25):
+    tables = size.tables if subjects < 200 else 150
+    for spread in size.some((0.25, 0.0, 0.1)):
         rng = np.random.default_rng([subjects, wordings, int(100 * spread)])
         held, fixed = np.zeros(2), np.zeros(2)
         for _ in range(tables):
@@ -52,36 +38,27 @@ def test_a_sample_of_wordings_covers_the_mean_of_all_wordings(subjects, wordings
                 found = wording_effects(values[:, :1], values[:, 1:], binary=not place)
                 held[place] += found.sampled.low <= 0.15 <= found.sampled.high
                 fixed[place] += found.mean.low <= 0.15 <= found.mean.high
-        print(f"{subjects} subjects, {wordings} wordings, {spread}: {held / tables}, as fixed {fixed / tables}")
         # Student's t of five uniform effects itself covers 93.5 %.
-        assert (held / tables >= least(0.93, tables)).all()
+        size.covers(held / tables, tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [20, 100])
-def test_the_mean_of_the_wordings_that_were_asked_is_covered_and_no_difference_is_rarely_found(subjects):
-    tables, rng = 300, np.random.default_rng(subjects)
+def test_the_mean_of_the_wordings_that_were_asked_is_covered_and_no_difference_is_rarely_found(size, subjects):
+    tables, rng = size.tables, np.random.default_rng(subjects)
     held = rejected = 0
-    spreads = []
     for _ in range(tables):
         yes = answers(rng, (subjects, np.array([[0.1, 0.3, 0.5], [0.2, 0.4, 0.6]])), 0.4)
         found = wording_effects(yes[:, :1], yes[:, 1:], binary=True)
         held += found.mean.low <= 0.1 <= found.mean.high
         rejected += found.p <= 0.05
-        spreads.append(found.spread)
-    print(f"{subjects}: {held / tables}, rejected {rejected / tables}, spread {np.mean(spreads):.3f} (0)")
-    assert held / tables >= least(0.95, tables)
-    assert rejected / tables <= most(0.05, tables)
+    size.covers(held / tables)
+    size.rejects(rejected / tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [20, 100, 400])
-@pytest.mark.parametrize("rate", [0.005, 0.03])
-def test_effects_on_rare_refusals_are_covered_by_the_paired_score(subjects, rate):
+def test_effects_on_rare_refusals_are_covered_by_the_paired_score(size, rate, subjects):
     """Three paraphrases, refused together or not, none, half, or all of the time more at the second level."""
-    tables = 1000
-    for more in (0.0, 0.05):
-        for image in (0.0, 0.6):
+    tables = size.tables
+    for more in size.some((0.0, 0.05)):
+        for image in size.some((0.0, 0.6)):
             rng = np.random.default_rng([subjects, int(1000 * rate), int(100 * more), int(10 * image)])
             d = np.empty((subjects, tables))
             for table in range(tables):
@@ -92,8 +69,7 @@ def test_effects_on_rare_refusals_are_covered_by_the_paired_score(subjects, rate
             found = mean_difference_interval(d, binary=True, base=base, pairs=pairs, resamples=20)
             assert set(found.methods) == {"paired score"}
             held = ((found.low <= more) & (more <= found.high)).mean()
-            print(f"{subjects} subjects, {rate} and {more} more, image {image}: {held:.3f}")
-            assert held >= least(0.95, tables)
+            size.covers(held)
 
 
 def refused(rng, subjects, rate):
@@ -102,24 +78,9 @@ def refused(rng, subjects, rate):
     return (np.where(mixed, own, rng.random((subjects, 3))) < rate).mean(axis=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("subjects", "rates"),
-    [
-        (100, (0.005, 0.005)),
-        (100, (0.03, 0.08)),
-        (50, (0.01, 0.06)),
-        (50, (0.0, 0.05)),
-        (100, (0.0, 0.03)),
-        (20, (0.3, 0.5)),
-        (200, (0.03, 0.08)),
-        (200, (0.1, 0.2)),
-        (200, (0.3, 0.5)),
-    ],
-)
-def test_effects_of_an_audit_on_refusals_are_covered(subjects, rates):
+def test_effects_of_an_audit_on_refusals_are_covered(size, subjects, rates):
     """Three paraphrases, as an audit has them: every table has an interval, also where nothing is refused."""
-    tables, rng, held, width = 1000, np.random.default_rng([subjects, int(1000 * rates[1])]), 0, []
+    tables, rng, held = size.tables, np.random.default_rng([subjects, int(1000 * rates[1])]), 0
     tone = Attribute("tone", "binary", "tone", levels=("bright", "dark"))
     about = Design({"tone": (0.0, 1.0)}, subjects=subjects), {"tone": tone}
     measure, none = Measure("model", "refusal", is_binary=False, answers=3), np.full((subjects, 2), "", dtype=object)
@@ -128,16 +89,12 @@ def test_effects_of_an_audit_on_refusals_are_covered(subjects, rates):
         (effect,) = analyse_transects(values, none, *about, measure, seed=seed).effects
         assert effect.interval_method
         held += effect.low <= rates[1] - rates[0] <= effect.high
-        width.append(effect.high - effect.low)
-    print(f"{subjects} subjects, {rates}: {held / tables:.3f}, width {np.mean(width):.3f}")
-    assert held / tables >= least(0.95, tables)
+    size.covers(held / tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("persons", [20, 60])
-def test_people_on_several_photographs(persons):
+def test_wordings_and_options_of_people_on_several_photographs(size, persons):
     """One to five photographs of each, alike by .64: paraphrases and options are covered, and a true null is kept."""
-    tables, rng = 400, np.random.default_rng(persons)
+    tables, rng = size.tables, np.random.default_rng(persons)
     truth = ndtr(-0.1) - ndtr(-0.5)
     wordings = options = any_change = 0
     for _ in range(tables):
@@ -154,16 +111,13 @@ def test_people_on_several_photographs(persons):
         found = shares_by_option(shares, asked=3, people=people).contrasts[0].difference
         options += found.low <= truth <= found.high
         any_change += shares_by_option(alike, asked=3, people=people).p <= 0.05
-    print(f"{persons} people: {wordings / tables}, options {options / tables}, any change {any_change / tables}")
-    assert min(wordings, options) / tables >= least(0.95, tables)
-    assert any_change / tables <= most(0.05, tables)
+    size.covers([wordings / tables, options / tables])
+    size.rejects(any_change / tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [15, 60])
-def test_options_and_places(subjects):
+def test_options_and_places(size, subjects):
     """Differences of all options at once; a true null of any change, and of places, rejected in at most 5 %."""
-    tables, rng = 250, np.random.default_rng(subjects)
+    tables, rng = size.tables, np.random.default_rng(subjects)
     chances = np.array([[0.7, 0.2, 0.08, 0.02], [0.6, 0.2, 0.1, 0.1]])
     held = false = places = place_held = 0
     for _ in range(tables):
@@ -181,22 +135,17 @@ def test_options_and_places(subjects):
         bias = place_bias(place, 4).of_all
         places += bias.p <= 0.05
         place_held += bias.shares[0].low <= 0.25 <= bias.shares[0].high
-    print(subjects, held / tables, false / tables, places / tables, place_held / tables)
-    assert held / tables >= least(0.95, tables)
-    assert false / tables <= most(0.05, tables)
-    assert places / tables <= most(0.05, tables)
-    assert place_held / tables >= least(0.95, tables)
+    size.covers([held / tables, place_held / tables])
+    size.rejects([false / tables, places / tables])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [12, 40, 150])
-def test_preferences_of_subjects_who_differ(subjects):
+def test_preferences_of_subjects_who_differ(size, subjects):
     """The share among the decided, and the preference for the second place, whose truth is by quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     weights = weights / weights.sum()
     p, q = expit(0.8 + 1.5 * nodes + 0.5), expit(0.8 + 1.5 * nodes - 0.5)
     second, first = weights @ (p * q), weights @ ((1 - p) * (1 - q))
-    tables, rng = 400, np.random.default_rng(subjects)
+    tables, rng = size.tables, np.random.default_rng(subjects)
     held, rejected = np.zeros(2), 0
     for _ in range(tables):
         own = 0.8 + 1.5 * rng.standard_normal(subjects)
@@ -207,14 +156,11 @@ def test_preferences_of_subjects_who_differ(subjects):
         own = 1.5 * rng.standard_normal(subjects)
         later, earlier = (rng.random((2, subjects)) < expit(own + np.array([[0.5], [-0.5]]))).astype(float)
         rejected += preference(later[:, None, None], earlier[:, None, None]).p <= 0.05
-    print(subjects, held / tables, rejected / tables)
-    assert (held / tables >= least(0.95, tables)).all()
-    assert rejected / tables <= most(0.05, tables)
+    size.covers(held / tables)
+    size.rejects(rejected / tables)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [12, 30, 120])
-def test_abilities_of_subjects_who_differ(subjects):
+def test_abilities_of_subjects_who_differ(size, subjects):
     """Truths: the fit to 200,000 subjects."""
     pairs = np.array([(a, b) for a in range(3) for b in range(3) if a != b])
 
@@ -227,7 +173,7 @@ def test_abilities_of_subjects_who_differ(subjects):
 
     large = level_abilities(*table(np.random.default_rng(0), 200_000))
     truth = [large.abilities[1].estimate, large.abilities[2].estimate, large.place.estimate]
-    tables, rng = 300, np.random.default_rng(subjects)
+    tables, rng = size.tables, np.random.default_rng(subjects)
     held, told = np.zeros(3), 0
     for _ in range(tables):
         found = level_abilities(*table(rng, subjects))
@@ -235,15 +181,11 @@ def test_abilities_of_subjects_who_differ(subjects):
             told += 1
             each = (*found.abilities[1:], found.place)
             held += [bounds.low <= true <= bounds.high for bounds, true in zip(each, truth, strict=True)]
-    print(subjects, held / told, told / tables)
     assert told >= 0.9 * tables
-    assert (held / told >= least(0.95, told)).all()
+    size.covers(held / told, told)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("subjects", [20, 40, 150])
-@pytest.mark.parametrize("lost", [0.01, 0.2])
-def test_bounds_of_numbers_cover_both_ends(subjects, lost):
+def test_bounds_of_numbers_cover_both_ends(size, lost, subjects):
     """Answers from 0 to 10, the largest of which are lost more often, at the second level alone."""
 
     def table(rng, n):
@@ -254,9 +196,8 @@ def test_bounds_of_numbers_cover_both_ends(subjects, lost):
 
     first, second = table(np.random.default_rng(0), 400_000)
     smallest, largest = ((np.nan_to_num(second, nan=end) - first).mean() for end in (0.0, 10.0))
-    tables, held, rng = 300, 0, np.random.default_rng([subjects, int(100 * lost)])
+    tables, held, rng = size.tables, 0, np.random.default_rng([subjects, int(100 * lost)])
     for _ in range(tables):
         bounds = incomplete_bounds(*table(rng, subjects), scale=(0.0, 10.0), binary=False)
         held += bounds.low <= smallest and largest <= bounds.high
-    print(subjects, lost, smallest, largest, held / tables)
-    assert held / tables >= least(0.95, tables)
+    size.covers(held / tables)

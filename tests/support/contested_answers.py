@@ -6,7 +6,7 @@ read. It is the label wherever a person would have to guess, and of each answer 
 
 from labelled_answers import AGE, FREE, JOB, PAIR, RATE, SALARY, SMILE, TEXT, Label
 
-from transect.targets.words.found import Reason
+from transect.targets.words.extraction import Reason
 from transect.targets.words.questions import Kind, WordQuestion
 
 UNREADABLE = "unreadable"

@@ -12,8 +12,7 @@ SPEED = "measures speed"
 CLUSTER = "starts Ray, which takes half a minute; tests/engines/test_ray_cluster.py compares the run folders"
 ON_WORKERS = "needs photographs or a minute; tests/engines/test_jobs_on_workers.py compares the folders"
 CONDITIONAL = "needs a conditional GAN; tests/annotation/test_conditions_of_a_gan.py does this"
-VERIFY = "takes minutes; tests/jobs/verify"
-HOUR = "takes an hour; tests/jobs/verify"
+VALIDATION = "takes minutes, or an hour; tests/validation"
 POINTS = "dlib's landmarks are the reader's own; tests/jobs/readings trains a file of points"
 CONDITIONS = "transect search opencv:haarcascade_frontalface_default --budget 240 --size 96 --space conditions"
 
@@ -73,38 +72,35 @@ PAGES = {
         {"transect audit vlm:models/yours": "the model is the reader's own"},
         small={"--subjects": 40, "--size": 64},
         full=True,
+        compare=False,
     ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/concepts/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed --task embedding"},
-        slow=True,
     ),
     "docs/research/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
     "docs/research/first-screens.md": Page(
-        {"python docs/first_screens.py": "writes this page, in minutes"}, compare=False
+        {"python -m tools.first_screens": "writes this page, in minutes"}, compare=False
     ),
-    "docs/concepts/faceworld.md": Page({"transect verify world": HOUR}),
-    "docs/research/proving-ground.md": Page(
-        {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
-    ),
+    "docs/concepts/faceworld.md": Page({"python -m validation": VALIDATION}),
+    "docs/research/proving-ground.md": Page({"python -m validation": VALIDATION}),
     "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/research/speed.md": Page({"python benchmarks": SPEED}),
     "docs/research/inversion-figures.md": Page({"python examples/replications": "writes this page, in minutes"}),
     "docs/concepts/leakage.md": Page(
         {
             "python benchmarks": SPEED,
-            "python docs/imsitu_leakage.py imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
+            "python -m examples.replications.imsitu_leakage imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
         },
         (files.verbs,),
-        slow=True,
     ),
     "docs/concepts/mitigation.md": Page(
         {
-            "python docs/advice_experiment.py": "trains for minutes; tests/docs/test_advice_experiment.py",
-            "transect mitigate docs/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
-            "python docs/mitigation_figure.py": "draws the figures of that run",
+            "python -m validation.advice_experiment": "trains for minutes; tests/validation/test_advice_experiment.py",
+            "transect mitigate examples/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
+            "python -m validation.mitigation_figure": "draws the figures of that run",
         }
     ),
     "docs/research/published-gans.md": Page(
@@ -113,10 +109,8 @@ PAGES = {
         },
         small={"--images": 8, "--size": 32},
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
-        slow=True,
     ),
     "docs/research/reference-generator.md": Page(
-        slow=True,
         made=(my_model,),
         small={"--images": 8, "--size": 32},
         extra={
@@ -130,7 +124,6 @@ PAGES = {
         {"transect": "needs CelebA and days of training; docs/how-to/walk-a-latent-space.md has the chain, small"}
     ),
     "docs/research/replication-singh2021.md": Page(
-        slow=True,
         made=(files.face_weights,),
         small={"--subjects": 15},
         replace={
@@ -148,7 +141,6 @@ PAGES = {
         (files.verbs,),
         replace={"--f1 90,80,70,60,50,40.11,30,20": "--f1 90,60"},
         extra={"transect leakage": "--permutations 2"},
-        slow=True,
     ),
     "docs/how-to/ask-a-model-behind-a-chat-interface.md": Page(
         {"transect targets check openai.toml": "calls a provider; tests/targets/over_http/test_chat_check.py"},
@@ -192,7 +184,6 @@ PAGES = {
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-on-your-photographs.md": Page(small={"--subjects": 12, "--size": 48}),
     "docs/how-to/audit-photographs.md": Page(
-        slow=True,
         small={"--subjects": 60},
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
     ),
@@ -226,7 +217,6 @@ PAGES = {
             "transect annotate validate runs/drawn": CONDITIONAL,
         },
         (my_model, files.faces, files.people),
-        slow=True,
         small={"--subjects": 25},
         extra={
             "transect audit opencv:haarcascade_smile --vary smile": "--subjects 2",
@@ -264,7 +254,6 @@ PAGES = {
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
         (files.stylegan2, files.faces, files.faces_table, files.face_weights),
-        slow=True,
         small={"--size": 64, "--subjects": 80},  # directions are fitted to 50 labels or more
         extra={
             "transect audit opencv:haarcascade_smile --generator reference": "--subjects 3",
@@ -277,10 +266,9 @@ PAGES = {
     "examples/studies/README.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
     "docs/how-to/run-a-published-protocol.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
     "docs/how-to/search-for-failures.md": Page(
-        {"python benchmarks": "searches for minutes"}, slow=True, full=True, compare=False, unseen=(CONDITIONS,)
+        {"python benchmarks": "searches for minutes"}, full=True, compare=False, unseen=(CONDITIONS,)
     ),
     "docs/how-to/train-a-generator.md": Page(
-        slow=True,
         made=(files.faces,),
         small={"--images": 8, "--size": 32},
         extra={
@@ -296,7 +284,6 @@ PAGES = {
         },
     ),
     "docs/how-to/use-a-diffusion-pipeline.md": Page(
-        slow=True,
         made=(files.package, files.diffusion_pipeline, files.inpainting_pipeline, files.faces, glasses_model),
         replace={
             "steps = 30": "steps = 3",
@@ -323,14 +310,8 @@ PAGES = {
             "transect directions fit smiles": "asks a model about 2,000 images: tests/jobs/directions",
             "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
             "--vary smile --check": "four models of the reader's: tests/experiment/test_edits.py",
-            "transect directions fit local": "minutes: tests/jobs/directions/test_directions_command.py",
-            "transect directions show local": "its file is not made here",
-            "transect audit my_model.onnx --task binary --directions local": "its file is not made here",
         },
         (files.stylegan2, my_model, files.seed_labels),
-        replace={
-            "'reference?hold=reoptimise' --vary skin_tone --vary age --vary smile": "'reference?hold=reoptimise' --vary skin_tone=3,7"
-        },
         extra={"transect directions fit d.safetensors": "--subjects 200"},
     ),
     "docs/how-to/walk-and-rate.md": Page(
@@ -338,7 +319,6 @@ PAGES = {
             "transect report runs/smile --prune": "its ratings are not in seen.csv: tests/ratings/test_prune_rules.py",
         },
         (my_model, files.rated_images),
-        slow=True,
         small={"--subjects": 4},
     ),
     "docs/how-to/train-a-classifier.md": Page(
@@ -349,7 +329,6 @@ PAGES = {
         small={"--count": 200},
         extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
         replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
-        slow=True,
     ),
     "docs/how-to/measure-leakage.md": Page(
         {
@@ -358,7 +337,6 @@ PAGES = {
         },
         (files.leaky_tables,),
         extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve", "transect sample-data": "--people 120"},
-        slow=True,
     ),
     "docs/how-to/read-pose-and-light.md": Page(
         {

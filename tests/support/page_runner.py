@@ -15,8 +15,10 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+import typer.main
 from places import ROOT
 
 from transect.cli.app import app
@@ -58,7 +60,6 @@ class Page:
     added. replace: texts of blocks, and what a test has instead. after: beginnings of commands, and what is called with
     their output. compare: small sizes print the same words. full: a slow test also runs the page at its own sizes and
     compares the whole output, but for `unseen`: beginnings of commands whose output no block shows, which stay small.
-    slow: the page takes long at small sizes too.
     """
 
     skip: dict[str, str] = field(default_factory=dict)
@@ -68,7 +69,6 @@ class Page:
     replace: dict[str, str] = field(default_factory=dict)
     after: dict[str, Callable[[str], None]] = field(default_factory=dict)
     compare: bool = True
-    slow: bool = False
     full: bool = False
     unseen: tuple[str, ...] = ()
 
@@ -220,10 +220,8 @@ class Reader:
             os.environ.update(word.replace("…", "a secret of the reader").split("=", 1) for word in words[1:])
         elif words[:2] == ["pip", "install"]:
             check_extras(words[2:])
-        elif words[0] == "make":
-            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M), line
-        elif words[0] == "pytest":
-            assert all((ROOT / word).exists() for word in words if word.endswith(".py")), line
+        elif words[0] in ("make", "pytest"):
+            check_command(line)
         elif words[0] == "python":
             return run_script(line, words[1:])
         elif words[:3] == ["transect", "annotate", "serve"]:
@@ -288,6 +286,36 @@ def check_extras(words: list[str]) -> None:
     assert set(wanted.split(",")) <= set(extras), named
 
 
+def check_command(line: str) -> None:
+    """A command of a page is one that there is, with options that it has; it is not run. Other programs are let be.
+
+    >>> check_command("transect audit x --vary glasses --sizes 3")
+    Traceback (most recent call last):
+    ...
+    AssertionError: transect audit x --vary glasses --sizes 3: No such option: --sizes...
+    """
+    words = shlex.split(line, comments=True)
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M), line
+    elif words[0] == "pytest":
+        assert all((ROOT / word).exists() for word in words if word.endswith(".py")), line
+    elif words[:2] == ["python", "-m"]:
+        place = ROOT / words[2].replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), line
+    elif words[0] == "transect":
+        command: Any = typer.main.get_command(app)
+        rest = words[1:]
+        while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+            assert rest[0] in command.commands, f"{line}: no command {rest[0]}"
+            command, rest = command.commands[rest[0]], rest[1:]
+        try:
+            command.make_context("transect", [*rest])
+        except (typer.Exit, SystemExit):
+            return
+        except Exception as error:
+            raise AssertionError(f"{line}: {getattr(error, 'message', error)}") from None
+
+
 def run_command(line: str, words: list[str]) -> str:
     """What a `transect …` line prints, run in this process. Raises AssertionError if it fails."""
     printed = io.StringIO()
@@ -308,7 +336,11 @@ def run_script(line: str, words: list[str]) -> str:
     code: object = None
     with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(printed):
         try:
-            runpy.run_path(str(ROOT / words[0]), run_name="__main__")
+            if words[0] == "-m":
+                sys.argv = words[1:]
+                runpy.run_module(words[1], run_name="__main__")
+            else:
+                runpy.run_path(str(ROOT / words[0]), run_name="__main__")
         except SystemExit as ended:
             code = ended.code
     assert not code, f"{line}\n{printed.getvalue()[-1500:]}"

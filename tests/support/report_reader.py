@@ -91,8 +91,6 @@ def _scales(place, results):
         "detectable",
     ):
         return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1,)
-    if table == "variance_shares" and "/indices/" in place:
-        return (100,)
     if table == "projections" and rest.rpartition("/")[2] in ("estimate", "low", "high"):
         row = at(results, place.rpartition("/")[0])
         unit = results[table][int(rest.split("/")[0])]["unit"]

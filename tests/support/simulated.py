@@ -4,6 +4,7 @@ import contextlib
 import io
 
 import typer
+
 from examples import simulated_raters
 
 _APP = typer.Typer()

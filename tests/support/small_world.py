@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-from transect.jobs.verify.learning import Schedule
+from validation.network import Schedule
+from validation.pictures import Pictures
 
 MASKS = ("skin", "hair", "face", "eyes", "mouth", "glasses", "background", "person")
 
@@ -14,19 +15,14 @@ FACE = np.random.default_rng(9).uniform(8, 24, (68, 2))
 """Landmarks of every picture of 32 pixels."""
 
 
-class Sample:
-    """Pictures [n, 32, 32, 3] and columns of truth, as `Pictures` gives them."""
+class Sample(Pictures):
+    """Pictures [n, 32, 32, 3] and columns of truth that nobody rendered."""
 
-    def __init__(self, pixels, truth, name="sample"):
+    def __init__(self, pixels, truth):
         marks = {f"landmark.{i}": np.full(len(pixels), value) for i, value in enumerate(FACE.ravel())}
-        self.all, self.truth, self.name = pixels, marks | truth, name
-        self.settings, self.names = {"name": name}, list(self.truth)
+        self.truth, self._pixels = marks | truth, pixels
 
-    def __len__(self):
-        return len(self.all)
-
-    def pixels(self, rows):
-        return self.all[rows]
+    names = property(lambda self: list(self.truth))
 
     def column(self, name):
         return self.truth[name]

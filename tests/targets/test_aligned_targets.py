@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 import transect
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.records import Images, Predictions, Task
+from transect.records import Images
 from transect.targets import FailureBudget, Preprocess, aligner, as_target, describe, guarded
 from transect.targets.alignment import ARCFACE, from_crop
 from transect.targets.isolated.messages import images_message, images_of
@@ -52,13 +52,6 @@ def test_an_image_without_landmarks_is_not_enrolled_and_no_failure_of_the_model(
     assert np.isnan(answers.scores[1:3]).all()
     assert_allclose(answers.scores[[0, 3]], 0, atol=1e-6)
     assert (budget.seen, budget.failed) == (4, 0)
-
-
-def test_where_no_face_can_be_aligned_the_model_is_not_asked():
-    images = faces(2)
-    images.landmarks[:] = np.nan
-    answers = as_target(lambda pixels: 1 / 0, name="never", task="embedding", preprocess=ALIGN).predict(images)
-    assert answers.failures == (aligner.NO_LANDMARKS,) * 2
 
 
 def test_images_without_landmarks_are_refused_in_one_line():
@@ -113,11 +106,6 @@ def test_a_detector_is_not_shown_crops():
         as_target(shades, name="boxes", task="detection", preprocess=ALIGN)
 
 
-def test_what_is_not_stated_is_not_described():
-    """Descriptions of models without faces stay as they were, so that earlier runs go on."""
-    assert not {"align", "landmarks"} & Preprocess().describe().keys()
-
-
 def test_landmarks_reach_a_separate_process():
     images = faces(2)
     for boxes in (None, np.arange(8.0).reshape(2, 4)):
@@ -164,39 +152,3 @@ def test_an_audit_aligns_by_the_worlds_landmarks(tmp_path):
         file.unlink()
         transect.audit(target, out=tmp_path / "run", **settings)
         assert file.read_bytes() == before
-
-
-class Blind:
-    """A world without landmarks."""
-
-    def __init__(self, world):
-        self._world = world
-
-    def __getattr__(self, name):
-        if name == "landmarks":
-            raise AttributeError(name)
-        return getattr(self._world, name)
-
-
-def test_a_world_without_landmarks_is_refused():
-    from transect.runs.capabilities import landmarks
-
-    world = Blind(FaceWorld(image_size=32))
-    with pytest.raises(BadInput, match="align: expected landmarks from faceworld.*, which has none; state landmarks ="):
-        landmarks(world, world.sample([1]))
-
-
-class Forgetful:
-    """A target whose statement about landmarks is no truth value."""
-
-    name, task, wants_landmarks = "forgetful", Task.EMBEDDING, "sometimes"
-
-    def predict(self, images):
-        return Predictions(Task.EMBEDDING, np.zeros((len(images), 2)), ("",) * len(images))
-
-
-def test_the_conformance_suite_knows_the_member():
-    from transect.testing import check_target
-
-    with pytest.raises(Exception, match="wants_landmarks: expected True or False"):
-        check_target(Forgetful())

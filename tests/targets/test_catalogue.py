@@ -18,18 +18,6 @@ def test_every_cascade_of_the_wheel_is_listed_and_resolves():
         assert resolve(name).name == name
 
 
-def test_every_cascade_of_the_wheel_has_a_meaning():
-    assert not [info.name for info in available() if info.meaning == "an OpenCV cascade"]
-
-
-def test_names_are_unique_and_detectors_say_what_they_answer():
-    infos = available()
-    assert len({info.name for info in infos}) == len(infos)
-    tasks = {info.name: info.task for info in infos if info.extra in ("opencv", "dlib")}
-    assert tasks.pop("dlib:face-recognition@folder") == "embedding"
-    assert set(tasks.values()) == {"detection"}
-
-
 def test_without_the_libraries_the_same_table_says_not_installed(monkeypatch):
     before = [info.name for info in available()]
     for module in ("cv2", "dlib", "onnxruntime", "timm"):

@@ -17,10 +17,6 @@ def test_a_function_with_its_preprocessing():
     assert described["preprocess"]["text"].startswith("whole image, RGB, resized to 4x4")
 
 
-def test_a_function_that_gets_the_pixels():
-    assert describe(as_target(red_share))["preprocess"] == {"text": "uint8 pixels as they are"}
-
-
 def test_a_target_without_a_description_of_its_own():
     target = Halves()
     target.threshold, target.labels = np.float64(0.5), ("a", "b")

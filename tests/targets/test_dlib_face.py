@@ -7,7 +7,7 @@ from drawn_face import draw, pictures
 
 from transect.errors import BadInput
 from transect.records import Images, Task
-from transect.targets import describe, resolve
+from transect.targets import resolve
 from transect.targets.dlib_face import LANDMARKS, NETWORK, DlibFace, load
 
 SETTINGS = {"threshold": 0.3, "enlarge": 256, "adjust_threshold": 0.0, "jitters": 0}
@@ -39,10 +39,6 @@ def test_an_image_without_a_face_has_no_embedding_and_says_so():
     answer = told().predict(Images(pictures()))
     assert answer.failures == ("", "", "", *["no face: as the answer says"] * 2)
     assert np.isnan(answer.scores[3:]).all()
-
-
-def test_the_description_names_what_was_set():
-    assert {**describe(told()), **SETTINGS, "task": "embedding"} == describe(told())
 
 
 def test_files_that_are_missing_or_no_models_are_refused(tmp_path):

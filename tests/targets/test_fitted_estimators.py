@@ -66,13 +66,6 @@ def test_a_plain_array_that_does_not_fit_fails_with_the_reason():
     assert set(answers.failures) == {"score outside [0, 1]: is it a logit?"}
 
 
-def test_a_multiclass_target_keeps_its_labels():
-    target = Plain(lambda pixels: np.tile([0.2, 0.3, 0.5], (len(pixels), 1)))
-    target.task, target.labels = Task.MULTICLASS, ("a", "b", "c")
-    answers = ask(as_target(target))
-    assert (answers.labels, answers.scores.shape) == (("a", "b", "c"), (9, 3))
-
-
 def test_a_binary_classifier_scores_its_second_class():
     model = LogisticRegression(max_iter=500).fit(ROWS / 255.0, np.where(np.median(BRIGHT) < BRIGHT, "yes", "no"))
     target = as_target(model, name="bright", preprocess={"layout": "NHWC"})
@@ -98,13 +91,6 @@ def test_without_probabilities_the_predicted_class_scores_one():
     np.testing.assert_array_equal(ask(as_target(model)).scores.argmax(axis=1), model.predict(ROWS[:9]))
     yes_or_no = LinearSVC().fit(ROWS, np.median(BRIGHT) < BRIGHT)
     np.testing.assert_array_equal(ask(as_target(yes_or_no)).scores[:, 0], yes_or_no.predict(ROWS[:9]))
-
-
-def test_a_regressor_answers_numbers():
-    model = LinearRegression().fit(ROWS, BRIGHT)
-    target = as_target(model)
-    assert target.task is Task.REGRESSION
-    np.testing.assert_allclose(ask(target).scores[:, 0], BRIGHT[:9])
 
 
 def test_images_of_another_size_name_what_to_set():

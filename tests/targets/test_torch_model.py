@@ -34,9 +34,14 @@ def script(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("attribute", ["Brightness", "make_brightness", "instance"])
-@pytest.mark.parametrize("kind", ["safetensors", "pt", "legacy", "checkpoint", "data parallel"])
-def test_weights_of_every_kind_for_every_kind_of_attribute(tmp_path, attribute, kind):
+@pytest.mark.parametrize(
+    ("attribute", "kind"),
+    [
+        ("Brightness", "safetensors"), ("make_brightness", "pt"), ("instance", "legacy"), ("Brightness", "checkpoint"),
+        ("Brightness", "data parallel"),
+    ],
+)  # fmt: skip
+def test_weights_of_every_kind_and_every_kind_of_attribute(tmp_path, attribute, kind):
     path = tmp_path / f"weights.{kind[:11]}"
     if kind == "safetensors":
         save_file(STATE, path)
@@ -61,14 +66,6 @@ def test_a_module_without_weights_and_an_object():
     for target in (resolve(MODULE), as_target(audited_models.Brightness()), as_target(audited_models.Brightness)):
         assert_allclose(target.predict(GRAY).scores[:, 0], [0, 0.2, 1], rtol=1e-6)
         check_target(target)
-
-
-def test_the_model_gets_what_preprocess_makes():
-    # Range -1 to 1: means -1, -.6 and 1; the logistic function of them.
-    target = resolve(MODULE, preprocess={"range": [-1, 1]}, output="logit")
-    logits = np.array([-1, -0.6, 1])
-    assert_allclose(target.predict(GRAY).scores[:, 0], 1 / (1 + np.exp(-logits)), rtol=1e-6)
-    assert describe(target)["preprocess"]["range"] == [-1, 1]
 
 
 def test_it_is_run_without_gradients_in_evaluation_mode():
@@ -129,23 +126,12 @@ def test_a_bare_pickle_is_not_unpickled(tmp_path):
     assert not touched.exists()
 
 
-def test_a_pickled_module_is_refused(tmp_path):
-    path = tmp_path / "whole.pt"
-    torch.save(audited_models.Brightness(), path)
-    with pytest.raises(
-        BadInput, match=r"whole.pt: holds more than tensors.*save model.state_dict\(\), or use safetens"
-    ):
-        resolve(f"{MODULE}@{path}")
-
-
 @pytest.mark.parametrize(
     ("content", "found"),
     [
         (b"", "an empty file"),
         (b"<!doctype html>", "an HTML or XML page"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
-        (b"\x89PNG\r\n", "a PNG image"),
-        (b"\x00\x01", "an unknown kind of file"),
     ],
 )
 def test_weights_of_another_kind(tmp_path, content, found):
@@ -210,13 +196,6 @@ def test_weights_that_do_not_fit(tmp_path, state, fault):
     assert str(error.value).startswith(f"{path}: {fault}")
 
 
-def test_missing_files_and_folders(tmp_path):
-    with pytest.raises(BadInput, match=r"none.pt: expected a file, found none: check the path"):
-        resolve(f"torch:{tmp_path}/none.pt")
-    with pytest.raises(BadInput, match=r"cannot be read \(it is a folder\): check path and permissions"):
-        resolve(f"{MODULE}@{tmp_path}")
-
-
 def test_modules_that_are_none():
     with pytest.raises(BadInput, match="expected an nn.Module or what makes one, got int"):
         resolve("torch:audited_models:number")
@@ -226,11 +205,6 @@ def test_modules_that_are_none():
         resolve("torch:audited_models:Brightnes")
     with pytest.raises(BadInput, match="expected module:attribute, got 'audited_models'"):
         resolve("torch:audited_models")
-
-
-def test_a_device_that_is_not_there():
-    with pytest.raises(BadInput, match="device: expected one that PyTorch has here, got 'gpu'"):
-        resolve(MODULE, device="gpu")
 
 
 @pytest.mark.parametrize("content", [b"\x80\x02I" + b"9" * 5000 + b"\n.", b"\x80\x02}q\x00.", b"\x80\x02K"])

@@ -1,6 +1,5 @@
-"""Classifiers: torchvision's layout, published schedules, balanced classes, the same end after a kill, safe files."""
+"""Classifiers: published schedules, balanced classes, the same end after a kill, safe files."""
 
-import pickle
 import shutil
 
 import numpy as np
@@ -15,14 +14,13 @@ from transect.datasets import open_dataset
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.records import Attribute, Images, Task
 from transect.runs.model_files import CARD
-from transect.runs.weights import read_weights
 from transect.targets import resolve
 from transect.testing import check_target
 from transect.training import classifier
 from transect.training.classifier import Examples, Plan, balanced, train
 from transect.training.labels import Label
 from transect.training.pictures import Pictures
-from transect.training.resnet import ResNet, new_resnet, start_from
+from transect.training.resnet import ResNet
 from transect.training.schedules import SCHEDULES, Schedule, schedule
 
 TINY = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
@@ -45,66 +43,10 @@ def pictures(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(pictures, tmp_path_factory):
+def trained(pictures, shallow, tmp_path_factory):
     out = tmp_path_factory.mktemp("trained")
     train(pictures, Plan(TINY, LABEL, held_out=0.3), out, quiet=True)
     return out
-
-
-# torchvision documents these numbers of parameters for 1000 classes; a state has 5 tensors per normalization, one per
-# convolution, two for the last layer: 20 convolutions and normalizations of 18 layers are 122, 36 of 34 are 218, 53 of
-# 50 are 320.
-@pytest.mark.parametrize(
-    ("name", "parameters", "tensors"),
-    [("resnet18", 11_689_512, 122), ("resnet34", 21_797_672, 218), ("resnet50", 25_557_032, 320)],
-)
-def test_the_layout_is_torchvisions(name, parameters, tensors):
-    with torch.device("meta"):
-        network = ResNet(name, 1000)
-    state = network.state_dict()
-    assert sum(value.numel() for value in network.parameters()) == parameters
-    assert len(state) == tensors
-    assert state["conv1.weight"].shape == (64, 3, 7, 7)
-    assert state["layer2.0.downsample.1.running_mean"].shape == (512 if name == "resnet50" else 128,)
-    assert "layer1.0.bn2.num_batches_tracked" in state
-    assert state["fc.weight"].shape == (1000, 2048 if name == "resnet50" else 512)
-    assert ("layer1.0.downsample.0.weight" in state) == (name == "resnet50")
-
-
-def test_a_trained_network_can_be_started_from_and_another_is_refused(tmp_path):
-    given_weights = new_resnet("resnet18", 1000, seed=1).state_dict()
-    network = new_resnet("resnet18", 1, seed=0)
-    head = network.fc.weight.clone()
-    start_from(network, given_weights, tmp_path)
-    assert torch.equal(network.layer4[1].conv2.weight, given_weights["layer4.1.conv2.weight"])
-    assert torch.equal(network.fc.weight, head)  # of a thousand other classes
-    without = {name: value for name, value in given_weights.items() if name != "layer3.0.conv1.weight"}
-    for changed, message in (
-        (without, r"it lacks layer3\.0\.conv1\.weight"),
-        ({**given_weights, "more": torch.zeros(1)}, "has an unexpected more"),
-        (
-            {**given_weights, "conv1.weight": torch.zeros(1)},
-            r"has conv1\.weight of shape \[1\] instead of \[64, 3, 7, 7\]",
-        ),
-        ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN or infinity in bn1\.weight"),
-    ):
-        with pytest.raises(BadInput, match=message):
-            start_from(network, changed, tmp_path)
-
-
-def test_weights_that_are_no_safetensors_are_never_unpickled(tmp_path):
-    class Hostile:
-        def __reduce__(self):
-            return (open, (str(tmp_path / "ran"), "w"))
-
-    bad = tmp_path / "weights.pth"
-    bad.write_bytes(pickle.dumps(Hostile(), 2))
-    with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
-        read_weights(bad)
-    torch.save({"a": torch.zeros(1)}, bad)
-    with pytest.raises(BadInput, match="expected safetensors, found a PyTorch checkpoint"):
-        read_weights(bad)
-    assert not (tmp_path / "ran").exists()
 
 
 def test_published_schedules_say_what_is_the_papers():
@@ -154,7 +96,7 @@ def test_subjects_are_on_one_side_and_classes_are_balanced(pictures):
     people = np.array(pictures.source.subjects)
     assert not set(people[examples.learned]) & set(people[examples.measured])
     assert len(set(people[examples.measured])) <= 7  # 0.3 of 24 people, less those without labels
-    assert examples.unlabelled == 3
+    assert (examples.classes < 0).sum() == 3
     drawn = balanced(examples, np.random.default_rng(0))
     counts = np.bincount(examples.classes[drawn])
     assert len(drawn) == len(examples.learned)
@@ -181,10 +123,9 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
     assert not (tmp_path / classifier.WEIGHTS).exists()
     monkeypatch.undo()
     train(pictures, plan, tmp_path, quiet=True)
-    for again in range(2):  # the second call finds everything done
-        for name in (classifier.WEIGHTS, CARD, classifier.METRICS):
-            assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), (name, again)
-        train(pictures, plan, tmp_path, quiet=True)
+    train(pictures, plan, tmp_path, quiet=True)  # finds everything done
+    for name in (classifier.WEIGHTS, CARD, classifier.METRICS):
+        assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), name
     with pytest.raises(RunFolderError, match="a run with other settings"):
         train(pictures, Plan(TINY, LABEL, seed=1, held_out=0.3), tmp_path, quiet=True)
 
@@ -238,7 +179,7 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
         resolve(f"classifier:{trained}", task="binary")
 
 
-def test_three_classes_in_mixed_precision(pictures, tmp_path):
+def test_three_classes_in_mixed_precision(pictures, shallow, tmp_path):
     label = Label("hair", "hair", ("a", "b", "c"))
     short = Schedule("resnet18", 32, ((1, 1e-3),), batch=16, mirror=True)
     train(pictures, Plan(short, label, held_out=0.3, precision="mixed"), tmp_path / "hair", quiet=True)
@@ -248,14 +189,7 @@ def test_three_classes_in_mixed_precision(pictures, tmp_path):
     np.testing.assert_allclose(scores.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"precision": "half"}, "precision: expected full or mixed, got 'half'"),
-        ({"held_out": 1.0}, "held-out: expected a share between 0 and 1"),
-        ({"seed": -1}, "seed: expected 0 or more"),
-    ],
-)
-def test_plans_that_make_no_sense(options, message):
-    with pytest.raises(BadInput, match=message):
+@pytest.mark.parametrize("options", [{"precision": "half"}, {"held_out": 1.0}, {"seed": -1}])
+def test_plans_that_make_no_sense(options):
+    with pytest.raises(BadInput, match=next(iter(options)).replace("_", "-")):
         Plan(TINY, LABEL, **options)

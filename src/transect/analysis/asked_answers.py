@@ -77,10 +77,7 @@ class Asked:
 
 
 def coding_of(facts: Mapping[str, Any], folder: Path, target: str) -> Coding:
-    """What codes the texts of a target, by its description; folder: of the run, which may hold people's codes.
-
-    People's codes of another judge's are left out. Raises BadInput for a broken file.
-    """
+    """What codes the texts of a target, by its description; folder: of the run, which may hold people's codes."""
     judge, scorers = facts.get("judge"), tuple(str(each["name"]) for each in facts.get("scorers") or ())
     if judge is None:
         return Coding(scorers=scorers)

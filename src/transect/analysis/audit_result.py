@@ -99,10 +99,7 @@ class FolderResult(Result):
         )
 
     def verdict_lines(self) -> list[str]:
-        """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more.
-
-        Then, where the experiment was made in several worlds, what holds in how many.
-        """
+        """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
         results = self.results
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
         for row in results["verdicts"]:

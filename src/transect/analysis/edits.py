@@ -17,11 +17,7 @@ from transect.reports.records import Section
 
 
 def sections(run: Run, answers: Sequence[Answers], effects: Sequence[Effect]) -> list[Section]:
-    """The sections about a finished run's edits; none where they were not checked.
-
-    answers: of the run's targets, whose effects are bounded where edits of photographs fail. effects: as the report has
-    them, which are shown beside the adjusted ones. Raises CorruptedPart or BadInput (not finished).
-    """
+    """The sections about a finished run's edits; none where they were not checked."""
     if run.spec.edits is None:
         return []
     edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)

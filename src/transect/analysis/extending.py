@@ -26,11 +26,7 @@ def with_always_valid(
     *,
     people_repeat: bool = False,
 ) -> tuple[Effect, ...]:
-    """The effects of a study with their always-valid intervals; a population study has none, with the reason.
-
-    differences: the subjects' behind each effect. binary: whether an outcome is 0 or 1, by target and outcome.
-    people_repeat: whether several subjects show one person; then there is no such interval.
-    """
+    """The effects of a study with their always-valid intervals; a population study has none, with the reason."""
     if not design.levels:
         return tuple(replace(effect, always_reason=OBSERVED) for effect in effects)
     if people_repeat:

@@ -20,11 +20,7 @@ def _world(generator: GeneratorDescription) -> tuple[str, str]:
 
 
 def of_effects(studies: Sequence[Findings]) -> list[str]:
-    """For each effect of some studies, in order, the family that it is tested in.
-
-    A family is a study where an experiment was made in several worlds: whether a world shows an effect must not depend
-    on what else was looked at in others. Else there is one family of the name "", all effects of the report.
-    """
+    """For each effect of some studies, in order, the family that it is tested in."""
     several = in_several_worlds(studies)
     return [study.spec.name if several else "" for study in studies for _ in study.effects]
 
@@ -32,10 +28,7 @@ def of_effects(studies: Sequence[Findings]) -> list[str]:
 def corrected(
     effects: Sequence[Effect], families: Sequence[str], correct: Callable[[slice], Sequence[Effect]]
 ) -> tuple[Effect, ...]:
-    """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row.
-
-    correct: gives the effects of a slice their adjusted p.
-    """
+    """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row."""
     made: list[Effect] = []
     for _, members in groupby(families):
         made += correct(slice(len(made), len(made) + sum(1 for _ in members)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -45,25 +45,13 @@ Groups = Mapping[float, str]
 class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why.
 
-    people: who is on each subject's images; several photographs may show one person. answers, untested: as `Measure`
-    has them.
+    people: who is on each subject's images; several photographs may show one person.
     """
 
-    target: str
-    outcome: str
-    unit: str
-    is_binary: bool
-    tested: bool
+    measure: Measure
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
     people: Int[np.ndarray, " n"]
-    answers: int = 1
-    untested: str = ""
-
-    @property
-    def measure(self) -> Measure:
-        """What was measured, as the estimators take it."""
-        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested, self.answers, self.untested)
 
 
 @final
@@ -101,12 +89,7 @@ def analyse(
     *,
     pictured: bool = True,
 ) -> Findings:
-    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery.
-
-    Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
-
-    Raises CorruptedPart or BadInput (not finished).
-    """
+    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery."""
     crossed = tuple(by) if set(by) <= run.counted_by else ()
     edges = {name: points for name, points in (bins or {}).items() if name in run.perceived or not run.design.levels}
     effects: list[Effect] = []
@@ -121,8 +104,9 @@ def analyse(
         outcomes = TargetOutcomes(run, target)
         for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
-            analysis = estimate(run, target.name, outcome, edges)
-            answered += [_transect_outcome(run, target.name, outcome)] if run.design.levels else []
+            table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
+            answered += [] if table is None else [table]
+            analysis = _estimated(run, target.name, outcome, table, edges)
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
@@ -144,10 +128,7 @@ def analyse(
 
 
 def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = None) -> Answers:
-    """The target's answers as arrays, for the sections; a pruned image has no value there.
-
-    outcomes: the target's, where they are known already.
-    """
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
     outcomes = TargetOutcomes(run, target) if outcomes is None else outcomes
     predictions, task, truth, label = outcomes.predictions, target.task, run.truth(target), outcomes.labels
     none = np.full(len(predictions), np.nan)
@@ -217,11 +198,7 @@ def _rated_truth(
     people: Mapping[str, Float[np.ndarray, " n"]],
     answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers.
-
-    name: the column of ratings of the truth's attribute. Shares are of people's answers where there are any, else of
-    the file by image. Empty arrays where there are none.
-    """
+    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers."""
     empty = np.empty(0)
     if stated is None:
         return empty, empty, empty
@@ -247,81 +224,55 @@ def estimate(
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design.
+    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
+    table = _transect_outcome(run, target, outcome) if run.design.levels else None
+    return _estimated(run, target, outcome, table, bins, confidence, max_order)
 
-    bins: cut points of observed attributes. max_order: rates are by at most this many attributes at once.
-    """
-    if not run.design.levels:
+
+def _estimated(
+    run: Run,
+    target: str,
+    outcome: Outcome,
+    table: TransectOutcome | None,
+    bins: Bins | None,
+    confidence: float = CONFIDENCE,
+    max_order: int = HIGHEST_ORDER,
+) -> Analysis:
+    seed = run.design.seed
+    if table is None:
         true = {name: run.true[name] for name in run.attributes}
-        untested = _untested(run, target, outcome)
-        measure = Measure(
-            target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested
-        )
+        people, measure = run.people, _measure(run, target, outcome)
+        values, reasons = outcome.values, outcome.reasons
         return analyse_population(
-            outcome.values,
-            outcome.reasons,
-            true,
-            run.attributes,
-            measure,
-            subjects=run.people,
-            edges=bins,
-            confidence=confidence,
-            seed=run.design.seed,
-            max_order=max_order,
-        )
-    table = _transect_outcome(run, target, outcome)
+            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, confidence=confidence,
+            seed=seed, max_order=max_order,
+        )  # fmt: skip
     return analyse_transects(
-        table.values,
-        table.reasons,
-        run.design,
-        run.attributes,
-        table.measure,
-        people=table.people,
-        confidence=confidence,
-        seed=run.design.seed,
-        max_order=max_order,
-    )
+        table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people,
+        confidence=confidence, seed=seed, max_order=max_order,
+    )  # fmt: skip
 
 
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
     shape = (run.design.subjects, *run.design.shape)
-    return TransectOutcome(
-        target=target,
-        outcome=outcome.name,
-        unit=outcome.unit,
-        is_binary=outcome.is_binary,
-        tested=outcome.name not in ("distance", NON_MATCH),
-        values=outcome.values.reshape(shape),
-        reasons=outcome.reasons.reshape(shape),
-        people=run.people[:: run.design.n_cells],
-        answers=outcome.answers,
-        untested=_untested(run, target, outcome),
-    )
+    values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
+    measure = replace(_measure(run, target, outcome), tested=outcome.name not in ("distance", NON_MATCH))
+    return TransectOutcome(measure, values, reasons, run.people[:: run.design.n_cells])
 
 
-def _untested(run: Run, target: str, outcome: Outcome) -> str:
-    """Why effects on an outcome are not tested: a share of a question in words that is the same for every image."""
+def _measure(run: Run, target: str, outcome: Outcome) -> Measure:
+    """The outcome as estimators take it: of a question in words that has one answer for every image, untested."""
     asked = any(each.name == target and each.description.question is not None for each in run.spec.targets)
-    share = outcome.is_binary or outcome.answers > 1
-    return SAME_FOR_ALL if asked and share and same_for_all(outcome.values) else ""
+    untested = SAME_FOR_ALL if asked and outcome.is_share and same_for_all(outcome.values) else ""
+    return Measure(target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers, untested=untested)
+
+
+_OF_RATE: Final = ("cell", "order", "rate", "low", "high", "n_subjects", "n_images", "excluded", "method")
 
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
-    return {
-        "study": run.spec.name,
-        "target": target,
-        "outcome": outcome.name,
-        "cell": dict(rate.cell),
-        "order": rate.order,
-        "rate": rate.rate,
-        "low": rate.low,
-        "high": rate.high,
-        "n_subjects": rate.n_subjects,
-        "n_images": rate.n_images,
-        "excluded": dict(rate.excluded),
-        "method": rate.method,
-        "unit": outcome.unit,
-    }
+    whose = {"study": run.spec.name, "target": target, "outcome": outcome.name, "unit": outcome.unit}
+    return whose | {name: getattr(rate, name) for name in _OF_RATE}
 
 
 def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, object]:
@@ -379,11 +330,7 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
 
 
 def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as text.
-
-    >>> _range((-1.0, 0.31831))
-    '−1 to 0.32'
-    """
+    """A group's range as text."""
     return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 

@@ -157,10 +157,7 @@ def read(path: Path) -> Run:
 
 
 def of_images(folder: FinishedRun, images: pa.Table) -> Run:
-    """The run as far as its images are there: whole subjects, from the first. images: without the pictures.
-
-    Raises BadInput for ratings or rules that do not fit.
-    """
+    """The run as far as its images are there: whole subjects, from the first. images: without the pictures."""
     spec, path = folder.spec, folder.path
     design = replace(spec.design, subjects=len(images) // spec.design.n_cells)
     attributes = {attribute.name: attribute for attribute in spec.attributes}

@@ -1,4 +1,4 @@
-"""Entries of results.json other than effects: interactions, variance, projections, negative controls, plans.
+"""Entries of results.json other than effects: interactions, projections, negative controls, plans.
 
 Interactions and negative controls are separate families of tests, since they answer other questions than the effects.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 from transect.analysis.families import corrected, in_several_worlds, of_effects
 from transect.analysis.findings import Findings, TransectOutcome
@@ -20,33 +20,20 @@ from transect.effects.planning import plan_from_pilot
 from transect.effects.projection import Projected, project
 from transect.effects.selection import confidence_of
 from transect.effects.shares import PopulationShares
-from transect.effects.sobol_indices import SOURCES as VARIANCE
-from transect.effects.sobol_indices import Shares, SobolIndices, sobol
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.reports.further_views import MOST_ROWS
 
+Entry = dict[str, Any]
 POWER: Final = 0.9
 CONTROL_POWER: Final = 0.8
 """The power at which a negative control's smallest detectable effect is stated."""
 TARGET_DIFFERENCE: Final = 0.05
 """The difference of rates that a plan's hint is about: five points."""
-LARGEST_SPLIT: Final = 400_000_000
-"""Subjects x cells x sets of attributes beyond which the report leaves out the shares of variance and states it."""
 NEGATIVE_CONTROL: Final = (
     "Lipsitch, Tchetgen Tchetgen and Cohen 2010, Negative controls: a tool for detecting confounding and bias in "
     "observational studies, doi:10.1097/EDE.0b013e3181d61eeb",
 )
-TOO_LARGE: Final = "the design is too large for the report's shares of variance; use transect.effects.sobol"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Accompaniment:
-    """An entry of results.json, and the works that describe how it was made."""
-
-    entry: Mapping[str, object]
-    sources: tuple[str, ...]
 
 
 @final
@@ -66,20 +53,19 @@ def analyse_further(
     alpha: float,
     method: str = "holm",
 ) -> Further:
-    """Everything but the effects of some studies. controls: the negative control of each study, or None.
-
-    shares: populations to project to; every experiment that varies their attributes is. effects: the studies' own, with
-    adjusted p. Raises BadInput where no study varies the attributes of a population.
-    """
+    """Everything but the effects of some studies. controls: the negative control of each study, or None."""
     crossed = _adjusted([(study, _interactions(study)) for study in studies])
     controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
-    variance = [share for study in studies for share in _variance(study)]
     projections = [projection for population in shares for projection in _projections(studies, population)]
     names = [study.spec.name for study in studies for _ in study.effects]
     tested = list(zip(of_effects(studies), names, effects, strict=True))
     sizes = Counter(family for family, _, effect in tested if distinct_tests([effect]))
     several = in_several_worlds(studies)
-    plans = [plan for study in studies for plan in _plans(study, sizes[study.spec.name if several else ""], alpha)]
+    plans = [
+        _plan(study, contrast, max(sizes[study.spec.name if several else ""], 1), alpha)
+        for study in studies
+        for contrast in pilot_contrasts(study)
+    ]
     families = [
         *(
             _family(
@@ -102,14 +88,13 @@ def analyse_further(
         _family("negative controls", "holm", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
-    sources += [source for accompaniment in (*projections, *variance) for source in accompaniment.sources]
+    sources += [source for entry in projections for source in entry["sources"]]
     cited = (*(PLANNING[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
     return Further(
         {
             "interactions": [_compared(name, effect) for name, effect in crossed],
             "found_interactions": _found(studies, crossed, alpha),
-            "variance_shares": [share.entry for share in variance],
-            "projections": [projection.entry for projection in projections],
+            "projections": projections,
             "negative_controls": _negative_controls(studies, controls, controlled, alpha),
             "plans": plans,
             "families": [family for family in families if family["size"]],
@@ -154,10 +139,10 @@ def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], a
         key = name, effect.target, effect.outcome
         if key not in again:
             study = next(study for study in studies if study.spec.name == name)
-            answers = [each for each in study.answered if (each.target, each.outcome) == key[1:]]
+            answers = [each for each in study.answered if (each.measure.target, each.measure.outcome) == key[1:]]
             again[key] = _crossed(study, answers, level)
         wider = next(each for each in again[key] if each.name == effect.name)
-        ends = {"low": _finite(wider.low), "high": _finite(wider.high)}
+        ends = {"low": wider.low, "high": wider.high}
         entries.append({"interaction": place, **ends, "confidence": level})
     return entries
 
@@ -213,76 +198,23 @@ def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[
     return list(zip(names, corrected(effects, families, lambda part: adjust(effects[part], "holm")), strict=True))
 
 
-def _compared(study: str, effect: Effect) -> dict[str, object]:
+_OF_EFFECT: Final = (
+    *("target", "outcome", "name", "unit", "estimate", "low", "high", "p", "p_adjusted", "n_subjects", "n_images"),
+    *("excluded", "reason", "interval_method", "test_method", "sources"),
+)
+
+
+def _compared(study: str, effect: Effect) -> Entry:
     spec = dict(effect.spec)
-    return {
-        "study": study,
-        "target": effect.target,
-        "outcome": effect.outcome,
-        "name": effect.name,
-        "attributes": list(spec.pop("attributes")),
-        "from": list(spec.pop("from")),
-        "to": list(spec.pop("to")),
-        "order": spec.pop("order"),
-        **{key: _finite(getattr(effect, key)) for key in ("estimate", "low", "high", "p", "p_adjusted")},
-        "unit": effect.unit,
-        "n_subjects": effect.n_subjects,
-        "n_images": effect.n_images,
-        "excluded": dict(effect.excluded),
-        "reason": effect.reason,
-        "interval_method": effect.interval_method,
-        "test_method": effect.test_method,
-        "sources": list(effect.sources),
-        "spec": spec,
-    }
+    between = {name: spec.pop(name) for name in ("attributes", "from", "to", "order")}
+    return {"study": study, **{name: getattr(effect, name) for name in _OF_EFFECT}, **between, "spec": spec}
 
 
-def _variance(study: Findings) -> list[_Accompaniment]:
-    """Shares of variance of every outcome of an experiment with at least two attributes."""
-    if len(study.design.levels) < 2:
-        return []
-    return [_variance_entry(study, answered) for answered in study.answered]
+def _whose(study: Findings, answered: TransectOutcome) -> Entry:
+    return {"study": study.spec.name, "target": answered.measure.target, "outcome": answered.measure.outcome}
 
 
-def _variance_entry(study: Findings, answered: TransectOutcome) -> _Accompaniment:
-    names = list(study.design.levels)
-    head = {"study": study.spec.name, "target": answered.target, "outcome": answered.outcome}
-    if answered.values.size * 2 ** len(names) > LARGEST_SPLIT or len(names) > 12:
-        counts = {"n_subjects": study.design.subjects, "n_images": study.design.n_images, "n_missing": 0}
-        missing: dict[str, object] = {
-            "variance": None,
-            "indices": [],
-            **counts,
-            "method": "",
-            "reason": TOO_LARGE,
-            "sources": [],
-        }
-        return _Accompaniment({**head, **missing}, ())
-    shares = sobol(answered.values, attributes=names, people=answered.people, seed=study.design.seed)
-    entry = {
-        **head,
-        "variance": _finite(shares.variance),
-        "indices": [_index(shares, place) for place in range(len(names))],
-        "n_subjects": shares.n_subjects,
-        "n_images": shares.n_images,
-        "n_missing": shares.n_missing,
-        "method": shares.method,
-        "reason": shares.reason,
-        "sources": list(VARIANCE),
-    }
-    return _Accompaniment(entry, tuple(VARIANCE))
-
-
-def _index(indices: SobolIndices, place: int) -> dict[str, object]:
-    entry: dict[str, object] = {"attribute": indices.attributes[place]}
-    rows: dict[str, Shares] = {"first": indices.first, "total": indices.total, "shapley": indices.shapley}
-    for name, shares in rows.items():
-        entry[name] = _finite(shares.estimate[place])
-        entry[f"{name}_low"], entry[f"{name}_high"] = _finite(shares.low[place]), _finite(shares.high[place])
-    return entry
-
-
-def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[_Accompaniment]:
+def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[Entry]:
     experiments = [study for study in studies if study.answered and not study.in_steps]
     fitting = [study for study in experiments if set(population.attributes) <= set(study.design.levels)]
     if not fitting:
@@ -294,22 +226,20 @@ def _projections(studies: Sequence[Findings], population: PopulationShares) -> l
     return [_projection(study, answered, population) for study in fitting for answered in study.answered]
 
 
-def _projection(study: Findings, answered: TransectOutcome, population: PopulationShares) -> _Accompaniment:
+def _projection(study: Findings, answered: TransectOutcome, population: PopulationShares) -> Entry:
     projection = project(
         answered.values,
         study.design.levels,
         population,
         study.attributes,
         is_binary=answered.measure.is_share,
-        answers=answered.answers,
+        answers=answered.measure.answers,
         people=answered.people,
         seed=study.design.seed,
     )
-    entry = {
-        "study": study.spec.name,
-        "target": answered.target,
-        "outcome": answered.outcome,
-        "unit": answered.unit,
+    return {
+        **_whose(study, answered),
+        "unit": answered.measure.unit,
         "population": population.name,
         "source": population.source,
         "independent": population.independent,
@@ -317,25 +247,18 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         "rows": [_projected(row) for row in projection.rows],
         "sources": list(projection.sources),
     }
-    return _Accompaniment(entry, tuple(projection.sources))
 
 
-def _projected(row: Projected) -> dict[str, object]:
-    return {
-        "quantity": row.quantity,
-        "attribute": row.attribute,
-        "from": _finite(row.origin),
-        "to": _finite(row.to),
-        **{key: _finite(getattr(row, key)) for key in ("estimate", "low", "high")},
-        **{key: getattr(row, key) for key in ("n_subjects", "n_images", "method", "reason")},
-    }
+_OF_PROJECTED: Final = (
+    *("quantity", "attribute", "to", "estimate", "low", "high"), *("n_subjects", "n_images", "method", "reason"),
+)  # fmt: skip
 
 
-def _plans(study: Findings, family: int, alpha: float) -> list[dict[str, object]]:
-    return [_plan(study, contrast, max(family, 1), alpha) for contrast in pilot_contrasts(study)]
+def _projected(row: Projected) -> Entry:
+    return {"from": row.origin, **{name: getattr(row, name) for name in _OF_PROJECTED}}
 
 
-def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> dict[str, object]:
+def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> Entry:
     proportion = contrast.unit == "proportion"
     needed = None
     if proportion:
@@ -358,7 +281,7 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
         "unit": contrast.unit,
         "n_subjects": contrast.n_subjects,
         "power": POWER,
-        "detectable_difference": _finite(detectable) if detectable != float("inf") else None,
+        "detectable_difference": detectable if detectable != float("inf") else None,
         "target_difference": TARGET_DIFFERENCE if proportion else None,
         "subjects_needed": needed,
     }
@@ -375,7 +298,3 @@ def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, E
         "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),
         "members": [f"{study}: {effect.name}, {effect.outcome} of {effect.target}" for study, effect in tested],
     }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if value == value else None

@@ -16,10 +16,7 @@ from transect.runs.bins import Bins
 def pairs_of_groups(
     run: Run, target: str, outcome: Outcome, attribute: str, bins: Bins, confidence: float
 ) -> tuple[Effect, ...]:
-    """A contrast for every two groups of an attribute, the later less the earlier; NaN with a reason where it has none.
-
-    bins: cut points of ranges; without, a range is cut at its terciles.
-    """
+    """A contrast for every two groups of an attribute, the later less the earlier; NaN with a reason."""
     groups = cut(run.attributes[attribute], run.true[attribute], bins.get(attribute))
     measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers)
     return tuple(_pair(run, outcome, measure, two, confidence) for two in pairs(groups))

@@ -17,20 +17,12 @@ from transect.runs import places
 
 
 def is_audit(source: object) -> TypeGuard[str | Path]:
-    """Whether it is the folder of one finished study, as `transect audit` writes it.
-
-    >>> is_audit(3)
-    False
-    """
+    """Whether it is the folder of one finished study, as `transect audit` writes it."""
     return isinstance(source, str | Path) and Path(source).is_dir() and places.is_one_run(Path(source))
 
 
 def image_table(folder: Path) -> pa.Table:
-    """The images of a finished audit, in their order: id, subject, attributes, and what is counted of each target.
-
-    An attribute with levels has their names; an outcome has the target's name before it where there are several
-    targets. A value that is not known is null. Raises CorruptedPart, and BadInput for a folder that is not finished.
-    """
+    """The images of a finished audit, in their order: id, subject, attributes, and what is counted of each target."""
     run = read(folder)
     columns: dict[str, object] = {"id": run.images["id"], "subject": run.people}
     known: Mapping[str, Attribute] = {**run.held, **run.known}

@@ -14,10 +14,7 @@ from transect.runs.places import INTERPOLATION
 
 
 def sections(folder: Path) -> list[Section]:
-    """A section per target that has classes; none without the check, one that states it where it is unfinished.
-
-    Raises CorruptedPart where a part is not as it was written, BadInput where tables do not belong together.
-    """
+    """A section per target that has classes; none without the check, one that states it where it is unfinished."""
     path = folder / INTERPOLATION
     if not (path / "run.json").exists():
         return []

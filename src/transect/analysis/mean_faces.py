@@ -21,11 +21,7 @@ MOST: Final = 512
 def means(
     chosen: Bool[np.ndarray, "k n"], pictures: Iterable[tuple[int, UInt8[np.ndarray, "h w 3"]]]
 ) -> list[bytes | None]:
-    """The mean of each group as PNG, None for a group without an image.
-
-    chosen: which images each group has. pictures: row and pixels of every image that any group has, all of one size,
-    one in memory at a time.
-    """
+    """The mean of each group as PNG, None for a group without an image."""
     sums: list[np.ndarray | None] = [None] * len(chosen)
     for row, pixels in pictures:
         small = _reduced(pixels)
@@ -37,11 +33,7 @@ def means(
 
 
 def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, " n"]:
-    """At most `most` of the rows, evenly spaced in their order.
-
-    >>> evenly(np.array([True, True, False, True, True]), most=2).tolist()
-    [True, False, False, False, True]
-    """
+    """At most `most` of the rows, evenly spaced in their order."""
     places = np.flatnonzero(rows)
     if len(places) > most:
         places = places[np.round(np.linspace(0, len(places) - 1, most)).astype(np.int64)]

@@ -11,10 +11,7 @@ from transect.runs.places import CONTROL
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:
-    """The findings of a run's negative control, which shows no pictures, and a note where it is unfinished.
-
-    No findings where there is none, or it was not finished. Raises CorruptedPart where a part is not as it was written.
-    """
+    """The findings of a run's negative control, which shows no pictures, and a note where it is unfinished."""
     folder = run / CONTROL
     if not (folder / "run.json").exists():
         return None, []

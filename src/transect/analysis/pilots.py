@@ -49,7 +49,7 @@ def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
     return [
         _pilot_contrast(study, answered, contrast)
         for answered in study.answered
-        if answered.tested
+        if answered.measure.tested
         for contrast in contrasts(answered.values, answered.reasons, study.design, study.attributes)
         if contrast.kind == "contrast" and _people(answered, contrast) >= 2
     ]
@@ -63,13 +63,13 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
     who = clusters_of(answered.people)
     found = contrast.differences if who is None else linearized(contrast.differences[:, None], who)[:, 0]
     d = found[np.isfinite(found)]
-    single = answered.is_binary and contrast.pairs == 1 and who is None
+    single = answered.measure.is_binary and contrast.pairs == 1 and who is None
     photographs = len(answered.people) / len(np.unique(answered.people))
     return PilotContrast(
         contrast.name,
-        answered.target,
-        answered.outcome,
-        answered.unit,
+        answered.measure.target,
+        answered.measure.outcome,
+        answered.measure.unit,
         _deviation(d),
         _unpaired(study, answered, contrast),
         len(d),

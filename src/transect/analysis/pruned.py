@@ -18,11 +18,7 @@ from transect.runs.bins import Bins
 
 
 def sections(run: Run, effects: Sequence[Effect], bins: Bins | None = None) -> list[Section]:
-    """The sections about a finished run's required gates, its ratings and its raters; none where there are none.
-
-    effects: the run's, which are those after the last step of the rules. bins: cut points of observed
-    attributes. Raises CorruptedPart where a part changed.
-    """
+    """The sections about a finished run's required gates, its ratings and its raters; none where there are none."""
     seen = run.seen
     gates = [*required.sections(run), *_beside(run, effects, bins)]
     if not (seen.columns or seen.people):

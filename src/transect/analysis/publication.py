@@ -149,7 +149,9 @@ def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
     about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
-    binary = about_two | {(each.target, each.outcome): each.is_binary for each in study.answered}
+    binary = about_two | {
+        (each.target, each.outcome): each.is_binary for each in (answered.measure for answered in study.answered)
+    }
     repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
     return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
 
@@ -243,11 +245,7 @@ def _question(studies: Sequence[Findings]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Up to six names in a sentence.
-
-    >>> _listed(["skin tone", "glasses"])
-    'skin tone and glasses'
-    """
+    """Up to six names in a sentence."""
     shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
@@ -270,11 +268,7 @@ def _citations(
 
 
 def citation(text: str) -> dict[str, str]:
-    """Key, text and address of a source written as "Author year, title, doi:… or arXiv:…".
-
-    >>> citation("Wilson 1927, Probable inference, doi:10.1080/1")["url"]
-    'https://doi.org/10.1080/1'
-    """
+    """Key, text and address of a source written as "Author year, title, doi:… or arXiv:…"."""
     doi, arxiv = re.search(r"doi:(\S+)", text), re.search(r"arXiv:([\w.]+)", text)
     url = f"https://doi.org/{doi[1]}" if doi else f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else ""
     return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}

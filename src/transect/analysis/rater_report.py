@@ -65,10 +65,7 @@ class RatedStudy:
 
 
 def from_project(project: Project, scale: str = "attribute") -> list[RatedStudy]:
-    """The answers of an annotation database, by study. scale: "attribute", in its units, or "unit", from 0 to 1.
-
-    Raises UnknownName for another scale, BadInput for a run that is not finished.
-    """
+    """The answers of an annotation database, by study. scale: "attribute", in its units, or "unit", from 0 to 1."""
     from transect.annotation.pair_figures import pair_figures
     from transect.annotation.reading import rows
 
@@ -216,12 +213,7 @@ def _excluded(study_rows: Sequence[Row]) -> Excluded:
 
 
 def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str = "") -> RaterPage:
-    """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
-
-    rules: by which images are left out, in the units of the page, added to those stored with each study, which are
-    judged on the ratings stored there. Raises BadInput without any answers, or for published rules on answers
-    that are not from 0 to 1; UnknownName for a rule about what was not asked.
-    """
+    """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it."""
     if not any(study.rated or study.pairs for study in studies):
         raise BadInput("expected answers of raters, got none yet; collect answers, or give --ratings")
     sections: list[Section] = []
@@ -324,11 +316,7 @@ def _deviations(study: RatedStudy) -> Iterator[deviations.Deviations]:
 
 
 def judge(folder: Path, text: str) -> None:
-    """Store with each study that the raters' mean or majority is the reference, where there is no other truth.
-
-    text: in the syntax of `--truth`, about something that was rated. Raises BadInput where a run has a truth, where
-    there are no ratings of it, or for another syntax; nothing is written then.
-    """
+    """Store with each study that the raters' mean or majority is the reference, where there is no other truth."""
     runs = [(path, finished_run.read(path)) for _, path in _runs(folder)]
     references = []
     for path, run in runs:

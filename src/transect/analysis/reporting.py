@@ -41,12 +41,7 @@ from transect.texts import say
 def rate(
     folder: Path, perceived: TableLike | None = None, prune: Sequence[str] = (), ratings: TableLike | None = None
 ) -> None:
-    """Store ratings of a finished run's images in its folder, and the rules by which images are left out.
-
-    perceived: a table with one row per image: id, a column per attribute, and `study` where the folder holds
-    several. ratings: people's single answers: the same columns, and a `rater` where it is known. Rows of no image
-    of the run are reported on standard error. Raises as `ratings.attach`.
-    """
+    """Store ratings of a finished run's images in its folder, and the rules by which images are left out."""
     for line in attach(folder, perceived, prune, ratings):
         say(line, error=True)
 

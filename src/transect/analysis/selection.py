@@ -65,11 +65,7 @@ def select(
 def with_sizes(
     verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect], picked: Selection
 ) -> tuple[AttributeVerdict, ...]:
-    """The verdicts, with whether the interval of each difference that was found excludes 0.
-
-    A test can be significant where the interval holds 0: the test asks whether anything changes for anybody, the
-    interval is about the mean. picked: intervals of the selection, which are printed where it left something out.
-    """
+    """The verdicts, with whether the interval of each difference that was found excludes 0."""
     listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
     return tuple(
         replace(verdict, sized=_excludes_zero(listed.get(verdict.effect, effects[verdict.effect])))

@@ -97,10 +97,7 @@ def _right(answers: Answers) -> bool:
 
 
 def _unmoved(answers: Answers) -> Iterator[Doubt]:
-    """That nothing which was set changes the target's score at all.
-
-    A bare yes or no may stay what it is where it is the same for everybody, or right for everybody.
-    """
+    """That nothing which was set changes the target's score at all."""
     if not answers.design.levels:
         return
     values = answers.scores.reshape(answers.design.subjects, -1)

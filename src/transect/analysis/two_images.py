@@ -111,11 +111,7 @@ class AskedPairs:
 
 
 def chosen_of(one: Said) -> float:
-    """1 where the second of the two cells was chosen, 0 the first, 1/2 neither; NaN without an answer.
-
-    >>> chosen_of(Said(0, (1, 0), 0, "", "Who?", "First.", Status.ANSWERED, 1.0))
-    1.0
-    """
+    """1 where the second of the two cells was chosen, 0 the first, 1/2 neither; NaN without an answer."""
     return _CHOSEN[one.value] if one.status is Status.ANSWERED else float("nan")
 
 

@@ -192,7 +192,8 @@ def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
 
 def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Again | None) -> tuple[float, float]:
     name, target, outcome, attribute = whose
-    answered = next((each for each in study.answered if (each.target, each.outcome) == (target, outcome)), None)
+    found = ((each.measure.target, each.measure.outcome) == (target, outcome) for each in study.answered)
+    answered = next((each for each, same in zip(study.answered, found, strict=True) if same), None)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
         return outermost(

@@ -40,11 +40,7 @@ class Project:
 
 
 def default_database(place: str | Path) -> Path:
-    """The embedded database of a place: in a run's folder, else in a folder of its own where you work.
-
-    >>> default_database("celeba:data").as_posix()
-    'annotations-celeba-data/annotation.sqlite'
-    """
+    """The embedded database of a place: in a run's folder, else in a folder of its own where you work."""
     return home_of(place) / FILE
 
 

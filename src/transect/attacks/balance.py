@@ -52,13 +52,6 @@ def balanced_subset(
     balance_sizes: the sizes of the classes meet the bound, too: with α = 1 they are equal. For one category a subset
     whose labels meet the bound always does. A label that a class never has cannot meet any bound: its items go. Which
     items of an over-represented class stay is drawn at random.
-
-    Raises BadInput for an α below 1.
-
-    >>> from transect.attacks.records import labelled
-    >>> data = labelled(["cook"] * 5 + ["drive"] * 2, [0, 0, 0, 1, 1, 0, 1])
-    >>> len(balanced_subset(data, 1.0).rows)  # two of each class cook, one of each drives
-    6
     """
     if not 1 <= alpha < np.inf:
         raise BadInput(f"α: expected a finite ratio of at least 1, got {alpha:g}")
@@ -111,12 +104,7 @@ def label_counts(data: LabelledData, rows: Int[np.ndarray, " m"] | None = None) 
 
 
 def capped(counts: Int[np.ndarray, "k c"], alpha: float) -> Int[np.ndarray, "k c"]:
-    """How many items of each label and class can stay where each item has one label.
-
-    >>> capped(np.array([[10, 4], [3, 0]]), 2.0)
-    array([[8, 4],
-           [0, 0]])
-    """
+    """How many items of each label and class can stay where each item has one label."""
     return np.asarray(np.minimum(counts, np.floor(alpha * counts.min(axis=1, keepdims=True) + 1e-9).astype(np.int64)))
 
 

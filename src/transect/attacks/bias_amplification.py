@@ -49,12 +49,6 @@ def bias_amp(
     b(label, class) = share of the class among items with the label; a label leans to a class where b > 1 / classes. The
     rise is b among predictions minus b in training. Labels that training never has, or that are never predicted, do not
     count. Zhao et al. 2017; with the protected attribute as annotated, since the model does not predict it.
-
-    >>> train = np.array([[True], [True], [True], [True]])  # three of four are of class 1
-    >>> predicted = np.array([[False], [True], [True], [True]])  # now all are
-    >>> groups = np.array([0, 1, 1, 1])
-    >>> bias_amp(train, groups, predicted, groups, 2).value
-    25.0
     """
     before, after = _shares(train, train_protected, n_classes), _shares(predicted, predicted_protected, n_classes)
     known = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1)
@@ -71,11 +65,6 @@ def directional_label(
     Mean over pairs of label t and class a of D where t and a are positively associated, and of -D elsewhere, with
     D = P(T̂=t | A=a) - P(T=t | A=a). They are where P(A=a, T=t) > P(A=a) P(T=t) in the training labels, or in
     these labels where none are given. Wang and Russakovsky 2021, equation 2.
-
-    >>> labels = np.array([[True], [False], [True], [False]])
-    >>> groups = np.array([0, 0, 1, 1])
-    >>> directional_label(labels, groups, labels, 2).value
-    0.0
     """
     true_rates, predicted_rates = _rates(labels, protected, n_classes), _rates(predicted, protected, n_classes)
     toward = _together(labels, protected, n_classes)

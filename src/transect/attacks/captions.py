@@ -38,13 +38,7 @@ class Lexicon:
 
 
 def read_lexicon(name: str | Path = ENGLISH) -> Lexicon:
-    """The lexicon that ships, or a TOML file with `gender`, a list of words, and `objects`, lists of words by name.
-
-    Raises BadInput for a file of another form, UnknownName where there is no such file.
-
-    >>> "woman" in read_lexicon().gender, read_lexicon().objects["donut"]
-    (True, ('doughnut',))
-    """
+    """The lexicon that ships, or a TOML file with `gender`, a list of words, and `objects`, lists of words by name."""
     text, where = shipped_or_file(name, (ENGLISH,), "lexicon", "lexica", "transect.attacks")
     content = parse(text, where)
     gender, objects = content.get("gender"), content.get("objects")
@@ -55,20 +49,13 @@ def read_lexicon(name: str | Path = ENGLISH) -> Lexicon:
 
 
 def words_of_caption(caption: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """The words of a caption in small letters, without those of gender.
-
-    >>> words_of_caption("A man's DOG waits for him.", read_lexicon())
-    ('a', 'dog', 'waits', 'for')
-    """
+    """The words of a caption in small letters, without those of gender."""
     words = (match.removesuffix("'s") for match in _WORD.findall(caption.lower().replace("’", "'")))
     return tuple(word for word in words if word not in lexicon.gender)
 
 
 def caption_outputs(data: LabelledData, captions: Sequence[str], lexicon: Lexicon) -> Outputs:
-    """The objects that each caption names, as a model's hard answers.
-
-    Raises BadInput where an item has one category only: captions name several objects.
-    """
+    """The objects that each caption names, as a model's hard answers."""
     if data.labels.category is not None:
         raise BadInput(
             "captions: expected several labels of 0 and 1, such as objects, got one category; leave them out"

@@ -239,15 +239,3 @@ def model_leakage(
 
 def _single(plan: Plan, request: Request) -> Estimate:
     return estimate(plan, attack(plan.attacker, [request])[0])
-
-
-__all__ = [
-    "Plan",
-    "Request",
-    "Settings",
-    "attack",
-    "dataset_leakage",
-    "estimate",
-    "model_leakage",
-    "null",
-]

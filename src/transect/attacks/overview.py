@@ -60,13 +60,7 @@ class Overview:
 
 
 def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview:
-    """Co-occurrences of the training items (all, where there are no splits), and what balancing them would keep.
-
-    >>> from transect.attacks.records import labelled
-    >>> found = overview(labelled(["cook", "cook", "drive", "drive"], ["woman", "woman", "man", "woman"]))
-    >>> found.counts.tolist(), found.costs[-1]
-    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, heuristic_alpha=None, note=''))
-    """
+    """Co-occurrences of the training items (all, where there are no splits), and what balancing them would keep."""
     training = _training_items(data)
     counts = label_counts(training)
     rates = counts / np.maximum(np.bincount(training.protected, minlength=data.n_classes), 1)

@@ -40,12 +40,7 @@ def macro_f1(truth: Bool[np.ndarray, "n k"], predicted: Bool[np.ndarray, "n k"])
 
 
 def expected_f1(noise: str, rate: float, evidence: Evidence, rows: Int[np.ndarray, " m"]) -> float:
-    """Macro F1, in percent, that the noise leaves at this rate (ratio of expected counts; exact for many items).
-
-    >>> evidence = Evidence(("a", "b"), category=np.array([0, 1]))
-    >>> expected_f1("replacement", 1.0, evidence, np.arange(2))  # half of the even draws hit: 2 · .5 / (1 + 1)
-    50.0
-    """
+    """Macro F1, in percent, that the noise leaves at this rate (ratio of expected counts; exact for many items)."""
     return _EXPECTED[noise_named(noise)](rate, evidence, rows)
 
 

@@ -62,10 +62,7 @@ class RepresentationRow:
 def representation_rows(
     data: LabelledData, layers: Sequence[Layer], attackers: Sequence[str], settings: Settings, device: str, stage: str
 ) -> list[RepresentationRow]:
-    """A row for each layer and attacker.
-
-    Raises BadInput where a layer has numbers for no item, or its items lack a class.
-    """
+    """A row for each layer and attacker."""
     each, total = [(layer, name) for layer in layers for name in attackers], len(layers) * len(attackers)
     return [
         _measured(data, layer, name, settings, device, stage and f"{stage}, {layer.name} ({place} of {total})")
@@ -80,7 +77,10 @@ def _measured(
     if not len(known):
         raise BadInput(f"representation {layer.name}: expected numbers for the labels' items, got none; compare ids")
     order = known[data.take(known).own_order()]
-    plan = Plan.of(_scorable(data.take(order)), load(name, device), settings)
+    taken = data.take(order)
+    if taken.split is not None and "train" not in taken.split:  # nothing to learn from: attackers are cross-fitted
+        taken = replace(taken, split=None)
+    plan = Plan.of(taken, load(name, device), settings)
     values = layer.values[order].astype(np.float32)
     seen = Evidence(tuple(f"{i}" for i in range(values.shape[1])), values=values)
     requests: dict[str, Request] = {"model": plan.evidence(seen), "null": plan.shuffled(seen)}
@@ -101,8 +101,3 @@ def _measured(
         null=chance,
         beyond_label=beyond,
     )
-
-
-def _scorable(data: LabelledData) -> LabelledData:
-    """Without splits where no training row is left: attackers are then cross-fitted."""
-    return data if data.split is None or "train" in data.split else replace(data, split=None)

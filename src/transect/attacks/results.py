@@ -184,10 +184,6 @@ def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
     """Which models give away less than the first, and of which the items cannot tell, a sentence each.
 
     The published protocol has no intervals, so that there every sentence leaves it open.
-
-    >>> apart = Estimate(-3.1, -4.9, -1.2, 500)
-    >>> model_answers([ModelDifference("fair", "plain", "hard", apart)])[0].partition(": ")[2]
-    "the attacker's balanced accuracy is 3.1 points lower (95 % interval 1.2 to 4.9)."
     """
     return tuple(map(_model_answer, differences))
 

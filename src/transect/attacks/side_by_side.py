@@ -163,16 +163,3 @@ def _smallest(data: LabelledData) -> int:
     """Scored items of the rarest class; all items where there are no splits."""
     scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
     return int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
-
-
-__all__ = [
-    "FEW",
-    "AtAccuracy",
-    "Case",
-    "Interval",
-    "Part",
-    "TableRow",
-    "at_accuracy",
-    "row_without_figures",
-    "rows_of",
-]

@@ -53,16 +53,7 @@ def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]
 def balanced_draw(
     rows: Rows, protected: Int[np.ndarray, " n"], keys: UInt64[np.ndarray, " n"], seed: int, per_class: int = 0
 ) -> Rows:
-    """As many rows of each class, drawn without replacement: `per_class`, or as many as the smallest class has.
-
-    Raises BadInput where a class has fewer rows than asked for.
-
-    >>> from transect.attacks.chance import item_keys
-    >>> groups = np.array([0, 0, 0, 1])
-    >>> drawn = balanced_draw(np.arange(4), groups, item_keys(range(4)), seed=0)
-    >>> np.bincount(groups[drawn]).tolist()
-    [1, 1]
-    """
+    """As many rows of each class, drawn without replacement: `per_class`, or as many as the smallest class has."""
     classes, counts = np.unique(protected[rows], return_counts=True)
     size = per_class or int(counts.min(initial=len(rows)))
     if len(counts) and counts.min() < size:

@@ -35,8 +35,6 @@ def read_labels(source: TableLike, role: str = "labels") -> pa.Table:
     A folder is a Hugging Face data set as `save_to_disk` writes it, or holds Parquet files as on the Hub; splits that
     are folders or beginnings of names (train-00000-of-00002.parquet) become a column `split`. Nothing in a file is
     executed: pickled objects are refused.
-
-    Raises BadInput where the file is absent or cannot be read.
     """
     if not isinstance(source, str | Path) or not Path(source).is_dir():
         return as_table(source, role)
@@ -63,9 +61,6 @@ def labelled_data(
     Splits are train, test and val (or their usual synonyms); without a test split, val is scored. subject: a column of
     who is on each item, where people repeat. where: a column of
     true and false that says which rows count (with where_train_only: which training rows).
-
-    Raises UnknownName for a column that is not there; BadInput for missing values, an unknown split, an identifier that
-    occurs twice, or a subject in two splits.
     """
     if protected in expand(table, labels):
         raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
@@ -92,9 +87,6 @@ def unnamed_subjects(table: pa.Table, columns: Sequence[str]) -> str:
     """A line on a column that seems to say who is on each item, where people repeat in it; "" where there is none.
 
     columns: those in use. The line is for analyses without a column of subjects.
-
-    >>> unnamed_subjects(pa.table({"person": [1, 1, 2], "verb": [0, 1, 0]}), ["verb"])[:44]
-    "Column 'person' has 2 values in 3 rows, and "
     """
     for name in SUBJECT_COLUMNS:
         if name not in table.column_names or name in columns:

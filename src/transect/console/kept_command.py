@@ -23,11 +23,7 @@ _BEFORE, _AFTER = "=:@", "=:@?"
 
 
 def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
-    """Write command.json into the folder that this command wrote.
-
-    writes: parameters that say where it writes, which the record leaves out. files: parameters that are texts and may
-    name files; those that are paths are known.
-    """
+    """Write command.json into the folder that this command wrote."""
     from transect.runs import command_record
 
     given = on_command_line(context, context.params)

@@ -18,10 +18,7 @@ Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
 
 
 def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | None = None) -> None:
-    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON.
-
-    With JSON, the line about the page goes to standard error.
-    """
+    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON."""
     if as_json:
         say(dumps(result.to_json()))
     else:

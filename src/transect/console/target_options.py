@@ -63,11 +63,7 @@ def given(
     model_device: str | None = None,
     allow_download: bool | None = None,
 ) -> dict[str, Any]:
-    """The options that were given, as `resolve_targets` takes them; labels separated by commas.
-
-    >>> given(task="binary", preprocess=None, labels="no, yes", positive=None, threshold=None, output=None)
-    {'task': 'binary', 'labels': ('no', 'yes')}
-    """
+    """The options that were given, as `resolve_targets` takes them; labels separated by commas."""
     options = {
         "task": task,
         "preprocess": preprocess,

@@ -21,14 +21,7 @@ a thousand times as long as one along its normal, and attributes cannot be told 
 
 @dataclass(frozen=True, slots=True)
 class Hyperplanes:
-    """One hyperplane n·z + b = 0 per attribute, with unit normals [K, d] and offsets [K].
-
-    Raises BadInput for shapes that do not fit together, numbers that are not finite, or a normal of length 0.
-
-    >>> planes = Hyperplanes.of(["age"], np.array([[3.0, 4.0]]), np.array([10.0]))
-    >>> planes.decisions(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist()
-    [[2.0], [3.4]]
-    """
+    """One hyperplane n·z + b = 0 per attribute, with unit normals [K, d] and offsets [K]."""
 
     names: tuple[str, ...]
     normals: Float[np.ndarray, "K d"]
@@ -70,8 +63,7 @@ def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
 def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
     """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
 
-    Of all directions that leave the other decision values alone, v_j is the nearest to n_j. Raises BadInput where the
-    normals are collinear, naming the attributes.
+    Of all directions that leave the other decision values alone, v_j is the nearest to n_j.
     """
     _check_independent(planes)
     dual = np.linalg.pinv(planes.normals).T

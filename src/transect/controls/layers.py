@@ -23,10 +23,7 @@ def takes(space: str, latent_space: str) -> bool:
 
 
 def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n layers d"]:
-    """The rows as controls of that space and number of coordinates see them: one layer, or those of w+ codes.
-
-    Raises BadInput for latents of another space or width.
-    """
+    """The rows as controls of that space and number of coordinates see them: one layer, or those of w+ codes."""
     size = np.asarray(latents.values)[:1].size
     several = latents.space == EACH and space == ONE
     if not takes(space, latents.space) or (len(latents) and (size % width if several else size != width)):

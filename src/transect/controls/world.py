@@ -16,9 +16,6 @@ from jaxtyping import Float, Int
 
 from transect.controls.files import FittedDirections
 from transect.controls.layers import EACH, ONE, of_one, takes
-from transect.controls.learned import LearnedControls
-from transect.controls.local import LocalControls
-from transect.controls.reoptimised import Reoptimised
 from transect.errors import BadInput
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
 from transect.records import Attribute, Images, Latents
@@ -63,7 +60,6 @@ class LearnedWorld:
         self.controls = fitted.controls()
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
         self._check_weights()
-        self.reoptimised = _reoptimised(generator, fitted, self.controls)
         self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))
 
     @property
@@ -92,17 +88,11 @@ class LearnedWorld:
         return self._map_latents(capabilities.sample_unedited(self.generator, seeds))
 
     def render(self, latents: Latents) -> Images:
-        """The generator's images; of edits as `Reoptimised` corrects them, where the generator says so."""
-        return self.generator.render(self.corrected(latents))
-
-    def corrected(self, latents: Latents) -> Latents:
-        """The latents whose images are rendered: those given, unless edits are corrected."""
-        if self.reoptimised is None or not len(latents):
-            return latents
-        return self.reoptimised.correct(self.sample(latents.seeds), latents)
+        """The generator's images."""
+        return self.generator.render(latents)
 
     def read(self, latents: Latents) -> pa.Table:
-        """Values along the directions, as `LearnedControls.read` has them (or `LocalControls.read`)."""
+        """Values along the directions, as `LearnedControls.read` has them."""
         return self.controls.read(latents)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
@@ -110,16 +100,7 @@ class LearnedWorld:
         return self.controls.set(latents, values, hold=hold)
 
     def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
-        """Latents along the attribute's unit direction, as `LearnedControls.move` does.
-
-        Raises BadInput for local directions, which are others at every latent.
-        """
-        if self.reoptimised is not None:
-            raise BadInput(
-                "--step-unit direction: expected edits as published, got hold=reoptimise, which moves them; drop one"
-            )
-        if not isinstance(self.controls, LearnedControls):
-            raise BadInput("--step-unit direction: expected linear directions, got local ones; leave it out")
+        """Latents along the attribute's unit direction, as `LearnedControls.move` does."""
         return self.controls.move(latents, name, lengths)
 
     def truths(self, latents: Latents) -> pa.Table:
@@ -136,8 +117,7 @@ class LearnedWorld:
         """The generator's description, and where the directions come from."""
         truth_known = isinstance(self.generator, KnowsTruth)
         directions = {**self.fitted.describe(), "truth_known": truth_known}
-        corrected = {} if self.reoptimised is None else {"reoptimised": self.reoptimised.describe()}
-        return {**capabilities.description(self.generator), "directions": directions, **corrected}
+        return {**capabilities.description(self.generator), "directions": directions}
 
     def validity(self) -> dict[str, object]:
         """The generator's validity; empty where it states none."""
@@ -162,28 +142,3 @@ class LearnedWorld:
                     f"directions: expected ones of generator {self.name}, got ones fitted on {recorded.get('name')}"
                     f" (another {spaced(key)}); fit them on this one: transect directions fit"
                 )
-
-
-def _reoptimised(
-    generator: Generator, fitted: FittedDirections, controls: LearnedControls | LocalControls
-) -> Reoptimised | None:
-    """What corrects edits; None unless the generator asks for it.
-
-    Raises BadInput for others than the reference generator, on whose faces the network was trained, and for directions
-    that are not linear ones of w.
-    """
-    options = getattr(getattr(generator, "generator", generator), "options", {})
-    if not options.get("hold"):
-        return None
-    from transect.generators.reference import is_reference
-
-    if not is_reference(generator):
-        raise BadInput(
-            f"hold=reoptimise: expected the reference generator, whose faces the network that ships can read, got"
-            f" {generator.name}; leave it out"
-        )
-    if not isinstance(controls, LearnedControls) or fitted.space != ONE:
-        raise BadInput(
-            f"hold=reoptimise: expected linear directions of w, got {fitted.kind} of {fitted.space}; leave it out"
-        )
-    return Reoptimised(generator, controls, fitted.space)

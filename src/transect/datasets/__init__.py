@@ -70,8 +70,6 @@ def open_dataset(
     every image first, leave out those that cannot be read, and refuse more than this. strict: refuse the first whose
     header is broken, where a folder's table names it; else count it. Options after `?` in the text take precedence.
     See the how-to on auditing photographs and on data sets.
-
-    Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.
     """
     reader, colon, rest = text.partition(":")
     path, options = options_of(rest)

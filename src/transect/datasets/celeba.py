@@ -44,10 +44,7 @@ _HQ_PICTURES: Final = ("CelebA-HQ-img",)
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """CelebA below `path`. split: train, valid or test, where the file of parts is there.
-
-    Raises BadInput: tables or pictures not found, a table cut short, a label that is neither -1, 0 nor 1, one id twice.
-    """
+    """CelebA below `path`. split: train, valid or test, where the file of parts is there."""
     folder_of(path, "CelebA's folder")
     table = _needed(path, _ATTRIBUTES, _TABLES_IN)
     pictures = _needed(path, _PICTURES, _PICTURES_IN)
@@ -65,10 +62,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:
-    """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too.
-
-    Raises BadInput as `read` does, and for a split, of which it has none.
-    """
+    """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too."""
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
         raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.datasets.celeba import NO_IMAGE, NO_ROW
-from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
 from transect.datasets.files import find, folder_of, images_below
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
@@ -40,11 +40,7 @@ _WORD: Final = re.compile(r"\b(?:(man|men)|(woman|women))\b", re.IGNORECASE)
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014".
-
-    Raises BadInput: annotations or pictures not found, no JSON of COCO's, an object on a picture that is not listed,
-    parts with other kinds of objects.
-    """
+    """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014"."""
     folder_of(path, "COCO's folder")
     names = [name.strip() for name in (request.split or _DEFAULT).split(",")]
     if bad := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
@@ -55,7 +51,8 @@ def read(path: Path, request: Request) -> LabelledImages:
     labels, skipped = _objects(parts[0].kinds, np.concatenate([part.there for part in parts]))
     genders = [gender for part in parts for gender in part.genders]
     if all(part.captioned for part in parts):
-        labels, skipped = _with(GENDER, _gender(genders), labels, skipped)
+        found, why = divided({GENDER: _gender(genders)})
+        labels, skipped = {**found, **labels}, {**skipped, **why}
     files = tuple(file for part in parts for file in part.files)
     left = {reason: sum(part.left_out[reason] for part in parts) for reason in (NO_IMAGE, NO_ROW)}
     rows = Rows(
@@ -144,8 +141,8 @@ def objects_table(path: Path, part: str) -> Path:
 def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
 
-    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year.
-    Returns also how many pictures have no gender by their captions. Raises BadInput where a table is not there.
+    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year. Returns also
+    how many pictures have no gender by their captions.
     """
     folder_of(path, "COCO's folder")
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
@@ -214,14 +211,6 @@ def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]
         if words is not None:
             words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(row["caption"]))}
     return [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
-
-
-def _with(
-    name: str, label: Labelled | str, labels: dict[str, Labelled], skipped: dict[str, str]
-) -> tuple[dict[str, Labelled], dict[str, str]]:
-    if isinstance(label, str):
-        return labels, {**skipped, name: label}
-    return {name: label, **labels}, skipped
 
 
 def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ...] = (".",)) -> Path:

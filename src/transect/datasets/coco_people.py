@@ -13,7 +13,6 @@ from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Int
-from PIL import Image, ImageDraw
 
 from transect.datasets.coco import PERSON, objects_table, read_json, records
 from transect.datasets.coco_runs import pixels_of_runs
@@ -41,10 +40,7 @@ class PeopleOnPictures:
     sizes: Mapping[str, tuple[int, int]]
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
-        """The pixels of that region, cut and sized as the pictures are.
-
-        Raises UnknownName for a region that COCO does not mark, as face.
-        """
+        """The pixels of that region, cut and sized as the pictures are."""
         return np.stack([self._mask(region, self.images.ids[int(row)]) for row in rows])
 
     def stored(self, region: str, name: str) -> Bool[np.ndarray, "height width"]:
@@ -63,6 +59,8 @@ class PeopleOnPictures:
         return (drawn > _TOUCHED) & (whole > _WITHIN)
 
     def _framed(self, mask: Bool[np.ndarray, "h w"], name: str) -> Int[np.ndarray, "height width"]:
+        from PIL import Image
+
         content = io.BytesIO()
         Image.fromarray(np.where(mask, 255, 0).astype(np.uint8)).save(content, "PNG")
         side = self.images.image_size if self.images.fitted else None
@@ -70,10 +68,7 @@ class PeopleOnPictures:
 
 
 def people_on(images: LabelledImages) -> PeopleOnPictures:
-    """The people on the pictures of parts of COCO, as its tables of objects have them.
-
-    Raises BadInput where a table is another.
-    """
+    """The people on the pictures of parts of COCO, as its tables of objects have them."""
     people: dict[str, list[Mapping[str, Any]]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for part in sorted({Path(images.pictures.name(row)).parent.name for row in range(len(images))}):
@@ -105,6 +100,8 @@ def _box(person: Mapping[str, Any], width: int, height: int) -> Bool[np.ndarray,
 
 def _outline(person: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
     """The pixels of polygons, or of runs."""
+    from PIL import Image, ImageDraw
+
     marked = person["segmentation"]
     if isinstance(marked, dict):
         return pixels_of_runs(marked, width, height, name)

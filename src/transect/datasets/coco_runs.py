@@ -25,16 +25,7 @@ _MOST_GROUPS: Final = 8
 
 
 def pixels_of_runs(marked: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
-    """The pixels of an object from its runs. marked: `counts`, a list or a packed string. name: of the picture.
-
-    Raises BadInput where the counts are neither, or do not sum to the picture's pixels.
-
-    >>> pixels_of_runs({"counts": [1, 2, 3]}, 3, 2, "a")
-    array([[False,  True, False],
-           [ True, False, False]])
-    >>> bool((pixels_of_runs({"counts": "123"}, 3, 2, "a") == pixels_of_runs({"counts": [1, 2, 3]}, 3, 2, "a")).all())
-    True
-    """
+    """The pixels of an object from its runs. marked: `counts`, a list or a packed string. name: of the picture."""
     counts = marked.get("counts")
     try:
         runs = unpacked(counts) if isinstance(counts, str) else counts
@@ -51,11 +42,7 @@ def pixels_of_runs(marked: Mapping[str, Any], width: int, height: int, name: str
 
 
 def unpacked(text: str) -> list[int]:
-    """The run lengths of a packed string. Raises BadInput for a character outside 0 to o, or a number cut short.
-
-    >>> unpacked("231N"), unpacked("061")
-    ([2, 3, 1, 1], [0, 6, 1])
-    """
+    """The run lengths of a packed string. Raises BadInput for a character outside 0 to o, or a number cut short."""
     runs: list[int] = []
     value = groups = 0
     for character in text:

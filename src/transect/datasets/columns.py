@@ -33,15 +33,15 @@ def attributes_of(
     >>> labels["smile"][0].levels, skipped
     (('no', 'yes'), {'camera': 'one value only'})
     """
-    labels: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
-    for name, column in rows.items():
-        label = _attribute(name, column) if name.strip() else "a column without a name"
-        if isinstance(label, str):
-            skipped[name] = label
-        else:
-            labels[name] = label
-    return labels, skipped
+    return divided(
+        {name: _attribute(name, column) if name.strip() else "a column without a name" for name, column in rows.items()}
+    )
+
+
+def divided(found: Mapping[str, Labelled | str]) -> tuple[dict[str, Labelled], dict[str, str]]:
+    """Those that are attributes, and why each other is none."""
+    labels = {name: label for name, label in found.items() if not isinstance(label, str)}
+    return labels, {name: reason for name, reason in found.items() if isinstance(reason, str)}
 
 
 def levels_in_order(
@@ -58,11 +58,7 @@ def levels_in_order(
 
 
 def subjects_of(column: Sequence[object] | None, n: int) -> tuple[int, ...]:
-    """Who is on each image, as numbers in order of first use; every image without a name is its own subject.
-
-    >>> subjects_of(["ada", "", "ada", None], 4)
-    (0, 1, 0, 2)
-    """
+    """Who is on each image, as numbers in order of first use; every image without a name is its own subject."""
     if column is None:
         return tuple(range(n))
     order: dict[object, int] = {}

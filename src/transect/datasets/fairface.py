@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.datasets.celeba import ABOUT, NO_IMAGE, NO_ROW, OTHER_PART
-from transect.datasets.columns import Labelled, attributes_of, levels_in_order, subjects_of
+from transect.datasets.columns import Labelled, attributes_of, divided, levels_in_order, subjects_of
 from transect.datasets.files import columns_of, folder_of, images_below
 from transect.datasets.folder import look
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
@@ -26,10 +26,7 @@ _NO_APPEARANCE: Final = "service_test"
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """FairFace below `path`; split: train or val, both by default. Ages are levels in their order.
-
-    Raises BadInput: no table, columns that are missing, an image outside the folder or named twice.
-    """
+    """FairFace below `path`; split: train or val, both by default. Ages are levels in their order."""
     folder_of(path, "FairFace's folder")
     if request.split not in (None, *_PARTS):
         raise UnknownName("part of FairFace", str(request.split), _PARTS)
@@ -72,10 +69,8 @@ def _labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str,
         {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
     )
     ages = levels_in_order("age", cells["age"], AGES, "label age: years that annotators saw", "FairFace's labels")
-    if isinstance(ages, str):
-        skipped["age"] = ages
-    else:
-        labels = {"age": ages, **labels}
+    found, why = divided({"age": ages})
+    labels, skipped = {**found, **labels}, {**skipped, **why}
     if _NO_APPEARANCE in cells:
         skipped[_NO_APPEARANCE] = "how the row was used, not what it shows"
     return labels, skipped

@@ -67,8 +67,6 @@ def read_features(
     index. ids: of the table of attributes; where the features have ids, their rows are put in that order, and images
     without features become NaN. Where no id is the same text, names are compared without folder and suffix. role: what
     messages call the features.
-
-    Raises BadInput for an unreadable file, no numeric column, or a repeated id; UnknownName for an unknown column.
     """
     name = f"{role} {source}" if isinstance(source, str | Path) else role
     if isinstance(source, str | Path) and is_inversion(Path(source)):

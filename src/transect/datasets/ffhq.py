@@ -36,10 +36,7 @@ _ID: Final = ("id", "file", "image", "filename")
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """FFHQ below `path`; split: training or validation. With a table only the pictures that it labels.
-
-    Raises BadInput: no folder, no picture, several tables, a table without ids, one id twice, no list of parts.
-    """
+    """FFHQ below `path`; split: training or validation. With a table only the pictures that it labels."""
     folder_of(path, "FFHQ's folder")
     pictures = find(path, _PICTURES) or path
     files = by_stem(images_below(pictures), pictures)
@@ -68,7 +65,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
     """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder.
 
-    The list has them in pixels of the picture of 1,024 and of the one as it was found. Raises BadInput for other lists.
+    The list has them in pixels of the picture of 1,024 and of the one as it was found.
     """
     source = path / _LISTED
     if not source.is_file() or pictures not in _PLACES:

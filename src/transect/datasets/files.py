@@ -18,10 +18,7 @@ TABLES = (".csv", ".parquet")
 
 
 def columns_of(source: Path) -> dict[str, list[Any]]:
-    """Columns of a Parquet file, or of a CSV as text: a label 01 is not the number 1.
-
-    Raises BadInput for what is no table, or names a column twice.
-    """
+    """Columns of a Parquet file, or of a CSV as text: a label 01 is not the number 1."""
     if source.suffix.lower() == ".parquet":
         return _parquet(source)
     read = [row for _line, row in csv_files.rows_of(source, str(source))]
@@ -60,10 +57,7 @@ def find(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Pa
 
 
 def images_below(folder: Path) -> list[Path]:
-    """Every image file in the folder and below it, sorted; links out of the folder are not followed.
-
-    Raises BadInput for a name that is not UTF-8.
-    """
+    """Every image file in the folder and below it, sorted; links out of the folder are not followed."""
     files = [file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
     check_file_names(files)
     root = folder.resolve()

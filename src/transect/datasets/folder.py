@@ -28,8 +28,7 @@ _LONGEST_SHOWN: Final = 80
 def read(path: Path, request: Request) -> LabelledImages:
     """Read the labels and find the images; only one header of each is decoded.
 
-    Without a table, where no labels are needed, every image below the folder. Raises BadInput: no folder, no table
-    or several, no file column, an image that is missing, outside, named twice or broken; a part, which folders lack.
+    Without a table, where no labels are needed, every image below the folder.
     """
     folder_of(path, "a folder of images with a CSV or Parquet of labels")
     if request.split is not None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from transect.datasets.celeba import NO_IMAGE, NO_ROW, OTHER_PART
 from transect.datasets.coco import GENDER, needed, read_json, records
-from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
 from transect.datasets.files import folder_of, images_below
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
@@ -34,10 +34,7 @@ _GLOSSES: Final = {"adult male": "man", "adult female": "woman"}
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """The data set below `path`. split: train, dev or test; all three by default.
-
-    Raises BadInput: no tables, no pictures, no meanings of nouns, no JSON of imSitu's.
-    """
+    """The data set below `path`. split: train, dev or test; all three by default."""
     folder_of(path, "imSitu's folder")
     if request.split not in (None, *PARTS):
         raise UnknownName("part of imSitu", str(request.split), PARTS)
@@ -75,7 +72,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and verb of the pictures with a gender; no picture is opened.
 
-    Returns also how many pictures have no gender by their frames. Raises BadInput where a table is not there.
+    Returns also how many pictures have no gender by their frames.
     """
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
@@ -114,20 +111,13 @@ def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tupl
     verbs = tuple(sorted({str(entry["verb"]) for entry in entries}))
     values = np.array([verbs.index(str(entry["verb"])) for entry in entries], dtype=np.float64)
     meaning = "label verb: what annotators were asked to find, and saw"
-    labels: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
+    verb: Labelled | str = "one value only" if verbs else "no value"
     if len(verbs) > 1:
-        labels["verb"] = Attribute("verb", "categorical", meaning, levels=verbs, source="imSitu's annotations"), values
-    else:
-        skipped["verb"] = "one value only" if verbs else "no value"
+        verb = Attribute("verb", "categorical", meaning, levels=verbs, source="imSitu's annotations"), values
     meaning = "label gender: annotators call the agent an adult male, or an adult female, and never both"
     agents = [_agent(entry, people) for entry in entries]
     gender = levels_in_order(GENDER, agents, ("man", "woman"), meaning, "imSitu's frames")
-    if isinstance(gender, str):
-        skipped[GENDER] = gender
-    else:
-        labels[GENDER] = gender
-    return labels, skipped
+    return divided({"verb": verb, GENDER: gender})
 
 
 def _agent(entry: Mapping[str, Any], people: Mapping[str, str]) -> str:

@@ -40,8 +40,6 @@ def label_table(text: str) -> LabelTable:
     COCO: 0 or 1 for each kind of object but person, gender by captions, and the official parts train and val of 2014 or
     2017. imSitu: verb, gender by the frames' agents, and the official parts train, dev and test. Pictures whose
     annotators name no gender are left out and counted. Of other readers: their labels as `open_dataset` has them.
-
-    Raises BadInput or UnknownName where the folder is none of that reader's.
     """
     reader = text.partition(":")[0]
     if reader not in ("coco", "imsitu"):

@@ -41,11 +41,10 @@ class Request:
     """A request to a reader.
 
     image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
-    set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order
-    (many data sets are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode
-    every image first, leave out those that cannot be read, and refuse more than this; None: only headers are looked
-    at. strict: refuse a broken header where the labels name the file; else count it. Raises BadInput for a number out
-    of range.
+    set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order (many data sets
+    are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode every image first,
+    leave out those that cannot be read, and refuse more than this; None: only headers are looked at. strict: refuse a
+    broken header where the labels name the file; else count it.
     """
 
     image_size: int | None = None
@@ -169,10 +168,7 @@ class LabelledImages:
     def batches(
         self, size: int, *, shuffle: int | None = None
     ) -> Iterator[tuple[UInt8[np.ndarray, "m h w 3"], pa.Table]]:
-        """Images and their rows of `table`, `size` at a time, in order or shuffled by a seed; each image once.
-
-        Raises BadInput for a size below 1.
-        """
+        """Images and their rows of `table`, `size` at a time, in order or shuffled by a seed; each image once."""
         if size < 1:
             raise BadInput(f"batches: expected a size of at least 1, got {size}; change it")
         order = np.arange(len(self))

@@ -67,10 +67,7 @@ def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
 
 
 def check_generator(inverted: InvertedCodes, described: Mapping[str, object], path: Path) -> None:
-    """Refuse codes of another generator than the one described: its images would show other faces.
-
-    Raises BadInput that names the difference.
-    """
+    """Refuse codes of another generator than the one described: its images would show other faces."""
     if not inverted.generator:
         raise BadInput(f"{path}: expected latents that name their generator, got an older file; {_AGAIN}")
     mapped = ("truncation", "label") if inverted.space == "z" else ()

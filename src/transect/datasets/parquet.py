@@ -68,8 +68,7 @@ class InParquet:
 def read(path: Path, request: Request) -> LabelledImages:
     """A Parquet file, or every one below a folder in the order of their names.
 
-    split: the files whose names begin with it, as train-00000-of-00002.parquet does. Raises BadInput: no file, no
-    column of images, files of different columns, damaged files, one id twice.
+    split: the files whose names begin with it, as train-00000-of-00002.parquet does.
     """
     files, left_out = _files(path, request.split)
     tables = [_labels(file) for file in files]

@@ -16,10 +16,7 @@ _KINDS: Final = "expected PNG or JPEG bytes, or the path of such a file"
 
 @final
 class PictureColumn:
-    """Pictures of a table's rows, read when they are asked for. name: of the column; folder: where paths begin.
-
-    Raises UnknownName for a column that is not there.
-    """
+    """Pictures of a table's rows, read when they are asked for. name: of the column; folder: where paths begin."""
 
     def __init__(self, table: pa.Table, name: str, folder: Path) -> None:
         self.folder = folder

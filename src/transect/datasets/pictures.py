@@ -78,13 +78,6 @@ class Crop:
     """A square cut out of each photograph before it is sized.
 
     side: in pixels, None for the shorter side. centre: x and y in pixels, None for the middle.
-
-    >>> Crop.parse("148").box(178, 218)
-    (15, 35, 163, 183)
-    >>> Crop.parse("128@89,121").box(178, 218)
-    (25, 57, 153, 185)
-    >>> Crop.parse("center").box(178, 218)
-    (0, 20, 178, 198)
     """
 
     side: int | None = None
@@ -145,8 +138,7 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
     """The picture as sRGB: cut where there is a crop, then fitted into a square of `size` (None: as it is).
 
-    What is not square is fitted with grey margins; resized by Lanczos. Raises BadInput for what is no image, is
-    damaged, or is smaller than the crop.
+    What is not square is fitted with grey margins; resized by Lanczos.
     """
     from PIL import Image, ImageOps
 
@@ -164,11 +156,7 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
 def fitted_points(
     points: Float[np.ndarray, "k 2"], width: int, height: int, size: int | None, crop: Crop | None = None
 ) -> Float[np.ndarray, "k 2"]:
-    """Where `pixels_of` puts points of a picture of that width and height; pixel i spans i to i + 1.
-
-    >>> fitted_points(np.array([[100.0, 0.0]]), 200, 100, 50).tolist()  # 25 pixels high, between grey margins of 12
-    [[25.0, 12.0]]
-    """
+    """Where `pixels_of` puts points of a picture of that width and height; pixel i spans i to i + 1."""
     if crop is not None:
         left, top, right, bottom = crop.box(width, height)
         points, width, height = points - (left, top), right - left, bottom - top

@@ -18,13 +18,7 @@ COUNTS: Final = (5, 68)
 
 
 def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
-    """From x and y one after another; NaN where there are none.
-
-    Raises BadInput for other numbers of points than 5 or 68, for rows of different numbers, and for no numbers.
-
-    >>> of_lists([None, [0, 1] * 5], "a.parquet").shape
-    (2, 5, 2)
-    """
+    """From x and y one after another; NaN where there are none."""
     counts = {len(cell) for cell in cells if cell}
     if len(counts) != 1 or not counts <= {2 * count for count in COUNTS}:
         found = ", ".join(map(str, sorted(counts))) or "none"
@@ -37,10 +31,7 @@ def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
 
 
 def of_celeba(source: Path, ids: Sequence[str]) -> Points:
-    """The five points of CelebA's file of landmarks by stems of file names; NaN for a picture that it lacks.
-
-    Raises BadInput for rows of another length.
-    """
+    """The five points of CelebA's file of landmarks by stems of file names; NaN for a picture that it lacks."""
     known = _rows(source)
     cells = [known.get(name) for name in ids]
     return of_lists(cells, str(source)) if any(cells) else np.full((len(ids), COUNTS[0], 2), np.nan)

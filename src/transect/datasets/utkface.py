@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from transect.datasets.celeba import ABOUT
-from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
 from transect.datasets.files import folder_of, images_below
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
@@ -27,10 +27,7 @@ _SOURCE: Final = "UTKFace's file names"
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out.
-
-    Raises BadInput: no folder, no image of such a name, a part, which UTKFace lacks.
-    """
+    """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
     folder_of(path, "UTKFace's folder")
     if request.split is not None:
         raise BadInput(f"split: expected none for UTKFace, got {request.split!r}; leave it out")
@@ -49,18 +46,11 @@ def read(path: Path, request: Request) -> LabelledImages:
 
 def _labels(fields: list[tuple[str, ...]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     ages = np.array([float(age) for age, *_ in fields])
-    labels: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
-    if len(np.unique(ages)) < 2:
-        skipped["age"] = "one value only"
-    else:
+    found: dict[str, Labelled | str] = {"age": "one value only"}
+    if len(np.unique(ages)) > 1:
         low, high = float(ages.min()), float(ages.max())
-        labels["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
+        found["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
     for place, (name, levels) in enumerate({"gender": GENDERS, "race": RACES}.items(), start=1):
         texts = [levels[int(row[place])] for row in fields]
-        label = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
-        if isinstance(label, str):
-            skipped[name] = label
-        else:
-            labels[name] = label
-    return labels, skipped
+        found[name] = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
+    return divided(found)

@@ -21,9 +21,7 @@ from transect.records import Images
 SHIFT, DRIFT, IDENTITY, REALISM, RANGE = "intended shift", "off-target drift", "identity", "realism", "image in range"
 OUTSIDE: Final = "outside the mask"
 """Of edits inside a mask alone: every pixel outside is that of the subject's own image."""
-BY_SECOND: Final = "second reader"
-SECOND_SHIFT, SECOND_DRIFT = f"{SHIFT}, {BY_SECOND}", f"{DRIFT}, {BY_SECOND}"
-GATES: Final = (SHIFT, DRIFT, SECOND_SHIFT, SECOND_DRIFT, IDENTITY, REALISM, RANGE, OUTSIDE)
+GATES: Final = (SHIFT, DRIFT, IDENTITY, REALISM, RANGE, OUTSIDE)
 REFERENCE: Final = 100
 """Unedited subjects, none of them of the study, whose images set the limits."""
 KEPT: Final = 97.5
@@ -50,8 +48,7 @@ class Measured:
     readings: attributes as a rater, a model or the world's truth has them, NaN where there is no answer; levels:
     names of those whose values are levels (they drift by changing). identity [n, k]: embeddings; realism: higher is
     more real; saturated: share of channel values at either end of the range; people: who is on each image, where
-    several show one person. second: the same attributes as another reader has them, where edits were made by the
-    first. Empty arrays where nothing is measured.
+    several show one person. Empty arrays where nothing is measured.
     """
 
     readings: Mapping[str, Float[np.ndarray, " n"]]
@@ -60,7 +57,6 @@ class Measured:
     realism: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     levels: frozenset[str] = frozenset()
     people: Int[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    second: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
 
     def take(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Measured:
         """The chosen rows."""
@@ -71,20 +67,11 @@ class Measured:
             self.realism[rows] if len(self.realism) else self.realism,
             self.levels,
             self.people[rows] if len(self.people) else self.people,
-            {name: column[rows] for name, column in self.second.items()},
         )
-
-    def by_second(self) -> Measured:
-        """What the second reader reads, alone."""
-        return Measured(self.second, self.saturated)
 
 
 def saturated(images: Images) -> Float[np.ndarray, " n"]:
-    """The share of each image's channel values that are 0 or 255: what was cut at the ends of the range.
-
-    >>> saturated(Images(np.array([0, 255, 128, 7] * 3, dtype=np.uint8).reshape(1, 2, 2, 3)))
-    array([0.5])
-    """
+    """The share of each image's channel values that are 0 or 255: what was cut at the ends of the range."""
     flat = images.pixels.reshape(len(images), -1)
     return np.asarray(((flat == 0) | (flat == 255)).mean(axis=1))
 
@@ -126,7 +113,6 @@ class Limits:
 
     expected: by varied attribute; spreads: standard deviations by read attribute. identity: largest distance to the
     own image; realism: lowest score; saturated: largest share. NaN with a reason in `reasons` where there is none.
-    second: those of the second reader's readings; None without one.
     """
 
     expected: Mapping[str, Intended]
@@ -135,7 +121,6 @@ class Limits:
     realism: float
     saturated: float
     reasons: Mapping[str, str]
-    second: Limits | None = None
 
 
 def limits_of(
@@ -173,16 +158,7 @@ def limits_of(
     if np.isnan(realism):
         reasons[REALISM] = "no score of realism was given"
     most = float(np.percentile(reference.saturated, KEPT)) + _MARGIN if _enough(reference.saturated) else np.nan
-    second = limits_of(reference.by_second(), values, varied) if reference.second else None
-    if second is not None:
-        reasons |= {_of_second(name): text for name, text in second.reasons.items() if name.startswith((SHIFT, DRIFT))}
-    return Limits(expected, spreads, identity, realism, most, reasons, second)
-
-
-def _of_second(reason: str) -> str:
-    """The key of a reason, with the second reader's gate."""
-    gate, colon, attribute = reason.partition(":")
-    return f"{gate}, {BY_SECOND}{colon}{attribute}"
+    return Limits(expected, spreads, identity, realism, most, reasons)
 
 
 def _enough(column: np.ndarray) -> bool:
@@ -230,14 +206,13 @@ class Judged:
 
     unknown: by gate, edits whose measure has no value: they neither pass nor fail. drift: by attribute, in standard
     deviations (for levels: 1 where it changed), NaN where it is not read. distance: identity distance to the own
-    image, NaN without. second_drift: drift as the second reader has it. failed: any gate.
+    image, NaN without. failed: any gate.
     """
 
     fails: Mapping[str, Bool[np.ndarray, " n"]]
     unknown: Mapping[str, Bool[np.ndarray, " n"]]
     drift: Mapping[str, Float[np.ndarray, " n"]]
     distance: Float[np.ndarray, " n"]
-    second_drift: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
 
     @property
     def failed(self) -> Bool[np.ndarray, " n"]:
@@ -269,14 +244,6 @@ def judge(
     }
     for name, moved in drift.items():
         gate(DRIFT, moved - (YES_OR_NO if name in edited.levels else MOST_DRIFT))
-    second: Mapping[str, np.ndarray] = {}
-    if limits.second is not None:
-        again = judge(limits.second, edited.by_second(), unedited.by_second(), intended)
-        second = again.drift
-        for name in (SHIFT, DRIFT):
-            if name in again.fails:
-                fails[f"{name}, {BY_SECOND}"] = again.fails[name]
-                unknown[f"{name}, {BY_SECOND}"] = again.unknown[name]
     apart = distances(edited.identity, unedited.identity) if len(edited.identity) else np.full(n, np.nan)
     if np.isfinite(limits.identity):
         gate(IDENTITY, apart - limits.identity)
@@ -284,7 +251,7 @@ def judge(
         gate(REALISM, limits.realism - edited.realism)
     if np.isfinite(limits.saturated):
         gate(RANGE, edited.saturated - np.maximum(limits.saturated, unedited.saturated + _MARGIN))
-    return Judged(fails, unknown, drift, apart, second)
+    return Judged(fails, unknown, drift, apart)
 
 
 def _drift(edited: Measured, unedited: Measured, name: str, spread: float) -> Float[np.ndarray, " n"]:

@@ -34,10 +34,6 @@ def parse_vary(
     defaults: levels by attribute where a text names none, in place of `default_levels`.
 
     Raises UnknownName (with the nearest names) or BadInput (an identity, syntax, range, one level, named twice).
-
-    >>> tone = Attribute("skin_tone", "continuous", "tone of the skin", low=1, high=10)
-    >>> parse_vary(["skin_tone=1:10:3"], [tone])
-    {'skin_tone': (1.0, 5.5, 10.0)}
     """
     known = {attribute.name: attribute for attribute in attributes}
     levels: dict[str, tuple[float, ...]] = {}
@@ -94,10 +90,6 @@ def levels_from(
     """Levels from the command line's texts or from a mapping (None: the default levels).
 
     usual: levels by attribute that stand where none are named, in place of `default_levels`.
-
-    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
-    >>> levels_from({"glasses": None}, [glasses])
-    {'glasses': (0.0, 1.0)}
     """
     defaults = dict(usual or {})
     if not isinstance(vary, Mapping):

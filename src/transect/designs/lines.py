@@ -79,10 +79,6 @@ def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "
     """A design of `lines` lines, each with its two ends and nine images between.
 
     Raises BadInput for no line, or a bad seed.
-
-    >>> from transect.generators import load
-    >>> lines_design(Lines(load("faceworld", image_size=32)), 3).n_images
-    33
     """
     if lines < 1:
         raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")

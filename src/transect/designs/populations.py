@@ -7,10 +7,6 @@ from transect.records import Design
 
 
 def population_design(population: str, *, images: int, seed: int = 0) -> Design:
-    """A design of `images` subjects, one image each. Raises BadInput for none or a bad seed.
-
-    >>> population_design("celebrity-like", images=100).basis
-    'observational'
-    """
+    """A design of `images` subjects, one image each. Raises BadInput for none or a bad seed."""
     check_counts("images", images, seed)
     return Design({}, images, seed, population)

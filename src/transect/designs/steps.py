@@ -150,10 +150,6 @@ def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares
     """Latents on the lines between pairs of rows: (1 - share) * first + share * second, for the interpolation check.
 
     Interventions of the first row stay; the seeds are the first's.
-
-    >>> ends = Latents(np.array([1, 2]), np.array([[0.0], [4.0]]))
-    >>> interpolated(ends, np.array([0]), np.array([1]), np.array([0.25])).values
-    array([[1.]])
     """
     start, end = latents.take(first), latents.take(second)
     weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))

@@ -89,7 +89,6 @@ from .rates import Rate as Rate
 from .rates import transect_rates as transect_rates
 from .replication import RandomEffects as RandomEffects
 from .replication import random_effects as random_effects
-from .residual_inclusion import control_function as control_function
 from .retrieval import FirstImages as FirstImages
 from .retrieval import RetrievalSkew as RetrievalSkew
 from .retrieval import retrieval_skew as retrieval_skew
@@ -100,7 +99,6 @@ from .sensitivity import score_sensitivity as score_sensitivity
 from .shares import PopulationShares as PopulationShares
 from .shares import read_shares as read_shares
 from .shares import shares_of as shares_of
-from .sobol_indices import sobol as sobol
 from .thresholds import at_thresholds as at_thresholds
 from .thresholds import threshold_curves as threshold_curves
 from .transport import Transported as Transported

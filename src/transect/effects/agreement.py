@@ -225,11 +225,7 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
 
 
 def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int]) -> tuple[Needed, ...]:
-    """The fewest subjects of three ways to settle a verdict, each with a power of 90 %.
-
-    One more world shows an effect as large as the smallest that is seen elsewhere; the difference as estimated is
-    found; or, where worlds do not differ, that they differ by less than the margin is shown.
-    """
+    """The fewest subjects of three ways to settle a verdict, each with a power of 90 %."""
     pair = (each.first, each.second)
     ways = [
         _shown(each, worlds, known),

@@ -110,11 +110,7 @@ def always_valid_mean(values: Float[np.ndarray, " n"], confidence: float = 0.95)
 
 
 def _lower_end(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], log_stake: float) -> float:
-    """The largest θ in [0, 1] that bets on a larger ratio of means, a over b with 0 <= a <= b <= 1, have disproved.
-
-    A bet of the share τ multiplies the stake by 1 + τ (a / θ - b): never below 0, 1 on average if the ratio is θ, and
-    less the larger θ is, so that halving finds the end.
-    """
+    """The largest θ in [0, 1] that bets on a larger ratio of means, a over b with 0 <= a <= b <= 1, have disproved."""
     pairs, times = np.unique(np.column_stack([a, b]), axis=0, return_counts=True)
     low, high = 0.0, float(a.sum() / b.sum())
     for _ in range(_HALVINGS):

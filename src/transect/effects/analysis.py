@@ -227,12 +227,7 @@ def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...
 
 
 def distinct_tests(effects: Sequence[Effect]) -> int:
-    """How many different tests are behind some effects: those that are corrected for (`Effect.same_test_as`).
-
-    >>> contrast = Effect("a: 0 to 2", "a", "t", "miss", 0.2, 0, 0.4, 0.03, "proportion", 9, 27)
-    >>> distinct_tests([contrast, replace(contrast, name="a: slope", estimate=0.1, same_test_as="a: 0 to 2")])
-    1
-    """
+    """How many different tests are behind some effects: those that are corrected for (`Effect.same_test_as`)."""
     return sum(math.isfinite(effect.p) and not effect.same_test_as for effect in effects)
 
 
@@ -249,15 +244,7 @@ def _first_tested(effects: Sequence[Effect]) -> Int[np.ndarray, " m"]:
 def adjust_together(
     effects: Sequence[Effect], differences: Sequence[Float[np.ndarray, " _"]], *, seed: int = 0
 ) -> tuple[Effect, ...]:
-    """The effects with p_adjusted by the max-T bootstrap of the whole family, which uses how effects are correlated.
-
-    differences: the subjects' differences behind each effect, as `Contrast` has them, or of an observation the scores,
-    as `Association` has them (a wild bootstrap of scores, Kline and Santos 2012); subject i of one effect is taken as
-    subject i of another, so that one draw of signs serves all. An observation's p has another test than the bootstrap;
-    adjusted it is never smaller. Effects without a p keep NaN and are not counted.
-
-    Raises BadInput where the lengths differ.
-    """
+    """The effects with p_adjusted by the max-T bootstrap of the whole family, which uses how effects are correlated."""
     if len(differences) != len(effects):
         raise BadInput(f"max-t: expected the subjects' differences of {len(effects)} effects, got {len(differences)}")
     longest = max((len(column) for column in differences), default=0)

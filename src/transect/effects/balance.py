@@ -71,22 +71,7 @@ def balance(
     weights: Float[np.ndarray, " n"] | None = None,
     used: Iterable[str] = (),
 ) -> list[Balance]:
-    """Balance of each covariate between two groups of images, and between the matched ones among them.
-
-    treated, control: the groups before matching, as row numbers; matched: the a and the b of each pair. Each a counts
-    once, and each of its b by one over their number, as in `pair_outcome`. weights, [n]: of the matched rows, which are
-    then no pairs (weighting methods). A missing value (NaN) leaves that image out for that covariate.
-
-    Returns one Balance per covariate, in order. A covariate that does not vary in either group has SMD 0 where the
-    means are equal, NaN otherwise. With no pair, after is NaN.
-
-    Raises BadInput where matched holds more of one side than of the other, and there are no weights.
-
-    >>> young = {"young": np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])}
-    >>> result = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
-    >>> round(result.before.smd, 3), result.after.smd  # (2/3 - 1/3) / sqrt(1/3)
-    (0.577, 0.0)
-    """
+    """Balance of each covariate between two groups of images, and between the matched ones among them."""
     names_used = set(used)
     balances = []
     for name, values in covariates.items():
@@ -102,13 +87,7 @@ def balance(
 
 
 def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
-    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the five farthest first.
-
-    A covariate whose balance cannot be measured (no pair, no value) is named with "unknown".
-
-    >>> verdict([])
-    'balance unknown: no numeric column other than the treatment'
-    """
+    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the five farthest first."""
     if not rows:
         return "balance unknown: no numeric column other than the treatment"
     smd = {row.covariate: row.after.smd for row in rows}
@@ -177,15 +156,7 @@ def joint(
     *,
     paired: bool = False,
 ) -> list[Cell]:
-    """Joint distribution of binary covariates in two groups of rows (Singh et al. 2021, Fig. 6 and C1).
-
-    paired: a and b are the images of pairs, weighted as in `balance`. Rows with a missing value are left out. Shares of
-    a group add up to 1; NaN where the group is empty.
-
-    >>> cells = joint({"x": np.array([0.0, 1.0, 1.0])}, np.array([0, 1]), np.array([2]))
-    >>> [(cell.levels, cell.treated, cell.control) for cell in cells]
-    [({'x': 0}, 0.5, 0.0), ({'x': 1}, 0.5, 1.0)]
-    """
+    """Joint distribution of binary covariates in two groups of rows (Singh et al. 2021, Fig. 6 and C1)."""
     names = list(covariates)
     table = np.column_stack([covariates[name] for name in names])
     known = np.isfinite(table).all(axis=1)

@@ -173,20 +173,7 @@ def critical_value(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> float:
-    """The sup-t factor: quantile of the largest of k correlated standard normal (or Student) errors, in size.
-
-    residuals: of the subjects, by level, whose correlation the levels' errors have; that of a
-    level without spread is 0, which makes the factor larger. freedom: of the common variance of Student's t. By 20,000
-    seeded draws (standard error of the factor: about .01).
-
-    Returns the factor; NaN without levels. Montiel Olea and Plagborg-Møller 2019.
-
-    >>> x = np.random.default_rng(0).normal(size=(200, 1))
-    >>> round(critical_value(x), 1), round(critical_value(np.repeat(x, 5, axis=1)), 1)  # one error, and the same five
-    (2.0, 2.0)
-    >>> round(critical_value(np.zeros((9, 5))), 1)  # five independent errors, each with 99 %
-    2.6
-    """
+    """The sup-t factor: quantile of the largest of k correlated standard normal (or Student) errors, in size."""
     k = residuals.shape[1]
     if not k:
         return float("nan")

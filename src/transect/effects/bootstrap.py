@@ -82,17 +82,7 @@ def bca_of_ratio(
 def ratio(
     totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "n k"]]:
-    """Sum of totals over sum of counts, and each subject's residual, totals - ratio * counts.
-
-    A residual is the subject's influence on the ratio, up to a constant factor; what rounding leaves of a residual of 0
-    is 0, so that equal subjects do not seem to vary.
-
-    Returns the ratio, NaN where there is no count, and the residuals.
-
-    >>> ratio(np.array([[2.0], [4.0]]), np.array([[1.0], [3.0]]))
-    (array([1.5]), array([[ 0.5],
-           [-0.5]]))
-    """
+    """Sum of totals over sum of counts, and each subject's residual, totals - ratio * counts."""
     whole = counts.sum(axis=0)
     estimate = np.divide(totals.sum(axis=0), whole, out=np.full(whole.shape, np.nan), where=whole > 0)
     residual = totals - np.nan_to_num(estimate) * counts
@@ -107,17 +97,7 @@ def bca_interval(
     confidence: float = 0.95,
     units: Int[np.ndarray, " k"] | None = None,
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """BCa interval from an estimate, its bootstrap replicates and each unit's (jackknife) influence on it.
-
-    Replicates of NaN (a resample without the group) are left out; influences matter up to a positive factor. units: how
-    many units the estimate rests on; with it the interval is widened by sqrt(n / (n - 1)) and Student's t with n - 1.
-
-    Returns low and high; NaN where no influence differs from 0 or no replicate is finite.
-
-    >>> low, high = bca_interval(np.zeros(1), np.linspace(-1, 1, 1001)[:, None], np.array([[-1.0], [1.0]]), 0.9)
-    >>> low.round(2), high.round(2)
-    (array([-0.9]), array([0.9]))
-    """
+    """BCa interval from an estimate, its bootstrap replicates and each unit's (jackknife) influence on it."""
     ordered = np.sort(replicates.T, axis=1)  # NaN last
     finite = np.isfinite(ordered).sum(axis=1)
     # Sums of a lattice's values differ in the last bits: replicates this near to the estimate are ties.
@@ -140,16 +120,7 @@ def bca_interval(
 def resample_counts(
     n: int, resamples: int, seed: int, cells: Int[np.ndarray, " n"] | None = None, n_cells: int = 0
 ) -> Iterator[Float[np.ndarray, "b k"]]:
-    """How often each of n subjects enters each resample, in blocks of resamples; every row sums to n.
-
-    cells: where many subjects are equal, the cell (0 to n_cells - 1) of each: then the same resamples are counted by
-    cell, k = n_cells instead of n.
-
-    The counts of small samples are kept, and cannot be written to: a report asks for the same ones column by column.
-
-    >>> next(resample_counts(4, resamples=3, seed=0)).sum(axis=1)
-    array([4., 4., 4.])
-    """
+    """How often each of n subjects enters each resample, in blocks of resamples; every row sums to n."""
     if cells is None and 0 < n * resamples <= min(_KEPT, _DRAWS_AT_ONCE):
         return iter((_kept_counts(n, resamples, seed),))
     return _drawn_counts(n, resamples, seed, cells, n_cells)
@@ -185,12 +156,7 @@ def _drawn_counts(
 def resampled_sums(
     columns: Sequence[Float[np.ndarray, "_ _"]], resamples: int, seed: int
 ) -> list[Float[np.ndarray, "b _"]]:
-    """Sums [resamples, c] of each matrix [n, c] over the resamples of its n rows; equal n share their resamples.
-
-    >>> ones, = resampled_sums([np.ones((4, 1))], 2, 0)
-    >>> ones.ravel()
-    array([4., 4.])
-    """
+    """Sums [resamples, c] of each matrix [n, c] over the resamples of its n rows; equal n share their resamples."""
     sums: list[list[Float[np.ndarray, "_ _"]]] = [[] for _ in columns]
     for n in dict.fromkeys(len(matrix) for matrix in columns):
         places = [place for place, matrix in enumerate(columns) if len(matrix) == n]

@@ -231,11 +231,7 @@ def _expected(met: Sequence[Triad], answers: _Answers, fitted: Float[np.ndarray,
 
 
 def _decided(chances: Sequence[float]) -> float:
-    """The probability that most of independent answers choose the higher number, given that there is a majority.
-
-    >>> _decided([0.5, 0.75])  # both .375, neither .125
-    0.75
-    """
+    """The probability that most of independent answers choose the higher number, given that there is a majority."""
     ways = np.ones(1)
     for chance in chances:
         ways = np.convolve(ways, [1 - chance, chance])

@@ -36,19 +36,7 @@ class Change:
 
 
 def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = ORDERS, seed: int = 0) -> Change:
-    """The likeliest cut between rounds and its p value, over `orders` random orders.
-
-    distances: of all pairs of rounds of each image, symmetric, NaN where an answer is missing. Fewer than three rounds
-    tell nothing. Answers that never differ have p = 1.
-
-    >>> stable = np.zeros((4, 3, 3))
-    >>> change_point(stable).p
-    1.0
-    >>> otherwise = np.tile(np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]]), (8, 1, 1))
-    >>> result = change_point(otherwise)  # each image: the same answer twice, another the third time
-    >>> result.after, result.p < 0.01
-    (2, True)
-    """
+    """The likeliest cut between rounds and its p value, over `orders` random orders."""
     rounds = distances.shape[1]
     if rounds < 3:
         return Change(float("nan"), 0, f"{rounds} rounds of answers: three are needed to detect a change")
@@ -73,10 +61,7 @@ def _orders(random: np.random.Generator, orders: int, n: int) -> Int[np.ndarray,
 def _shares(
     squares: Float[np.ndarray, "n n"], known: Int[np.ndarray, " n"], rounds: int, orders: Int[np.ndarray, "orders n"]
 ) -> Float[np.ndarray, "orders cuts"]:
-    """For one image: the share of its squared distances that each cut explains, in each order; 0 where it has one side.
-
-    known: in which rounds it was answered.
-    """
+    """For one image: the share of its squared distances that each cut explains, in each order."""
     n, total = len(known), squares.sum() / 2 / len(known)
     if total <= _TIES:
         return np.zeros((len(orders), rounds - 1))

@@ -24,15 +24,7 @@ SOURCE: Final = (
 def weighted_sum(
     weights: ArrayLike, successes: ArrayLike, n: ArrayLike, confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """Σ weight x successes / n with its interval: estimate, low, high; float64.
-
-    weights: not negative, one for each proportion. A proportion of weight 0 does not matter; one without trials makes
-    all three NaN where its weight is not 0.
-
-    >>> estimate, low, high = weighted_sum([1.0], [3], [10])
-    >>> (round(low, 3), round(high, 3)) == tuple(round(float(end), 3) for end in wilson(3, 10))
-    True
-    """
+    """Σ weight x successes / n with its interval: estimate, low, high; float64."""
     w, k, trials = (np.asarray(value, dtype=np.float64) for value in (weights, successes, n))
     w, k, trials = w[w > 0], k[w > 0], trials[w > 0]
     low, high = wilson(k, trials, confidence)

@@ -45,15 +45,7 @@ def compare(
     points: int,
     metric: Metric = "euclidean",
 ) -> Comparisons:
-    """All comparisons of n images, each once (for impostors: once for each side's identity).
-
-    points: of the curve, 0 for none. metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length
-    (see `directions_of`). A match is nearer than the threshold by more than TIE of it.
-
-    >>> result = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
-    >>> result.genuine, result.impostor, result.genuine_matches[0], result.curve
-    (array([1., 0.]), array([2., 2.]), array([1.]), array([0., 1., 2.]))
-    """
+    """All comparisons of n images, each once (for impostors: once for each side's identity)."""
     order = np.argsort(people, kind="stable")
     x = np.asarray(embeddings[order], dtype=np.float64)
     x = placed(x, metric)
@@ -92,13 +84,7 @@ def directions_of(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
 def distances_between(
     x: Float[np.ndarray, "m d"], y: Float[np.ndarray, "n d"], metric: Metric
 ) -> Float[np.ndarray, "m n"]:
-    """Euclidean distances; of rows of length 1 also 1 - cosine, which is half the squared distance.
-
-    Rows that are equal up to rounding are 0 apart.
-
-    >>> distances_between(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]]), "cosine")
-    array([[1., 2.]])
-    """
+    """Euclidean distances; of rows of length 1 also 1 - cosine, which is half the squared distance."""
     sizes = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)[None, :]
     squares = sizes - 2 * (x @ y.T)
     # The sum of three rounds by so much: without it a threshold of 0 would stand apart from equal embeddings.

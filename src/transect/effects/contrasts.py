@@ -104,24 +104,14 @@ def contrasts(
 def level_differences(
     first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"]
 ) -> Float[np.ndarray, " n"]:
-    """Each subject's mean of second - first over the cells where both are valid; NaN where none is.
-
-    >>> level_differences(np.array([[0.0, 1.0]]), np.array([[1.0, np.nan]]))
-    array([1.])
-    """
+    """Each subject's mean of second - first over the cells where both are valid; NaN where none is."""
     paired = np.isfinite(first) & np.isfinite(second)
     sums = np.where(paired, second, 0.0).sum(axis=1) - np.where(paired, first, 0.0).sum(axis=1)
     return _divide(sums, paired.sum(axis=1))
 
 
 def slopes(grid: Float[np.ndarray, "n levels cells"], levels: Float[np.ndarray, " levels"]) -> Float[np.ndarray, " n"]:
-    """Each subject's least-squares slope of the outcome on the level, per unit, with an intercept for each cell.
-
-    A cell with missing levels counts with those that it has; NaN where no cell has two valid levels.
-
-    >>> slopes(np.array([[[0.0], [0.0], [1.0]]]), np.array([1.0, 2.0, 3.0]))  # (-1*0 + 0*0 + 1*1) / 2
-    array([0.5])
-    """
+    """Each subject's least-squares slope of the outcome on the level, per unit, with an intercept for each cell."""
     x = _centered(grid, levels)
     terms = x * np.nan_to_num(grid)
     above = terms.sum(axis=(1, 2))
@@ -131,11 +121,7 @@ def slopes(grid: Float[np.ndarray, "n levels cells"], levels: Float[np.ndarray, 
 
 
 def steepest_slope(levels: Sequence[float]) -> float:
-    """The steepest slope of a subject with an outcome in [0, 1] at every level: 1 above the mean level and 0 below.
-
-    >>> steepest_slope([1.0, 2.0, 3.0])  # (1 * 1) / (1 + 0 + 1)
-    0.5
-    """
+    """The steepest slope of a subject with an outcome in [0, 1] at every level: 1 above the mean level and 0 below."""
     x = np.array(levels, dtype=np.float64)
     return _steepest((x - x.mean())[None, :, None])
 
@@ -158,11 +144,11 @@ def _level_contrast(
         to=to,
         per="",
         differences=level_differences(two[:, 0], two[:, 1]),
-        base=_base(two, paired),
+        base=rarer_rate(two, paired),
         reach=1.0,
         pairs=float(grid.shape[2]),
         n_images=int(paired.sum()),
-        excluded=_excluded(paired, why),
+        excluded=excluded_pairs(paired, why),
     )
 
 
@@ -181,11 +167,11 @@ def _slope(
         to=float(levels[-1]),
         per=attribute.unit or "unit",
         differences=slopes(grid, levels),
-        base=_base(grid, used),
+        base=rarer_rate(grid, used),
         reach=_steepest(_centered(grid, levels)),
         pairs=float(grid.shape[1] * grid.shape[2]),
         n_images=int(used.sum()),
-        excluded=_excluded(used, why),
+        excluded=excluded_pairs(used, why),
     )
 
 
@@ -214,23 +200,21 @@ def _steepest(x: Float[np.ndarray, "n levels cells"]) -> float:
     return float(np.max(steepest, where=np.isfinite(steepest), initial=0.0)) or 1.0
 
 
-def _base(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
+def rarer_rate(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
+    """The smallest rate of a level, of the outcome or its opposite; NaN where a level has no image."""
     rates = _divide(np.where(used, grid, 0.0).sum(axis=(0, 2)), used.sum(axis=(0, 2)))
     return float(np.min(np.minimum(rates, 1 - rates)))
 
 
-def _excluded(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:
+def excluded_pairs(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:
+    """Images left out by reason; those whose partner is missing under a reason of their own."""
     excluded = why.count(np.ones_like(used))
     alone = int(((why.codes < 0) & ~used).sum())
     return {**excluded, PAIR_INCOMPLETE: alone} if alone else excluded
 
 
 def known_mean(values: Float[np.ndarray, " ..."]) -> float:
-    """The mean of what is known; NaN where nothing is.
-
-    >>> known_mean(np.array([1.0, np.nan, 2.0])), known_mean(np.array([np.nan]))
-    (1.5, nan)
-    """
+    """The mean of what is known; NaN where nothing is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else math.nan
 

@@ -50,21 +50,7 @@ def crossed_variance(
     subject: Int[np.ndarray, " n"],
     rater: Int[np.ndarray, " n"],
 ) -> CrossedVariance:
-    """Variance of contrast · coefficients of a fit that solves Σ weight · x · residual = 0.
-
-    x: the columns; residual: answer less fitted answer; spread: derivative of the fitted answer by the linear
-    predictor, to which the variance of an answer is taken to be proportional (1 for means, p (1 - p) for logits);
-    weight: of each answer; subject, rater: 0 to G - 1.
-
-    Returns CrossedVariance.
-
-    >>> table = np.array([[1.0, 2.0], [2.0, 3.0], [6.0, 7.0]])  # the second rater answers 1 more of everything
-    >>> subject, rater = (each.ravel() for each in np.indices(table.shape))
-    >>> e, ones = table.ravel() - table.mean(), np.ones(6)
-    >>> mean = crossed_variance(ones[:, None], e, ones, ones, np.ones(1), subject, rater)
-    >>> round(mean.variance, 4), round(mean.rater_share, 4)  # 7 / 3 of the subjects' means, 0.5 / 2 of the raters'
-    (2.5833, 0.0968)
-    """
+    """Variance of contrast · coefficients of a fit that solves Σ weight · x · residual = 0."""
     cell = np.unique(subject * (int(rater.max(initial=0)) + 1) + rater, return_inverse=True)[1].reshape(-1)
     clusters = subject, rater, cell
     sizes = [int(each.max(initial=-1)) + 1 for each in clusters]

@@ -43,19 +43,7 @@ class Disagreement:
 def disagreement(
     first: tuple[float, float, float], second: tuple[float, float, float], confidence: float = 0.95
 ) -> Disagreement:
-    """`first` minus `second`, each an estimate with the ends of its interval, of different subjects.
-
-    The interval is by square-and-add, so that intervals that are not symmetric count as they are (Zou and Donner 2008);
-    p is of a z with the standard errors that the intervals' widths stand for.
-
-    Returns Disagreement; NaN with a reason where an estimate or an interval is missing.
-
-    Raises BadInput where an interval does not hold its estimate.
-
-    >>> result = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
-    >>> round(result.difference, 2), round(result.low, 2), round(result.high, 2)  # .08 ∓ sqrt(.06² + .08²)
-    (0.08, -0.02, 0.18)
-    """
+    """`first` minus `second`, each an estimate with the ends of its interval, of different subjects."""
     numbers = np.array([*first, *second], dtype=np.float64)
     if not np.isfinite(numbers[[0, 3]]).all():
         return Disagreement(*(np.nan,) * 5, "one of the two has no estimate")

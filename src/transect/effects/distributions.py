@@ -44,19 +44,7 @@ class Distribution:
 def distributions(
     columns: Columns, groups: Sequence[str] | np.ndarray | None = None, bins: int = BINS
 ) -> tuple[Distribution, ...]:
-    """Histograms of every attribute in every group, on common edges, for violins.
-
-    groups: a text per image, "" for none (default: all images are one). A column of at most `bins` different values has
-    a bin for each.
-
-    Returns attribute by attribute, each in the sorted order of groups.
-
-    Raises BadInput where lengths differ.
-
-    >>> result = distributions({"hat": [0, 1, 1, np.nan]}, ["f", "f", "m", "m"])
-    >>> [(row.group, row.counts.tolist(), row.missing) for row in result]
-    [('f', [1, 1], 0), ('m', [0, 1], 1)]
-    """
+    """Histograms of every attribute in every group, on common edges, for violins."""
     names, values = read_columns(columns)
     texts = _groups(groups, len(values))
     chosen = sorted({text for text in texts.tolist() if text})
@@ -68,11 +56,7 @@ def distributions(
 
 
 def smd(first: ArrayLike, second: ArrayLike) -> float:
-    """(mean of second - mean of first) / root of the mean variance; NaN where that is 0 or a group has fewer than 2.
-
-    >>> smd([0.0, 1.0], [0.0, 1.0])
-    0.0
-    """
+    """(mean of second - mean of first) / root of the mean variance; NaN where that is 0 or a group has fewer than 2."""
     a, b = (np.asarray(part, dtype=np.float64) for part in (first, second))
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     if len(a) < 2 or len(b) < 2:

@@ -221,11 +221,7 @@ def _predictions(
 
 
 def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
-    """Logistic regression of outcomes in [0, 1] on standardized features, with a penalty of one observation's weight.
-
-    >>> bool(np.isclose(ridge_logit(np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]))(np.zeros((1, 1)))[0], 0.25))
-    True
-    """
+    """Logistic regression of outcomes in [0, 1] on standardized features, penalised by one observation's weight."""
     center, spread = x.mean(axis=0), np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     # A tiny penalty of the intercept keeps it finite where all outcomes of an arm are equal.
     ridge = np.array([*np.ones(x.shape[1]), 1e-2])
@@ -237,11 +233,7 @@ def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Pred
 
 
 def linear_learner(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
-    """Least squares with an intercept; the shortest solution where columns are dependent.
-
-    >>> linear_learner(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))(np.array([[2.0]])).round(6)
-    array([5.])
-    """
+    """Least squares with an intercept; the shortest solution where columns are dependent."""
     beta = np.linalg.lstsq(np.column_stack([x, np.ones(len(x))]), y, rcond=None)[0]
     return lambda new: np.column_stack([new, np.ones(len(new))]) @ beta
 
@@ -256,12 +248,7 @@ def _bounded(sample: Sample) -> bool:
 
 
 def folds_of(sample: Sample, folds: int, seed: int) -> Int[np.ndarray, " n"]:
-    """The fold of each row: whole subjects, dealt out by seed; the order of the rows does not matter.
-
-    >>> sample = complete([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [0.0], [1.0]], clusters=[5, 5, 7, 7])
-    >>> folds_of(sample, 2, 0)[[0, 2]].tolist() in ([0, 1], [1, 0])
-    True
-    """
+    """The fold of each row: whole subjects, dealt out by seed; the order of the rows does not matter."""
     n = sample.n_groups
     rank = np.arange(n)
     if n == len(sample):

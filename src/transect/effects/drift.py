@@ -62,23 +62,7 @@ def drift_adjusted(
     labels: Labels | None = None,
     confidence: float = 0.95,
 ) -> DriftAdjusted:
-    """The effect of the first column of `treatment`, raw and at equal readings of what was not set.
-
-    y: outcomes [n]. treatment: what was set, 0 or 1 for each level but the first; the other columns are held equal.
-    readings: by attribute that was not set, [n]; second: a second reader's, of all or some of them. subjects: of each
-    row, as the photograph that was edited; only differences within a subject count. people: who is on each, where
-    several subjects show one person; errors are by person (default: each subject is another's). Rows without an outcome
-    or a reading are left out and counted. Effects are NaN with the reason where readings and levels cannot be told
-    apart, as where everybody drifts alike, and the instrumented one where a first-stage F is below 30.
-
-    Raises BadInput for no treatment, and for a second reader of other attributes.
-
-    >>> subjects, smile = np.repeat(np.arange(8), 4), np.tile([0.0, 1.0, 0.0, 1.0], 8)
-    >>> age = smile + np.sin(np.arange(32.0))
-    >>> found = drift_adjusted(2 * smile + 3 * age + subjects, {"smile": smile}, {"age": age}, subjects)
-    >>> round(found.adjusted.estimate, 6), bool(found.raw.estimate > 4)
-    (2.0, True)
-    """
+    """The effect of the first column of `treatment`, raw and at equal readings of what was not set."""
     if not treatment:
         raise BadInput("treatment: expected what was set, got no column; give one for each level but the first")
     if second is not None and not set(second) <= set(readings):

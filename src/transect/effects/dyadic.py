@@ -29,20 +29,7 @@ FEWEST_IDENTITIES: Final = 10
 def variance(
     residual: Float[np.ndarray, "g t"], squares: Float[np.ndarray, " t"], compared: Float[np.ndarray, " g"]
 ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
-    """Variance of each of t shares of comparisons, and its degrees of freedom.
-
-    residual: for each of g people the sum over its comparisons of (match - rate); squares: over every two people, the
-    sum of their comparisons' residual, squared; compared: each person's number of comparisons. Numbers of comparisons
-    may differ: people then count as (Σ compared)² / Σ compared² (Kish 1965). Degrees of freedom: how many people's
-    residuals carry the variance, (Σ residual²)² / Σ residual⁴, less 1, and at least 1.
-
-    Returns two arrays [t]; NaN with three people or fewer.
-
-    >>> e = np.array([0.5, 0.5, -0.5, -0.5])[:, None]  # 1 of 6 comparisons of 4 people matches
-    >>> v, freedom = variance(e, np.array([30 / 36]), np.full(4, 3.0))
-    >>> v.round(4), freedom  # 2 (30 / 36 / 5) / (4 * 3): people add nothing beyond what two share
-    (array([0.0278]), array([3.]))
-    """
+    """Variance of each of t shares of comparisons, and its degrees of freedom."""
     total = float(compared.sum()) / 2
     people = 4 * total**2 / float((compared**2).sum()) if total else 0.0
     if people <= 3 + 1e-9:
@@ -69,17 +56,7 @@ def interval(
     comparisons: float,
     confidence: float = 0.95,
 ) -> Float[np.ndarray, "t 2"]:
-    """Wilson's interval on the number of independent comparisons that would vary as much, with Student's quantile.
-
-    spread, freedom: as `variance` gives them. At 0 and 1, where no variance can be estimated, on half the identities,
-    the number of comparisons that share none.
-
-    Returns [t, 2] in [0, 1]; NaN with fewer than 10 identities or without comparisons.
-
-    >>> rate, nothing, ends = np.array([0.0]), np.zeros(1), wilson(0, 10)
-    >>> bool(np.allclose(interval(rate, nothing, np.ones(1), 20, 190), ends))
-    True
-    """
+    """Wilson's interval on the number of independent comparisons that would vary as much, with Student's quantile."""
     known = identities >= FEWEST_IDENTITIES and comparisons > 0
     if not known:
         return np.full((len(rate), 2), np.nan)
@@ -93,11 +70,7 @@ def interval(
 
 
 def reached(start: int, accepted: Callable[[int], bool], last: int) -> int:
-    """From `start` towards `last` the first place that is not accepted; `last` where all before it are.
-
-    >>> reached(3, lambda place: place < 6, 9), reached(3, lambda place: place < 6, 0)
-    (6, 0)
-    """
+    """From `start` towards `last` the first place that is not accepted; `last` where all before it are."""
     step = 1 if last >= start else -1
     return next((place for place in range(start, last, step) if not accepted(place)), last)
 
@@ -107,14 +80,7 @@ def moved(
     ends: Float[np.ndarray, "t 2"],
     at_ends: Float[np.ndarray, "t 2"],
 ) -> Float[np.ndarray, "t 2"]:
-    """The interval of a rate at a threshold that is itself estimated: both errors, as independent ones.
-
-    ends: the interval with the threshold held; at_ends: the rate at either end of the threshold's interval. An end is
-    as far away as the root of the sum of both squared distances (Zou and Donner 2008); NaN where a part is.
-
-    >>> moved(np.array([0.2]), np.array([[0.17, 0.23]]), np.array([[0.24, 0.16]])).round(3)  # .03² + .04² = .05²
-    array([[0.15, 0.25]])
-    """
+    """The interval of a rate at a threshold that is itself estimated: both errors, as independent ones."""
     low, high = at_ends.min(axis=1), at_ends.max(axis=1)
     down = np.hypot(rate - ends[:, 0], np.maximum(rate - low, 0.0))
     up = np.hypot(ends[:, 1] - rate, np.maximum(high - rate, 0.0))

@@ -80,27 +80,7 @@ def quality_differences(
     margin: float = MARGIN,
     scale: Limits = SCALE,
 ) -> tuple[QualityDifference, ...]:
-    """Every pair of levels of every attribute, tested for equivalence.
-
-    quality: each image's mean rating, NaN without one; levels: by attribute, NaN where an image has none; subjects: the
-    cluster of each image. margin: the largest difference that does not matter, in rating points; scale: the lowest and
-    the highest rating that can be given.
-
-    The interval is Student's t on bias-reduced errors by subject with Satterthwaite's degrees of freedom, and reaches
-    further where ratings are skewed (`skewed_interval`). A flaw that fewer than about 3 / n of n subjects have can be
-    missed. Where fewer
-    than 5 subjects differ from the most common value, or fewer than 10 and less than a third, the spread is not known:
-    what was not seen may then reach to the ends of the scale, for as large a share of subjects as their number leaves
-    open (see `bounded_limits`).
-
-    Returns a difference by pair, none for an attribute of one level.
-
-    Raises BadInput for a margin that is not above 0 and for ratings outside of the scale.
-
-    >>> group, subject = np.repeat([0.0, 1.0], 12), np.arange(24)
-    >>> quality_differences(np.repeat([5.0, 3.0], 12), {"a": group}, subject)[0].verdict
-    'failed'
-    """
+    """Every pair of levels of every attribute, tested for equivalence."""
     if not 0 < margin < np.inf:
         raise BadInput(f"margin: expected a finite number above 0, got {margin}; state the largest difference allowed")
     known = np.isfinite(quality)
@@ -114,17 +94,7 @@ def quality_differences(
 
 
 def bounded_limits(values: Float[np.ndarray, " n"], ends: Limits, alpha: float) -> Limits:
-    """One-sided limits, each at level alpha, of the mean of values between known ends whose spread is not known.
-
-    A share of at most 1 - α^(1/n) lies above the largest value seen (Wilks 1941), and reaches to the end of the scale;
-    the others lie at the most common value, but for the share of Clopper and Pearson, which lies at the largest seen.
-
-    Returns low and high; the ends without a value.
-
-    >>> low, high = bounded_limits(np.zeros(29), (-5.0, 5.0), 0.05)
-    >>> round(low, 3), round(high, 3)  # 5 (1 - .05^(1/29)); of 28 it is .507
-    (-0.491, 0.491)
-    """
+    """One-sided limits, each at level alpha, of the mean of values between known ends whose spread is not known."""
     if not len(values):
         return ends
     return -_upper(-values, -ends[0], alpha), _upper(values, ends[1], alpha)
@@ -240,10 +210,7 @@ def _error(cells: _Cells) -> tuple[float, float]:
 
 
 def _skewed(cells: _Cells, difference: float, error: float, freedom: float) -> Limits:
-    """Student's limits, and Hall's of a skewed mean where they reach further.
-
-    Few subjects show too little skewness, so that to either side it is taken one standard error further than seen.
-    """
+    """Student's limits, and Hall's of a skewed mean where they reach further."""
     if error <= 0:
         return difference, difference
     sizes = [len(part) for part in cells.parts]

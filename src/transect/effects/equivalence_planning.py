@@ -32,15 +32,7 @@ def plan_equivalence(
     cells: int = 1,
     targets: int = 1,
 ) -> Plan:
-    """The smallest transect that shows a difference of two rates to be below a margin, where there is none.
-
-    base: the rate at both levels. power: the chance to show it. The other settings are those of `planning.plan`.
-
-    Raises BadInput for values out of range, or where more than ten million subjects would be needed.
-
-    >>> plan_equivalence(0.02, 0.05).subjects  # at least ((1.645 + 1.645) 0.275 / 0.02)²: 0.275² = E[2 p (1 - p)]
-    2149
-    """
+    """The smallest transect that shows a difference of two rates to be below a margin, where there is none."""
     check(margin, base, power, ONE_SIDED, 1, correlation, cells, targets)
     low, high, _ = given_factor((base, base), correlation)
     discordant = float(WEIGHTS @ (low * (1 - low) + high * (1 - high)))

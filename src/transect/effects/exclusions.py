@@ -24,11 +24,7 @@ class Exclusions:
 
     @classmethod
     def of(cls, values: Float[np.ndarray, " ..."], reasons: np.ndarray) -> Exclusions:
-        """From outcomes (NaN: none) and the reasons, texts of the same shape.
-
-        >>> Exclusions.of(np.array([1.0, np.nan]), np.array(["", "failed: timed out"])).count(np.array([True, True]))
-        {'failed': 1}
-        """
+        """From outcomes (NaN: none) and the reasons, texts of the same shape."""
         codes = np.full(values.shape, -1, dtype=np.int64)
         invalid = ~np.isfinite(values)
         texts = [category(str(text)) or NO_ANSWER for text in np.asarray(reasons, dtype=object)[invalid]]

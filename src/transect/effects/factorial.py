@@ -13,7 +13,6 @@ from typing import final
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 
 from transect.effects import bootstrap, repeated
 from transect.errors import BadInput, UnknownName
@@ -21,11 +20,7 @@ from transect.runs.wording import counted
 
 
 def empty_cells(n: int) -> str:
-    """The reason where n cells are empty.
-
-    >>> empty_cells(1)
-    '1 cell without a valid image'
-    """
+    """The reason where n cells are empty."""
     return f"{counted(n, 'cell')} without a valid image"
 
 
@@ -81,29 +76,6 @@ def _level_column(table: pa.Table, name: str) -> Float[np.ndarray, " rows"]:
     return column
 
 
-def as_factorial(
-    values: Factorial | pa.Table | ArrayLike, *, outcome: str = "", attributes: Sequence[str] = ()
-) -> Factorial:
-    """A Factorial of a Factorial, a long table (with the names of outcome and attributes) or an array [n, *shape].
-
-    Levels of an array are 0, 1, …; its attributes are called as given, or "attribute 1", ….
-
-    Raises BadInput where the array has no attribute or another number of them than `attributes`.
-    """
-    if isinstance(values, Factorial):
-        return values
-    if isinstance(values, pa.Table):
-        return factorial_of_table(values, outcome=outcome, attributes=attributes)
-    array = np.asarray(values, dtype=np.float64)
-    names = tuple(attributes) or tuple(f"attribute {axis}" for axis in range(1, array.ndim))
-    if array.ndim < 2 or len(names) != array.ndim - 1:
-        raise BadInput(
-            f"expected outcomes [subjects, levels of {', '.join(names) or 'at least one attribute'}], got an array of "
-            f"{array.ndim} axes; give one axis for subjects and one per attribute"
-        )
-    return Factorial(array, {name: tuple(map(float, range(array.shape[1 + axis]))) for axis, name in enumerate(names)})
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class CellMeans:
@@ -120,15 +92,7 @@ class CellMeans:
 
     @classmethod
     def of(cls, values: Float[np.ndarray, "n ..."], people: Int[np.ndarray, " n"] | None = None) -> CellMeans:
-        """Cell means of outcomes [n, *shape], NaN where there is no valid image.
-
-        people: who is on each subject; where they repeat, rows are people, with the sums and numbers of their images.
-
-        >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
-        >>> result.means, result.influence
-        (array([0.5, 1. ]), array([[-0.5,  0. ],
-               [ 0.5,  0. ]]))
-        """
+        """Cell means of outcomes [n, *shape], NaN where there is no valid image."""
         flat = values.reshape(len(values), -1)
         who = repeated.clusters_of(people)
         if who is None:
@@ -154,13 +118,7 @@ class CellMeans:
             yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
     def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
-        """For each weighted sum of cell means, one value per subject whose mean is the sum and whose spread its error.
-
-        Where nothing is missing, these are the subjects' own weighted sums. NaN where a cell of the sum is empty.
-
-        >>> CellMeans.of(np.array([[0.0, 1.0], [1.0, 1.0]])).pseudo_values(np.array([[-1.0], [1.0]])).ravel()
-        array([1., 0.])
-        """
+        """For each weighted sum of cell means, a value per subject whose mean is the sum and whose spread its error."""
         empty = ~np.isfinite(self.means)
         sums = np.where(empty, 0.0, self.means) @ weights + self.influence @ weights
         return np.where((weights[empty] != 0).any(axis=0), np.nan, sums)

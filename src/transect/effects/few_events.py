@@ -37,67 +37,32 @@ _BISECTIONS: Final = 40
 
 
 def comparable(sample: Sample, column: Float[np.ndarray, " n"]) -> bool:
-    """Whether these are rates of two groups: outcomes and column of 0 and 1, both groups there, equal weights.
-
-    >>> from transect.effects.samples import complete
-    >>> sample = complete([0.0, 1.0], {"hat": [0.0, 1.0]})
-    >>> comparable(sample, sample.x[:, 0]), comparable(sample, np.array([0.2, 0.4]))
-    (True, False)
-    """
+    """Whether these are rates of two groups: outcomes and column of 0 and 1, both groups there, equal weights."""
     binary = np.isin(sample.y, (0.0, 1.0)).all() and np.isin(column, (0.0, 1.0)).all()
     return bool(binary and len(column) > 0 and np.ptp(column) > 0 and np.ptp(sample.weights) == 0)
 
 
 def fewest(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> int:
-    """Subjects in the smallest of the four cells of an outcome and a column, both of 0 and 1.
-
-    >>> fewest(np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.array([0, 1, 2, 3, 3]))
-    0
-    """
+    """Subjects in the smallest of the four cells of an outcome and a column, both of 0 and 1."""
     cells = [(y == outcome) & (column == level) for outcome in (0.0, 1.0) for level in (0.0, 1.0)]
     return min(int(np.count_nonzero(np.bincount(groups[cell], minlength=1))) for cell in cells)
 
 
 def difference_interval(sample: Sample, confidence: float) -> tuple[float, float]:
-    """Interval of the rate where the first column is 1 minus the rate where it is 0, by subject, in [-1, 1].
-
-    Subjects in both groups count in each: where their outcomes resemble each other the interval is wider than it
-    needs to be. Without repeated subjects this is Newcombe's hybrid score interval.
-
-    Returns low and high.
-
-    >>> from transect.effects.samples import complete
-    >>> sample = complete(np.repeat([1.0, 0.0, 1.0, 0.0], [56, 14, 48, 32]), np.repeat([1.0, 0.0], [70, 80]))
-    >>> [round(end, 4) for end in difference_interval(sample, 0.95)]  # Newcombe 1998, Table II (a)
-    [0.0524, 0.3339]
-    """
+    """Interval of the rate where the first column is 1 minus the rate where it is 0, by subject, in [-1, 1]."""
     first, second = (_rate(sample, level, confidence) for level in (0.0, 1.0))
     return recovered(first, second)
 
 
 def recovered(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
-    """Interval of a second rate minus a first, each with its own interval (estimate, low, high): MOVER.
-
-    >>> [round(end, 2) for end in recovered((0.5, 0.4, 0.6), (0.5, 0.4, 0.6))]
-    [-0.14, 0.14]
-    """
+    """Interval of a second rate minus a first, each with its own interval (estimate, low, high): MOVER."""
     (p0, low0, high0), (p1, low1, high1) = first, second
     d = p1 - p0
     return d - float(np.hypot(p1 - low1, high0 - p0)), d + float(np.hypot(high1 - p1, p0 - low0))
 
 
 def difference_test(sample: Sample, *, resamples: int = randomization.FLIPS, seed: int = 0) -> tuple[float, str]:
-    """Two-sided p of no association of a 0/1 outcome with the first column, of 0 and 1, and the test's name.
-
-    Fisher's exact test where each subject has one image. Where subjects have several, and each is in one group, the
-    groups of subjects are permuted; where a subject is in both, p is the level at which `difference_interval` ends
-    at 0.
-
-    >>> from transect.effects.samples import complete
-    >>> sample = complete(np.repeat([0.0, 1.0, 0.0], [33, 17, 1450]), np.repeat([1.0, 0.0], [33, 1467]))
-    >>> difference_test(sample)
-    (1.0, 'Fisher exact')
-    """
+    """Two-sided p of no association of a 0/1 outcome with the first column, of 0 and 1, and the test's name."""
     column = sample.x[:, 0]
     if sample.n_groups == len(sample):
         return _fisher(sample.y, column), FISHER
@@ -113,16 +78,7 @@ def permuted(
     resamples: int = randomization.FLIPS,
     seed: int = 0,
 ) -> float:
-    """Two-sided p of the score y'(x - mean) when values of x are permuted among subjects; x: one value a subject.
-
-    y less its mean is summed by subject (0 … G - 1), so that subjects with many images stay whole. More than 5,000
-    subjects have fewer permutations, at least 999.
-
-    Returns p in (0, 1]; NaN where a subject has several values of x.
-
-    >>> permuted(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0, 0]))
-    nan
-    """
+    """Two-sided p of the score y'(x - mean) when values of x are permuted among subjects; x: one value a subject."""
     first = np.unique(groups, return_index=True)[1]
     own = x[first]
     if (own[groups] != x).any():

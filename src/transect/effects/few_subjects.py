@@ -27,13 +27,7 @@ _TAKEN: Final = 1e-9
 
 
 def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> tuple[int, float] | None:
-    """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for other columns.
-
-    A subject with images in both arms counts in both.
-
-    >>> smaller_arm(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 1, 2, 2]))
-    (1, 1.0)
-    """
+    """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for others."""
     arms = _arms(column)
     if arms is None:
         return None
@@ -41,17 +35,7 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
 
 
 def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> float:
-    """How many equally telling subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965).
-
-    x: linearly independent columns, the intercept first (and left out of the smallest, where there are others);
-    groups: 0 … G - 1. s: a subject's sum of squared weights of its outcomes in the coefficient, its share of the
-    variance under independent errors. A rare level, a skewed attribute and a subject with most images all make it
-    small.
-
-    >>> x = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])  # s: 1/16 four times, and 1
-    >>> round(telling_subjects(x, np.arange(5)), 3)  # (5/4)² / (1 + 4/256)
-    1.538
-    """
+    """How many equally telling subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965)."""
     q, r = np.linalg.qr(x)
     weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
     shares = sums_by(weights**2, groups)
@@ -73,14 +57,7 @@ def reduce(
     residual: Float[np.ndarray, " n"],
     groups: Int[np.ndarray, " n"],
 ) -> Float[np.ndarray, " k"] | None:
-    """Puts `bias_reduced` in place of a covariance where few subjects carry a coefficient; its degrees of freedom.
-
-    Returns None, and leaves the covariance, where it is NaN or each slope rests on 50 equally telling subjects.
-
-    >>> covariance = np.eye(1)
-    >>> reduce(covariance, np.ones((3, 1)), np.array([-1.0, 0.0, 1.0]), np.arange(3)).round(6), covariance.round(6)
-    (array([2.]), array([[0.333333]]))
-    """
+    """Puts `bias_reduced` in place of a covariance where few subjects carry a coefficient; its degrees of freedom."""
     if not np.isfinite(covariance).all() or telling_subjects(x, groups) >= MANY:
         return None
     covariance[:], freedom = bias_reduced(x, residual, groups)
@@ -90,17 +67,7 @@ def reduce(
 def bias_reduced(
     x: Float[np.ndarray, "n k"], residual: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
-    """CR2 covariance of least-squares coefficients and the degrees of freedom of each, errors by subject.
-
-    x: linearly independent columns, with the intercept; x and residuals times the root of the weights where there are
-    any; groups: 0 … G - 1. The working model is of independent errors of one size. What a single subject determines
-    has no error: its share is 0.
-
-    >>> x = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
-    >>> covariance, freedom = bias_reduced(x, np.array([-1.0, 0.0, 1.0, -2.0, 2.0]), np.arange(5))
-    >>> round(covariance[1, 1], 4), round(freedom[1], 4)  # Welch: 1/3 + 8/2; (1/2 + 1/3)² / (1/4 + 1/18)
-    (np.float64(4.3333), np.float64(2.2727))
-    """
+    """CR2 covariance of least-squares coefficients and the degrees of freedom of each, errors by subject."""
     q, r = np.linalg.qr(x)
     inverse = np.linalg.inv(r)
     moments = np.stack([sums_by(q * q[:, [place]], groups) for place in range(q.shape[1])], axis=1)
@@ -125,9 +92,5 @@ def _freedom(direction: Float[np.ndarray, "g k"], moments: Float[np.ndarray, "g 
 
 
 def sums_by(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> Float[np.ndarray, "g k"]:
-    """Sums of the rows of each group, groups numbered 0 to G - 1.
-
-    >>> sums_by(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0])).ravel()
-    array([5., 2.])
-    """
+    """Sums of the rows of each group, groups numbered 0 to G - 1."""
     return np.stack([np.bincount(groups, weights=column) for column in values.T], axis=1)

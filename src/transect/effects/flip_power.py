@@ -28,14 +28,7 @@ _TIE: Final = 1e-9
 
 
 def averaged_power(n: int, rates: tuple[float, float], correlation: float, cells: int, alpha: float) -> float:
-    """The chance that n subjects' differences of two averages over `cells` answers have p <= alpha.
-
-    rates: of yes at either level. correlation: of the normal factor that a subject's answers share, with noise of its
-    own for each answer. p is exact where sums are small, else the normal approximation of the same flips.
-
-    >>> averaged_power(5, (0.1, 0.9), 0.5, 9, 0.05)  # the smallest p of five differences is 2 / 2^5
-    0.0
-    """
+    """The chance that n subjects' differences of two averages over `cells` answers have p <= alpha."""
     if 2.0 ** (1 - n) > alpha:
         return 0.0
     random, noise = np.random.default_rng(0), math.sqrt(1 - correlation)
@@ -70,13 +63,7 @@ def _normal(steps: Int[np.ndarray, "t n"]) -> Float[np.ndarray, " t"]:
 
 
 def mean_power(shift: float, n: int, alpha: float) -> float:
-    """The chance that n normal differences have p <= alpha; shift: their mean in standard deviations.
-
-    Up to 13 subjects all flips of simulated differences; beyond, Student's test, whose power is the same within .02.
-
-    >>> mean_power(3.0, 5, 0.05)
-    0.0
-    """
+    """The chance that n normal differences have p <= alpha; shift: their mean in standard deviations."""
     from scipy.stats import nct
 
     if 2.0 ** (1 - n) > alpha:
@@ -90,13 +77,7 @@ def mean_power(shift: float, n: int, alpha: float) -> float:
 
 @cache
 def _critical_shifts(n: int, allowed: int) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
-    """For each table of n normal differences, the shifts below and above which the test rejects.
-
-    allowed: of the 2^(n-1) pairs of opposite flips, how many may have a sum as large as the observed one.
-
-    With a shift s the observed sum is o + s n and a flipped one f + s k, where k is the sum of the signs: the flipped
-    sum is as large between the two shifts at which both have one size.
-    """
+    """For each table of n normal differences, the shifts below and above which the test rejects."""
     signs = _signs(n)[:, 1:]  # without the observed one, which is always as large
     totals = signs.sum(axis=0)
     tables = np.random.default_rng(2).standard_normal((MOST_FLIPPED, TABLES))[:n].T

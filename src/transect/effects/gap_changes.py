@@ -59,21 +59,7 @@ class _Part:
 def gap_changes(
     before: Sequence[GroupErrors], after: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
 ) -> list[GapChange]:
-    """The change of every group's gap to the first group: of mean distances, then of both rates at each threshold.
-
-    before, after: errors of one model by `verification`, of all images and of some of them; groups that are not in both
-    are left out. An interval is Student's t with the degrees of freedom of identities that carry the change, and is
-    withheld below 10 identities in a group.
-
-    Returns one GapChange per group but the first, measure and threshold; NaN with a reason where a gap is unknown.
-
-    >>> from transect.effects.recognition import verification
-    >>> x, who = np.array([[0.0], [1.0], [5.0], [8.0]]), ["a", "a", "b", "b"]
-    >>> errors = verification(x, who, ["f", "f", "m", "m"], [2.0])
-    >>> change = gap_changes(errors, errors, [2.0])[0]
-    >>> change.before, change.change, change.reason  # 3 - 1, and nothing was left out
-    (2.0, 0.0, 'no interval: 1 identity of m, at least 10')
-    """
+    """The change of every group's gap to the first group: of mean distances, then of both rates at each threshold."""
     names = [group.group for group in before if group.group in {other.group for other in after}]
     samples = [{group.group: group for group in sample} for sample in (before, after)]
     rows = [

@@ -128,11 +128,7 @@ def _in_both(
 def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
 ) -> Estimate:
-    """A difference of shares of several answers between groups of different subjects.
-
-    Each share has Wilson's interval on its effective answers, by subject, and MOVER makes one of their difference: also
-    where a share never varies, which resamples would take for certain.
-    """
+    """A difference of shares of several answers between groups of different subjects."""
     subjects = np.unique(who, return_inverse=True)[1]
     rates = []
     for group in (0.0, 1.0):
@@ -166,10 +162,7 @@ def slope(
     confidence: float,
     answers: int = 1,
 ) -> Estimate | Resampled:
-    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %.
-
-    answers: as `difference` takes it; the slope of shares has errors by subject.
-    """
+    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:

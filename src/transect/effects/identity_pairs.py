@@ -49,18 +49,7 @@ def same_shares(
     unanswered: Literal["left out", "same"] = "left out",
     confidence: float = 0.95,
 ) -> tuple[SameRow, ...]:
-    """Rows of all answers, then of each group: a share for every kind of pair.
-
-    kind [r]: of each answer's pair; same [r]: 1 same, 0 look-alike, NaN unanswered; groups: for example familiarity and
-    perceived group of each answer, "" where it has none. pair [r]: answers about one pair stand together in the
-    interval; None counts each answer for itself, as published. unanswered "same" is what the released analysis does.
-
-    Raises BadInput for lengths that differ, or another answer than 0 and 1.
-
-    >>> rows = same_shares(["fake", "fake", "real"], np.array([1.0, 0.0, 1.0]), {})
-    >>> [(row.kind, row.share, row.answers) for row in rows]
-    [('fake', 0.5, 2), ('real', 1.0, 1)]
-    """
+    """Rows of all answers, then of each group: a share for every kind of pair."""
     kinds, answers = np.asarray(kind), np.asarray(same, dtype=np.float64)
     columns = {ALL: np.full(len(answers), ALL), **{by: np.asarray(column) for by, column in groups.items()}}
     if any(len(column) != len(answers) for column in (kinds, *columns.values())):
@@ -122,12 +111,7 @@ class Distances:
 def against_distance(
     same: Float[np.ndarray, " r"], pair: Int[np.ndarray, " r"], distance: Float[np.ndarray, " p"]
 ) -> Distances:
-    """Face distances by the answer of most raters on a pair. pair [r]: index into `distance` [p], NaN where unknown.
-
-    >>> result = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
-    >>> round(result.same, 2), result.other, result.n_same
-    (0.3, 0.9, 2)
-    """
+    """Face distances by the answer of most raters on a pair. pair [r]: index into `distance` [p], NaN where unknown."""
     from scipy.stats import mannwhitneyu
 
     known = np.isfinite(same)

@@ -123,21 +123,7 @@ def validate(
     gates: Gates | None = None,
     scale: tuple[float, float] = SCALE,
 ) -> Validation:
-    """Compare the intended condition with what most raters saw, image by image.
-
-    intended, seen: condition as numbers, intended NaN where no answer is right, seen NaN where raters tie or nobody
-    answered; quality: mean rating, NaN
-    without one; groups: the levels by which quality and errors are reported; subjects: the cluster of each image.
-    answered [n]: whether anybody answered (default: where seen is known); worst [n]: whether most raters say that no
-    face is identifiable; scale: the lowest and the highest quality that can be said.
-
-    Raises BadInput where no image was judged, or a rating is outside of the scale.
-
-    >>> intended, seen, quality = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([4.0, 3.0])
-    >>> result = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
-    >>> result.groups[0].share, sorted(result.failures)
-    (0.5, ['conditions'])
-    """
+    """Compare the intended condition with what most raters saw, image by image."""
     judged = np.isfinite(seen) & np.isfinite(intended)
     if not judged.any():
         raise BadInput("validation: expected images whose condition raters agree on, got none; have them rated")
@@ -234,12 +220,7 @@ def _unequal(pairs: tuple[QualityDifference, ...], margin: float) -> dict[str, s
 
 
 def in_words(pair: QualityDifference, margin: float) -> str:
-    """What is known of a pair of levels that did not pass.
-
-    >>> pair = QualityDifference("age", 20.0, 60.0, 0.1, -0.6, 0.8, 6, 7, 0, "not shown", 15)
-    >>> in_words(pair, 0.5)[:63]
-    'equal quality is not shown of age 20 and 60: they differ by 0.1'
-    """
+    """What is known of a pair of levels that did not pass."""
     levels = f"{pair.attribute} {pair.level:g} and {pair.other:g}"
     if not np.isfinite(pair.difference):
         return f"equal quality is not shown of {levels}: {pair.reason}"

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects import intervals, randomization, repeated
-from transect.effects.contrasts import PAIR_INCOMPLETE
+from transect.effects.contrasts import excluded_pairs, rarer_rate
 from transect.effects.exclusions import Exclusions
 from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
@@ -60,19 +60,7 @@ def interactions(
     *,
     orders: Sequence[int] = (1, 2, 3),
 ) -> list[Interaction]:
-    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes.
-
-    Attributes with named levels are compared at each level against the first, others at the last against the first.
-    values: outcomes [n, *design.shape], NaN without a valid answer; reasons: the same shape, why.
-
-    Raises BadInput when shapes or orders do not fit, UnknownName for an attribute that is not in `attributes`.
-
-    >>> known = {name: Attribute(name, "binary", name, levels=("off", "on")) for name in ("hat", "glasses")}
-    >>> y = np.array([[[0.0, 0.0], [0.0, 1.0]]])  # missed only with both
-    >>> rows = interactions(y, np.full(y.shape, "", dtype=object), Design({"hat": (0, 1), "glasses": (0, 1)}, 1), known)
-    >>> [(row.name, float(row.differences[0])) for row in rows[1:]]
-    [('glasses: off to on', 0.5), ('hat × glasses: off to on × off to on', 1.0)]
-    """
+    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes."""
     if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
         raise BadInput(
             f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
@@ -174,11 +162,11 @@ def _interaction(
         to=tuple(to for _, to in spans),
         name=f"{BY.join(names)}: {BY.join(labels)}",
         differences=_signed_mean(corners, used),
-        base=_base(corners, used),
+        base=rarer_rate(corners, used),
         reach=2.0 ** (len(chosen) - 1),
         pairs=float(corners.shape[2]),
         n_images=int(used.sum()),
-        excluded=_excluded(used, Exclusions(codes, exclusions.names)),
+        excluded=excluded_pairs(used, Exclusions(codes, exclusions.names)),
     )
 
 
@@ -199,20 +187,6 @@ def _signed_mean(
     sums = np.einsum("c,ncm->n", signs, np.where(used, corners, 0.0))
     complete = used[:, 0].sum(axis=1)
     return np.asarray(np.divide(sums, complete, out=np.full(len(corners), np.nan), where=complete > 0))
-
-
-def _base(corners: Float[np.ndarray, "n c cells"], used: Bool[np.ndarray, "n c cells"]) -> float:
-    images = used.sum(axis=(0, 2))
-    if not images.all():
-        return float("nan")
-    rates = np.where(used, corners, 0.0).sum(axis=(0, 2)) / images
-    return float(np.min(np.minimum(rates, 1 - rates)))
-
-
-def _excluded(used: Bool[np.ndarray, "n c cells"], why: Exclusions) -> dict[str, int]:
-    excluded = why.count(np.ones_like(used))
-    alone = int(((why.codes < 0) & ~used).sum())
-    return {**excluded, PAIR_INCOMPLETE: alone} if alone else excluded
 
 
 def _effect(

@@ -72,24 +72,13 @@ class Condition:
 
     @classmethod
     def of(cls, named: Sequence[str] | np.ndarray) -> Condition:
-        """From each image's group as a text, "" for none; groups in alphabetical order.
-
-        >>> Condition.of(["men", "", "women", "men"])
-        Condition(groups=('men', 'women'), codes=array([ 0, -1,  1,  0]))
-        """
+        """From each image's group as a text, "" for none; groups in alphabetical order."""
         groups = tuple(sorted({str(name) for name in named if name}))
         return cls(groups, np.array([groups.index(str(name)) if name else -1 for name in named], dtype=np.int64))
 
 
 def crossed(conditions: Mapping[str, Condition]) -> Condition:
-    """All combinations of conditions as one, also those that no image has; -1 where an image lacks a group of any.
-
-    The rate of a combination without an answer cannot be estimated, and then neither can that of all weighted equally.
-
-    >>> both = crossed({"tone": Condition.of(["dark", "light"]), "beard": Condition.of(["no", ""])})
-    >>> both.groups, both.codes.tolist()
-    (('tone dark, beard no', 'tone light, beard no'), [0, -1])
-    """
+    """All combinations of conditions as one, also those that no image has; -1 where an image lacks a group of any."""
     parts = list(conditions.values())
     called = [[f"{spaced(name)} {group}" for group in condition.groups] for name, condition in conditions.items()]
     groups = tuple(", ".join(names) for names in itertools.product(*called))
@@ -100,23 +89,12 @@ def crossed(conditions: Mapping[str, Condition]) -> Condition:
 
 
 def crossing(names: Sequence[str]) -> str:
-    """How combinations of these are called.
-
-    >>> crossing(["skin_tone", "face_shape"])
-    'skin_tone × face_shape'
-    """
+    """How combinations of these are called."""
     return CROSSED.join(names)
 
 
 def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column]:
-    """The measures that follow from misses and wrong attributes; float64 [n], 1 an error, 0 none, NaN not known.
-
-    Where misses are not known at all, the attribute stands alone.
-
-    >>> result = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
-    >>> {name: column.tolist() for name, column in result.items() if name != DETECTION}
-    {'attribute given detection': [nan, 1.0, 0.0], 'attribute, misses counted as errors': [1.0, 1.0, 0.0]}
-    """
+    """The measures that follow from misses and wrong attributes; float64 [n], 1 an error, 0 none, NaN not known."""
     if missed is None:
         return {} if wrong is None else {ATTRIBUTE: wrong}
     if wrong is None:
@@ -133,22 +111,7 @@ def error_rates(
     *,
     confidence: float = 0.95,
 ) -> tuple[ErrorRate, ...]:
-    """The table: for each measure all images, each group of each condition, and all with its groups weighted equally.
-
-    missed, wrong: float64 [n], 1 or 0, NaN where it is not known; None where a target does not report it. conditions:
-    name -> groups; images of none are counted as "not known" and not in the equal weights. subjects [n]: whose image it
-    is; default a separate one each.
-
-    Rates have Wilson's interval, on the effective number of images where subjects have several; equal weights join
-    Wilson's intervals of the groups (Zou et al. 2009), or, where subjects have several images, take Wilson's on the
-    effective number that the variance between subjects leaves.
-
-    Raises BadInput for columns of different lengths, and for values that are neither 0 nor 1 nor NaN.
-
-    >>> rows = error_rates(np.array([1.0, 0, 0, 0]), None, {"tone": Condition.of(["dark", *["light"] * 3])})
-    >>> [(row.group or "all", row.uniform, row.rate) for row in rows]
-    [('all', False, 0.25), ('dark', False, 1.0), ('light', False, 0.0), ('all', True, 0.5)]
-    """
+    """The table: for each measure all images, each group of a condition, and all with equally weighted groups."""
     _check(missed, wrong, conditions, subjects)
     rows: list[ErrorRate] = []
     for measure, values in measures(missed, wrong).items():
@@ -257,12 +220,7 @@ def _uniform(
 def _clustered(
     codes: Int[np.ndarray, " n"], values: _Column, people: Int[np.ndarray, " n"], k: int, confidence: float
 ) -> tuple[float, float, float]:
-    """The equally weighted rate where subjects have images in several groups, so that groups are not independent.
-
-    Wilson's interval on the effective number of images, rate (1 - rate) over the variance of the subjects' summed
-    residuals, with the t quantile's correction, held between what weights leave where all images of a subject agree
-    and where none depend on each other (Kish 1965); the former where residuals do not vary.
-    """
+    """The equally weighted rate where subjects have images in several groups, so that groups are not independent."""
     n = np.bincount(codes, minlength=k)
     rates = np.bincount(codes, weights=values, minlength=k) / n
     weight, (_, person) = 1 / (k * n[codes]), np.unique(people, return_inverse=True)

@@ -97,17 +97,7 @@ def wilson_clustered(
 def clopper_pearson_clustered(
     successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Clopper and Pearson's interval of a pooled proportion on its effective images, as `wilson_clustered` counts them.
-
-    Wider than Wilson's, and never below its level for very rare outcomes of one image per subject, where Wilson's can
-    be. Korn and Graubard 1998.
-
-    Returns low and high in [0, 1]; NaN where no subject has an image.
-
-    >>> low, high = clopper_pearson_clustered(np.zeros((10, 1)), np.ones((10, 1)))
-    >>> low[0], high[0].round(4)  # 1 - .025^(1/10)
-    (np.float64(0.0), np.float64(0.3085))
-    """
+    """Clopper and Pearson's interval of a pooled proportion on effective images, as `wilson_clustered` counts them."""
     p, n = effective_images(successes, counts, confidence)
     x, tail = p * n, (1 - confidence) / 2
     low = np.where(p <= 0, p, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail))
@@ -117,12 +107,7 @@ def clopper_pearson_clustered(
 def effective_images(
     successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """The pooled proportion, NaN without an image, and how many independent images it is worth (`wilson_clustered`).
-
-    >>> p, n = effective_images(np.array([[2.0], [0.0], [2.0], [0.0]]), np.full((4, 1), 2.0))
-    >>> p[0], n[0]
-    (np.float64(0.5), np.float64(4.0))
-    """
+    """The pooled proportion, NaN without an image, and how many independent images it is worth (`wilson_clustered`)."""
     images, subjects = counts.sum(axis=0), (counts > 0).sum(axis=0).astype(np.float64)
     p = np.divide(successes.sum(axis=0), images, out=np.full(images.shape, np.nan), where=images > 0)
     residual = successes - np.nan_to_num(p) * counts
@@ -230,17 +215,7 @@ def newcombe(
 def median_interval(
     values: Float[np.ndarray, "n k"], confidence: float = 0.95
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Interval of the median of each column, from one of its values to another, whatever the distribution.
-
-    The sign test inverted: of n values the c-th smallest to the c-th largest, with the largest c for which chance puts
-    fewer than c values on one side of the median in at most 1 - confidence of all cases. Scheffé and Tukey 1945.
-
-    Returns low and high; NaN where n is too small, below 6 values at 95 %.
-
-    >>> low, high = median_interval(np.array([[3.0], [9.0], [4.0], [4.0], [5.0], [60.0]]))
-    >>> low.tolist(), high.tolist()  # too small or too large with a chance of 2 / 2^6 = 3.1 %
-    ([3.0], [60.0])
-    """
+    """Interval of the median of each column, from one of its values to another, whatever the distribution."""
     n, ordered = len(values), np.sort(values, axis=0)
     outside = 2 * bdtr(np.arange(n), n, 0.5)
     c = int((outside <= 1 - confidence).sum())
@@ -257,17 +232,7 @@ def mean_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Intervals:
-    """Interval of the mean of images, of which subject i contributes `counts[i]` (default: one, none where NaN).
-
-    BCa by subject; below 10 subjects, where resampling covers too little, Student's t on the subjects' linearized
-    residuals, (totals - mean * counts) / mean count, with one degree of freedom less than subjects. Student 1908.
-
-    Returns Intervals; NaN with an empty method with fewer than two subjects, or where nothing varies.
-
-    >>> result = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
-    >>> result.low.round(3), result.high.round(3), result.methods
-    (array([-0.484]), array([4.484]), ('Student t by subject',))
-    """
+    """Interval of the mean of images, of which subject i contributes `counts[i]` (default: one, none where NaN)."""
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
@@ -363,19 +328,7 @@ def _few_averages(n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"]) -> B
 def paired_score_clustered(
     d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Paired score interval of mean differences d in [-1, 1] (0 where a subject has none) of n subjects.
-
-    pairs: how many one subject averages over, at most; the design effect is held between 1 / pairs and 1. Where fewer
-    than 150 subjects average over several pairs, it is larger by the squared ratio of Student's quantile to the
-    normal one, and the variance between subjects includes half a subject with the largest possible difference: an
-    effect in few subjects of a hundred is often absent from the sample. Tango 1998.
-
-    Returns low and high; NaN where n is 0.
-
-    >>> low, high = paired_score_clustered(np.zeros((20, 1)), np.array([20]), np.ones(1), 0.95)
-    >>> high.round(4)  # z² / (20 + z²)
-    array([0.1611])
-    """
+    """Paired score interval of mean differences d in [-1, 1] (0 where a subject has none) of n subjects."""
     positive, negative = np.maximum(d, 0).sum(axis=0), np.maximum(-d, 0).sum(axis=0)
     some = np.maximum(n, 1)
     mean = (positive - negative) / some

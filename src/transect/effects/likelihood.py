@@ -60,15 +60,7 @@ def maximise(
     penalty: Float[np.ndarray, " k"] | None = None,
     start: Float[np.ndarray, " k"] | None = None,
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k k"]]:
-    """Coefficients that maximise the weighted log-likelihood minus penalty * coefficient^2 / 2; inverse Hessian.
-
-    The columns must be independent, or penalised, and a maximum must exist (`separation`). Newton steps are halved
-    until the likelihood does not fall.
-
-    >>> coefficients, _ = maximise(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(4), LOGIT)
-    >>> bool(np.isclose(coefficients[0], np.log(1 / 3)))
-    True
-    """
+    """Coefficients that maximise the weighted log-likelihood minus penalty * coefficient^2 / 2; inverse Hessian."""
     ridge = np.zeros(x.shape[1]) if penalty is None else penalty
     beta = np.zeros(x.shape[1]) if start is None else start.copy()
 
@@ -112,16 +104,7 @@ class Separation:
 def separation(
     x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"], names: Sequence[str], ceiling: float | None = 1.0
 ) -> Separation:
-    """Which combinations of columns say the outcome without error.
-
-    ceiling: the largest possible outcome, 1 for proportions; None for counts, which have none. Columns that are
-    linear combinations of earlier ones are passed over.
-
-    >>> x = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    >>> result = separation(x[:, :2], np.array([0.0, 0.0, 0.0, 1.0]), ("intercept", "beard"))
-    >>> result.infinite, result.overlapping  # without a beard never, with one sometimes
-    (('intercept', 'beard'), array([False, False,  True,  True]))
-    """
+    """Which combinations of columns say the outcome without error."""
     determined = independent(x)
     top = np.zeros(len(y), dtype=bool) if ceiling is None else y == ceiling
     marked = np.column_stack([x[:, determined] / np.maximum(np.abs(x[:, determined]).max(axis=0), 1e-300), y > 0, top])
@@ -148,11 +131,7 @@ def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> n
 
 
 def _unbounded(overlapping: np.ndarray) -> Bool[np.ndarray, " k"]:
-    """Which coordinates differ from 0 in some separating direction, from the patterns that overlap.
-
-    Every separating direction is level on the patterns that overlap. One of them, b, falls strictly on all others, so
-    that b plus a small multiple of any direction that is level on the overlapping ones separates too.
-    """
+    """Which coordinates differ from 0 in some separating direction, from the patterns that overlap."""
     _, sizes, directions = np.linalg.svd(np.linalg.qr(overlapping, mode="r"))
     level = directions[int((sizes > _LEVEL * sizes.max(initial=0.0)).sum()) :]
     return np.asarray(np.abs(level).max(axis=0, initial=0.0) > _INFINITE)

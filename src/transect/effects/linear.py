@@ -108,10 +108,7 @@ def difference_in_means(
 
 
 def _where_few(effect: Effect, sample: Sample, place: int, confidence: float) -> Effect:
-    """The effect of a column of 0 and 1 on a 0/1 outcome with intervals that hold where few subjects have an event.
-
-    A difference of two rates has score limits and an exact or permutation test; an adjusted one has no interval.
-    """
+    """The effect of a column of 0 and 1 on a 0/1 outcome with intervals that hold where few subjects have an event."""
     column = sample.x[:, place]
     if not np.isfinite(effect.low) or not few_events.comparable(sample, column):
         return effect
@@ -148,13 +145,7 @@ def _withheld(effect: Effect, subjects: int) -> Effect:
 
 
 def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
-    """Name and values [n, 1] of a treatment of 0 and 1, NaN where missing.
-
-    Raises BadInput for several columns or other values.
-
-    >>> one_treatment([0, 1, 1])[0]
-    'treatment'
-    """
+    """Name and values [n, 1] of a treatment of 0 and 1, NaN where missing."""
     names, values = read_columns(treatment, prefix="treatment")
     if len(names) != 1:
         raise BadInput(f"treatment: expected one column, got {', '.join(names)}; analyse one at a time")
@@ -167,11 +158,7 @@ def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
 
 
 def empty_group(sample: Sample) -> str:
-    """Why the first column cannot be compared as a treatment of 0 and 1, "" where both its groups have images.
-
-    >>> empty_group(complete([0.0, 1.0], {"beard": [0.0, 0.0]}))
-    'one group empty: no image where beard is 1, 2 where it is 0'
-    """
+    """Why the first column cannot be compared as a treatment of 0 and 1, "" where both its groups have images."""
     name, column = sample.names[0], sample.x[:, 0]
     counts = int((column == 0).sum()), int((column == 1).sum())
     if len(sample) and not all(counts):
@@ -236,11 +223,7 @@ def no_fit(size: int, reason: str) -> Fit:
 
 
 def why_undetermined(sample: Sample) -> tuple[str, ...]:
-    """For the intercept and each column why the rows do not determine its coefficient, "" where they do.
-
-    >>> why_undetermined(complete([0.0, 1.0, 1.0], [[0.0, 2.0], [1.0, 2.0], [1.0, 2.0]]))
-    ('', '', 'no variation: x2 is 2 in all 3 rows')
-    """
+    """For the intercept and each column why the rows do not determine its coefficient, "" where they do."""
     constant = constant_columns(sample)
     x, names = regression.with_intercept(sample.x, sample.names)
     # A constant column has its own reason and is no part of the others' dependences.

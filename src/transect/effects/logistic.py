@@ -130,12 +130,7 @@ def logistic_bootstrap(
 
 
 def penalised(y: ArrayLike, x: Columns, penalty: float = 1.0) -> Float[np.ndarray, " k"]:
-    """The coefficients of `logistic_bootstrap` alone: of complete rows, NaN where all outcomes or a column are equal.
-
-    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> penalised(y, {"beard": beard}).round(2)
-    array([1.75])
-    """
+    """The coefficients of `logistic_bootstrap` alone: of complete rows; NaN where outcomes or a column are equal."""
     sample = complete(y, x)
     if sample.reason or np.ptp(sample.y) == 0:
         return np.full(len(sample.names), np.nan)
@@ -156,12 +151,7 @@ class Patterns:
 
     @classmethod
     def of(cls, sample: Sample) -> Patterns:
-        """Equal rows collapsed, whatever their outcomes.
-
-        >>> Patterns.of(complete([0.0, 1.0, 0.0], [[1.0], [1.0], [0.0]])).x
-        array([[0., 1.],
-               [1., 1.]])
-        """
+        """Equal rows collapsed, whatever their outcomes."""
         rows, place = _distinct(sample.x)
         return cls(np.column_stack([rows, np.ones(len(rows))]), place)
 
@@ -187,17 +177,7 @@ def solve(
     ridge: Float[np.ndarray, " p"],
     start: Float[np.ndarray, " p"],
 ) -> Float[np.ndarray, "b p"]:
-    """Penalised coefficients of every resample by Newton's method, all together, from one starting point.
-
-    counts: rows of each pattern with outcome 0 and 1 in each resample. A resample whose steps do not settle is solved
-    by itself with halved steps; one without both outcomes is NaN.
-
-    >>> x = np.array([[0.0, 1.0], [1.0, 1.0]])
-    >>> counts = np.array([[[3.0, 1.0], [1.0, 3.0]], [[4.0, 0.0], [4.0, 0.0]]])
-    >>> solve(x, counts, np.zeros(2), np.zeros(2)).round(4)
-    array([[ 2.1972, -1.0986],
-           [    nan,     nan]])
-    """
+    """Penalised coefficients of every resample by Newton's method, all together, from one starting point."""
     beta = np.tile(start, (len(counts), 1))
     mixed = (counts.sum(axis=1) > 0).all(axis=1)
     beta[~mixed] = np.nan

@@ -64,23 +64,7 @@ def pair_outcome(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PairOutcome:
-    """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds.
-
-    values: the outcome of every image [n], NaN where it has none; a, b: the images of each pair, as `greedy` and
-    `optimal` give them. A pair without both outcomes is left out and counted. An a that is in several pairs is
-    compared with the mean of its b, as one; Rosenbaum's bounds are then left out, which are of pairs. reach: the
-    largest difference that a pair can have if the outcome is a proportion: 1 of 0 and 1, 2 of the change of two such
-    columns; 0 for a number. Default: 1 where all outcomes of the pairs are 0 or 1, else 0.
-
-    Returns PairOutcome.
-
-    Raises BadInput where a row number lies outside the values.
-
-    >>> y = np.array([1.0] * 30 + [0.0] * 25 + [1.0] * 5)
-    >>> result = pair_outcome(y, np.arange(30), np.arange(30, 60))
-    >>> round(result.estimate, 4), round(float(result.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
-    (0.8333, 0.0001)
-    """
+    """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds."""
     rows = np.concatenate([a, b])
     if len(a) != len(b) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(values)):
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
@@ -122,11 +106,7 @@ def pair_outcome(
 
 
 def proportion_reach(values: Float[np.ndarray, " n"], before: Float[np.ndarray, " n"] | None = None) -> float:
-    """The `reach` of an outcome by its column: 1 of 0 and 1, 2 of its change since another such column, 0 of a number.
-
-    >>> proportion_reach(np.array([0.0, 1.0, np.nan])), proportion_reach(np.array([0.0, 1.0]), np.array([0.0, 0.0]))
-    (1.0, 2.0)
-    """
+    """The `reach` of an outcome by its column: 1 of 0 and 1, 2 of a change of such columns, 0 of a number."""
     columns = [values] if before is None else [values, before]
     binary = all(np.isin(column[np.isfinite(column)], (0.0, 1.0)).all() for column in columns)
     return float(len(columns)) if binary else 0.0
@@ -180,22 +160,7 @@ def adjusted_pair_outcome(
     *,
     confidence: float = 0.95,
 ) -> AdjustedPairs:
-    """What is left of the difference where the covariates do not differ: the intercept of differences on differences.
-
-    The images of a pair are similar, not equal; least squares of each pair's difference in outcome on its differences
-    in the covariates removes the linear part of what the rest explains (Rubin 1973). A pair is one
-    observation, with HC3 errors and Student's t. Rows and several b of one a are as in `pair_outcome`.
-
-    Returns AdjustedPairs; NaN with fewer than two pairs more than covariates.
-
-    Raises BadInput where a row number lies outside the values, or columns differ in length.
-
-    >>> x = np.arange(24.0)  # the outcome is 2 x, and 5 more for the a, which are one x ahead
-    >>> y = 2 * x + 5 * (np.arange(24) % 2) + 0.1 * np.cos(x)
-    >>> result = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
-    >>> bool(6.5 < result.estimate < 7.5), result.n_pairs
-    (True, 12)
-    """
+    """What is left of the difference where covariates do not differ: the intercept of differences."""
     rows = np.concatenate([a, b])
     if len(a) != len(b) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(values)):
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
@@ -224,10 +189,7 @@ def adjusted_pair_outcome(
 def _independent(
     columns: Mapping[str, Float[np.ndarray, " m"]],
 ) -> tuple[dict[str, Float[np.ndarray, " m"]], tuple[str, ...]]:
-    """The columns, scaled, of which none is constant or a combination of earlier ones; and the others.
-
-    A difference that is the same in every pair cannot be separated from the effect of the treatment.
-    """
+    """The columns, scaled, of which none is constant or a combination of earlier ones; and the others."""
     used: dict[str, Float[np.ndarray, " m"]] = {}
     for name, column in columns.items():
         scale = float(column.std()) if len(column) else 0.0

@@ -63,16 +63,7 @@ def paired_bounds(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Bounds:
-    """Worst-case bounds of the mean over subjects of second - first, outcomes of 0 and 1, NaN where missing.
-
-    sent: which pairs count, answered or not (default: all). A missing outcome at the second level is 0 for the smallest
-    effect and 1 for the largest, at the first level the other way. Each end has the interval of a paired difference;
-    from 10 subjects on. people: who is on each subject, where several show one person, by whom intervals then are.
-
-    >>> bounds = paired_bounds(np.array([[0.0], [0.0]]), np.array([[1.0], [np.nan]]))
-    >>> bounds.smallest, bounds.largest
-    (0.5, 1.0)
-    """
+    """Worst-case bounds of the mean over subjects of second - first, outcomes of 0 and 1, NaN where missing."""
     counted = np.ones(first.shape, dtype=np.bool_) if sent is None else sent
     least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
     most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
@@ -89,16 +80,7 @@ def bounded_effect(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Bounds:
-    """Bounds of the mean over subjects from the smallest and largest difference that each pair can have, in [-1, 1].
-
-    counted: which pairs count; pairs: of answers that one subject averages over; binary: of answers of 0 and 1,
-    else numbers, whose ends have a band (`bands.mean_band`), from 20 subjects on. people: who is on each subject, where
-    several show one person, who then is the unit.
-
-    >>> bounds = bounded_effect(np.array([[0.0], [-1.0]]), np.array([[0.0], [0.0]]), np.ones((2, 1), bool), pairs=1.0)
-    >>> bounds.smallest, bounds.largest
-    (-0.5, 0.0)
-    """
+    """Bounds of the mean over subjects from the smallest and largest difference that each pair can have, in [-1, 1]."""
     used = counted.any(axis=1)
     who = clusters_of(None if people is None else people[used])
     least, most, counted = (table[used] for table in (least, most, counted))
@@ -119,22 +101,7 @@ def bounded_effect(
 def group_bounds(
     values: Float[np.ndarray, " n"], second: Bool[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]
 ) -> tuple[Bounds, Bounds]:
-    """Worst-case and trimming bounds of the difference of rates, second group minus first, of different people.
-
-    values: 0, 1 or NaN where missing; second: whether an image is of the second group; subjects: who is on it.
-    Trimming bounds are of the images that are answered whatever the group; where the first group answers more often
-    it is the one that is trimmed. With shares of all images sent, s of the smaller share of answers, a answered yes and
-    b answered no: yes over s and 1 - no over s of the group that answers more, within 0 and 1, minus the other's rate.
-    Intervals combine those of independent proportions (Donner and Zou 2012), by subject.
-
-    Returns the worst-case bounds and the trimming bounds; NaN where a group is empty, trimming also where a group has
-    too few answers for an interval of its share of answers (its upper end twice the share).
-
-    >>> y = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, np.nan, np.nan])  # the first group answers all, the second half
-    >>> worst, trimmed = group_bounds(y, np.arange(8) >= 4, np.arange(8))
-    >>> worst.smallest, worst.largest, trimmed.smallest, trimmed.largest
-    (-0.25, 0.25, -0.5, 0.5)
-    """
+    """Worst-case and trimming bounds of the difference of rates, second group minus first, of different people."""
     groups = [np.flatnonzero(~second), np.flatnonzero(second)]
     if not all(len(rows) for rows in groups):
         nothing = Bounds(_NAN, _NAN, _NAN, _NAN)

@@ -55,18 +55,7 @@ def preserved(
     second_threshold: float = np.inf,
     queries: Int[np.ndarray, " q"] | None = None,
 ) -> list[Preserved]:
-    """One row per attribute, then identity where it is given. queries: the query images, by default all.
-
-    An image with fewer than k neighbours (within the threshold) counts with those it has, without any not at all.
-    Missing attribute values (NaN, None) leave that neighbour out. An image without an identity is a separate cluster,
-    and where it is the nearest it does not count for identity.
-
-    Raises BadInput for k < 1 or an attribute without a kind.
-
-    >>> x, age = np.array([[0.0], [1.0], [3.0]]), np.array([20.0, 30.0, 50.0])
-    >>> preserved(x, {"age": age}, {"age": "continuous"}, k=1)[0].error  # neighbours 1, 0, 1: (10 + 10 + 20) / 3
-    13.333333333333334
-    """
+    """One row per attribute, then identity where it is given. queries: the query images, by default all."""
     if k < 1 or set(attributes) - set(kinds):
         raise BadInput(f"neighbours: expected k of at least 1 and a kind for every attribute, got k = {k}")
     sample = make_sample(
@@ -158,10 +147,7 @@ def _row(name: str, errors: Float[np.ndarray, "q k"], cluster: Int[np.ndarray, "
 def _standard_error(
     parts: Float[np.ndarray, " e"], first: Int[np.ndarray, " e"], second: Int[np.ndarray, " e"]
 ) -> float:
-    """Of a sum of parts, each of two clusters: any two parts that share one may be correlated (Aronow et al. 2015).
-
-    Never less than by the first clusters alone, since the estimate of the variance may be too low where they are few.
-    """
+    """Of a sum of parts, each of two clusters: any two parts that share one may be correlated (Aronow et al. 2015)."""
     everyone, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
     one, other = codes[: len(parts)], codes[len(parts) :]
     g = len(np.unique(one))

@@ -45,12 +45,7 @@ class Groups:
 
 
 def compared_with_first(groups: Groups) -> list[int]:
-    """The groups that are compared with the first one: every other level, or the last range.
-
-    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
-    >>> compared_with_first(cut(age, np.array([20.0, 50.0, 70.0]), [40.0, 60.0]))
-    [2]
-    """
+    """The groups that are compared with the first one: every other level, or the last range."""
     last = len(groups.centers) - 1
     return list(range(1, last + 1)) if groups.attribute.discrete else [last] * (last > 0)
 
@@ -61,12 +56,7 @@ def contrast_name(groups: Groups, to: int) -> str:
 
 
 def pairs(groups: Groups) -> Iterator[Groups]:
-    """Every two groups by themselves, as the two levels of a binary attribute; other images are in neither.
-
-    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
-    >>> [two.index.tolist() for two in pairs(cut(age, np.array([20.0, 50.0, 70.0]), [40.0, 60.0]))]
-    [[0, 1, -1], [0, -1, 1], [-1, 0, 1]]
-    """
+    """Every two groups by themselves, as the two levels of a binary attribute; other images are in neither."""
     observed = groups.attribute
     for first, second in itertools.combinations(range(len(groups.centers)), 2):
         index = np.where(groups.index == first, 0, np.where(groups.index == second, 1, -1)).astype(np.int64)
@@ -204,11 +194,7 @@ def all_associations(
     seed: int = 0,
     answers: int = 1,
 ) -> list[Association]:
-    """`associations` of several attributes, one after another; they share their shuffles and resamples.
-
-    answers: of how many answers of 0 or 1 each value is the share, as of a question in several wordings. Differences of
-    such shares have MOVER of Wilson's intervals by subject and a permutation of subjects, slopes Student's t.
-    """
+    """`associations` of several attributes, one after another; they share their shuffles and resamples."""
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who

@@ -158,17 +158,7 @@ def shares_by_option(
 def permuted_levels(
     values: Float[np.ndarray, "n levels k"], *, resamples: int = randomization.FLIPS, seed: int = 0
 ) -> tuple[float, str]:
-    """P of no difference between levels in any of k columns, when each subject's levels are permuted.
-
-    Statistic: the sum over levels and columns of the squared distance of the level's mean from the mean of all. All
-    permutations are counted where they are at most 20,000; else (1 + as extreme) / (1 + draws), with fewer draws, at
-    least 999, of very large tables.
-
-    Returns p and the method; NaN and "" without subjects or with one level, 1 where no subject's levels differ.
-
-    >>> permuted_levels(np.array([[[0.0], [1.0]], [[0.0], [1.0]], [[0.0], [1.0]]]))  # 2 of 2^3
-    (0.25, 'exact permutation of levels within subjects')
-    """
+    """P of no difference between levels in any of k columns, when each subject's levels are permuted."""
     if not len(values) or values.shape[1] < 2:
         return math.nan, ""
     apart = values - values.mean(axis=1, keepdims=True)

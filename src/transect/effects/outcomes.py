@@ -75,11 +75,7 @@ class Outcome:
 
 
 def category(reason: str) -> str:
-    """The short category under which tables count a reason.
-
-    >>> category("failed: timed out after 30 s")
-    'failed'
-    """
+    """The short category under which tables count a reason."""
     return reason.partition(":")[0]
 
 
@@ -168,11 +164,7 @@ def _reasons(predictions: Predictions) -> np.ndarray:
 
 
 def unanswered(reason: str) -> bool:
-    """Whether an image has no value since the target gave no answer to it.
-
-    >>> unanswered("failed: timed out"), unanswered("refused: as the answer says"), unanswered(TRUTH_IS_NO)
-    (True, True, False)
-    """
+    """Whether an image has no value since the target gave no answer to it."""
     return category(reason) == FAILED or declared(reason)
 
 

@@ -34,10 +34,7 @@ def _overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Fl
 def matching_boxes(
     boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None, iou: float = IOU
 ) -> list[Float[np.ndarray, "_ 5"]]:
-    """Per image the boxes that count as the face: those with at least `iou` overlap, or all without `expected`.
-
-    Raises BadInput when there is not one expected box per image.
-    """
+    """Per image the boxes that count as the face: those with at least `iou` overlap, or all without `expected`."""
     if expected is None:
         return list(boxes)
     if len(expected) != len(boxes):

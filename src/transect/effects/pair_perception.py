@@ -286,13 +286,7 @@ def _strengths(
 
 
 def unbounded(low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: np.ndarray, k: int) -> str:
-    """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one.
-
-    The likelihood has a maximum if every level beat every other by some chain.
-
-    >>> unbounded(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), 2)
-    ''
-    """
+    """Why levels have no order: nothing but ties, or a likelihood without a maximum; "" where they have one."""
     if not len(value):
         return UNANSWERED
     if (value == 0.5).all():
@@ -318,13 +312,7 @@ class Triad(NamedTuple):
 def triads(
     who: Iterable[Hashable], low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], value: Float[np.ndarray, " r"]
 ) -> list[Triad]:
-    """Every triad of levels that one of `who` compared and decided; a pair is decided by its answers' sum, if no tie.
-
-    low, high: the levels of each answer, low < high; value: 1 where the second shows more, 0 the first.
-
-    >>> triads(["ada"] * 3, np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([1.0, 1.0, 0.0]))
-    [Triad(who='ada', levels=(0, 1, 2), circular=True)]
-    """
+    """Every triad of levels that one of `who` compared and decided, by the sum of its answers."""
     chosen: dict[Hashable, dict[tuple[int, int], float]] = {}
     for key, one, two, vote in zip(who, low.tolist(), high.tolist(), (value - 0.5).tolist(), strict=True):
         votes = chosen.setdefault(key, {})

@@ -37,11 +37,7 @@ class PairedShares:
 
     @classmethod
     def of(cls, moved: Float[np.ndarray, " n"], people: Int[np.ndarray, " n"]) -> PairedShares:
-        """From a number of each image in -1, 0 and 1 [n], NaN without one, and who is on the image [n].
-
-        >>> PairedShares.of(np.array([1.0, 0.0, -1.0, np.nan]), np.array([7, 7, 9, 9])).counts.tolist()
-        [[2.0], [1.0]]
-        """
+        """From a number of each image in -1, 0 and 1 [n], NaN without one, and who is on the image [n]."""
         known = np.isfinite(moved)
         _, person = np.unique(people[known], return_inverse=True)
         columns = [np.bincount(person, weights=moved[known] == value)[:, None] for value in (1, -1)]
@@ -54,11 +50,7 @@ class PairedShares:
         return float((self.positive - self.negative).sum()) / images if images else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The paired score interval, of as many images as those of people are worth; NaN without an image.
-
-        >>> PairedShares.of(np.zeros(20), np.arange(20)).interval(0.95)[1].__round__(4)  # z² / (20 + z²)
-        0.1611
-        """
+        """The paired score interval, of as many images as those of people are worth; NaN without an image."""
         images = float(self.counts.sum())
         if not images:
             return math.nan, math.nan

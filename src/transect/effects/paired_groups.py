@@ -68,22 +68,7 @@ def gaps_between_groups(
     *,
     seed: int = 0,
 ) -> list[tuple[str, Gap]]:
-    """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum.
-
-    first, second: outcomes [n], NaN on the same images. column: values of the attribute. people: who is on each image.
-    is_binary: the outcomes are 0 and 1, and intervals are made of each group's score limits; those of scores are as
-    `associations` makes them.
-
-    >>> from transect.records import Attribute
-    >>> tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
-    >>> column = np.repeat([0.0, 1.0], 20)
-    >>> errs = np.tile([0.0, 1.0], 20) * column  # dark: half are wrong
-    >>> [(name, gap)] = gaps_between_groups(
-    ...     errs, 0 * errs, Groups(tone, column.astype(int), (0.0, 1.0)), column, np.arange(40), True
-    ... )
-    >>> name, gap.first, gap.second, gap.estimate
-    ('tone: light to dark', 0.5, 0.0, -0.5)
-    """
+    """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum."""
     if is_binary:
         return [
             (contrast_name(groups, to), _rate_gap(first, second, (groups.index == 0, groups.index == to), people))

@@ -101,10 +101,7 @@ class Difference:
 
     @property
     def spread(self) -> float:
-        """Upper 80 % limit of the standard deviation of subjects' differences; NaN below two subjects.
-
-        Where no subject differs, the upper limit of what that allows, as plans from a pilot take it.
-        """
+        """Upper 80 % limit of the standard deviation of subjects' differences; NaN below two subjects."""
         own, who = self.differences, self.who
         by_person = own if who is None else repeated.linearized(own[:, None], who)[:, 0]
         known = by_person[np.isfinite(by_person)]
@@ -113,12 +110,7 @@ class Difference:
         return upper_deviation(known) or math.sqrt(float(wilson(0, len(known))[1]))
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The interval of the mean; NaN below two subjects. With the models exchanged it is mirrored to the last bit.
-
-        >>> y = np.zeros((20, 2))
-        >>> rate_difference(y, y, True).interval(0.95)[1].__round__(4)  # z² / (20 + z²): no subject differs
-        0.1611
-        """
+        """The interval of the mean; NaN below two subjects."""
         side = side_of(self.differences)
         bounds = repeated.mean_difference_interval(
             (side or 1.0) * self.differences[:, None],
@@ -201,11 +193,7 @@ class Gap:
 
 
 def box_of_gap(low: float, high: float, total_low: float, total_high: float) -> tuple[float, float]:
-    """The range of |b| - |a| where b - a lies within low and high, and a + b within the others.
-
-    >>> box_of_gap(-0.05, -0.01, 0.04, 0.10), box_of_gap(-0.05, 0.02, -0.10, -0.04)  # a > 0, then a < 0
-    ((-0.05, -0.01), (-0.02, 0.05))
-    """
+    """The range of |b| - |a| where b - a lies within low and high, and a + b within the others."""
     return (
         float(np.minimum(np.maximum(low, -total_high), np.maximum(-high, total_low))),
         float(np.maximum(np.minimum(high, total_high), np.minimum(-low, -total_low))),
@@ -215,11 +203,7 @@ def box_of_gap(low: float, high: float, total_low: float, total_high: float) -> 
 def shared(
     first: Float[np.ndarray, " ..."], second: Float[np.ndarray, " ..."]
 ) -> tuple[Float[np.ndarray, " ..."], Float[np.ndarray, " ..."]]:
-    """Both outcomes with NaN on every image on which one of them is NaN.
-
-    >>> shared(np.array([1.0, np.nan]), np.array([0.0, 1.0]))
-    (array([ 1., nan]), array([ 0., nan]))
-    """
+    """Both outcomes with NaN on every image on which one of them is NaN."""
     both = np.isfinite(first) & np.isfinite(second)
     return np.where(both, first, np.nan), np.where(both, second, np.nan)
 
@@ -233,15 +217,7 @@ def rate_difference(
     who: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Difference:
-    """The mean outcome of the second model minus that of the first, by subject; both are NaN on the same images.
-
-    Each subject counts once, with the mean over its images. binary: values are 0 or 1, or shares of `answers` of them.
-    who: as `Difference` has it.
-
-    >>> result = rate_difference(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0]]), True)
-    >>> result.first, result.second, result.estimate, result.differences
-    (0.75, 0.25, -0.5, array([-0.5, -0.5]))
-    """
+    """The mean outcome of the second model minus that of the first, by subject; both are NaN on the same images."""
     differences = level_differences(first, second)
     return Difference(
         differences,
@@ -268,15 +244,7 @@ def gap_between_levels(
     who: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> Gap:
-    """The effects of going from one level of an attribute to another in both models, with their difference and sum.
-
-    first, second: outcomes [n, *shape] of a transect, NaN on the same images. axis: of the shape. levels: positions.
-    binary: values are 0 or 1, or shares of `answers` of them. who: as `Difference` has it.
-
-    >>> gap = gap_between_levels(np.array([[0.0, 1.0]] * 4), np.array([[0.0, -0.5]] * 4), 0, (0, 1), False)
-    >>> gap.first, gap.second, gap.estimate, gap.difference.estimate, gap.total.estimate
-    (1.0, 0.5, -0.5, -1.5, 0.5)
-    """
+    """The effects of going from one level of an attribute to another in both models, with their difference and sum."""
     ends = [by_level(values, axis)[:, list(levels)] for values in (first, second)]
     before, after = (level_differences(end[:, 0], end[:, 1]) for end in ends)
     base = min(_rarest(end[:, level]) for end in ends for level in (0, 1))
@@ -290,38 +258,21 @@ def gap_between_levels(
 
 
 def side_of(differences: Float[np.ndarray, " n"]) -> float:
-    """The sign of the sum, or of the first difference that is not 0 where they cancel; 0 without any.
-
-    Intervals are computed on this side, so that exchanged models have exactly mirrored ones.
-
-    >>> side_of(np.array([0.0, -1.0, 1.0])), side_of(np.array([0.0, 1.0, -1.0]))
-    (-1.0, 1.0)
-    """
+    """The sign of the sum, or of the first difference that is not 0 where they cancel; 0 without any."""
     known = differences[np.isfinite(differences) & (differences != 0)]
     total = float(known.sum())
     return math.copysign(1.0, total if total else float(known[0])) if len(known) else 0.0
 
 
 def back_to(side: float, low: float, high: float) -> tuple[float, float]:
-    """The interval on the side where differences lie, from that on the computed side.
-
-    >>> back_to(-1.0, 0.1, 0.3), back_to(0.0, -0.19, 0.2)
-    ((-0.3, -0.1), (-0.2, 0.2))
-    """
+    """The interval on the side where differences lie, from that on the computed side."""
     return (low if side else -high, high) if side >= 0 else (-high, -low)
 
 
 def stand(
     estimate: float, significant: bool, low: float, high: float, margin: float, *, smaller_is_better: bool
 ) -> Standing:
-    """What is concluded of the second model. low, high: the outermost ends of the 90 % intervals.
-
-    smaller_is_better: False where neither direction is better: then a difference only "differs".
-
-    >>> stand(-0.03, True, -0.05, -0.01, 0.02, smaller_is_better=True), stand(0.0, False, -0.01, 0.01, 0.02,
-    ...     smaller_is_better=True), stand(0.0, False, -0.03, 0.01, 0.02, smaller_is_better=True)
-    ('better', 'no difference', 'cannot tell')
-    """
+    """What is concluded of the second model. low, high: the outermost ends of the 90 % intervals."""
     if math.isnan(estimate):
         return "not estimable"
     if significant:

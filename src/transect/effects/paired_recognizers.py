@@ -32,10 +32,7 @@ def relative_gap(groups: Groups) -> float:
 
 
 def gap_of_recognizers(first: Groups, second: Groups) -> Gap | None:
-    """The size of the second recognizer's relative gap less that of the first; None where one is not known.
-
-    first, second: the same groups on the same images, with the same identities.
-    """
+    """The size of the second recognizer's relative gap less that of the first; None where one is not known."""
     gaps = relative_gap(first), relative_gap(second)
     if not all(map(math.isfinite, gaps)):
         return None

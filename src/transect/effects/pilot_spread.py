@@ -22,16 +22,7 @@ SOURCES: Final = (
 
 
 def upper_deviation(differences: Float[np.ndarray, " n"], *, certainty: float = CERTAINTY) -> float:
-    """The upper limit of the standard deviation of subjects' differences; 0 where they do not vary.
-
-    With n differences of kurtosis k the sample variance has about 2 n / (k - 3 + 2 n / (n - 1)) degrees of freedom,
-    never more than n - 1, which normal differences have. Browne 1995.
-
-    Raises ValueError for fewer than two differences.
-
-    >>> round(upper_deviation(np.array([-1.0, 0.0, 1.0])), 3)  # sqrt(2 / 0.4463), the 20 % quantile of chi-square(2)
-    2.117
-    """
+    """The upper limit of the standard deviation of subjects' differences; 0 where they do not vary."""
     n = len(differences)
     if n < 2:
         raise ValueError(f"expected at least two differences, got {n}")
@@ -45,9 +36,5 @@ def upper_deviation(differences: Float[np.ndarray, " n"], *, certainty: float = 
 
 
 def upper_share(count: int, n: int, *, certainty: float = CERTAINTY) -> float:
-    """The exact upper limit of the share of pairs that differ, of which `count` of n do. Clopper and Pearson 1934.
-
-    >>> round(upper_share(0, 10), 4)  # 1 - 0.2^(1/10)
-    0.1487
-    """
+    """The exact upper limit of the share of pairs that differ, of which `count` of n do. Clopper and Pearson 1934."""
     return 1.0 if count >= n else float(betaincinv(count + 1, n - count, certainty))

@@ -150,14 +150,7 @@ def plan_from_pilot(
 def paired_power(
     n: int, rates: tuple[float, float], *, alpha: float = 0.05, correlation: float = CORRELATION, cells: int = 1
 ) -> float:
-    """The chance that the sign-flip test of n subjects' differences of two rates has p <= alpha.
-
-    One cell: exact (McNemar) up to 4,000 subjects. Several: simulated tables up to 1,000 subjects (standard error at
-    most .011). Else the normal approximation, with the variance of the means.
-
-    >>> round(paired_power(20, (0.0, 0.5)), 4)  # all of at least 6 discordant pairs go one way: P(Bin(20, 1/2) >= 6)
-    0.9793
-    """
+    """The chance that the sign-flip test of n subjects' differences of two rates has p <= alpha."""
     low, high, conditional = given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
         return _mcnemar_power(n, float(WEIGHTS @ (high * (1 - low))), float(WEIGHTS @ (low * (1 - high))), alpha)
@@ -171,11 +164,7 @@ def paired_power(
 
 
 def unpaired_power(n: int, rates: tuple[float, float], *, alpha: float = 0.05) -> float:
-    """The chance that Fisher's exact test of two groups of n subjects has p <= alpha, approximately.
-
-    >>> round(unpaired_power(957, (0.1, 0.15)), 3)
-    0.9
-    """
+    """The chance that Fisher's exact test of two groups of n subjects has p <= alpha, approximately."""
     difference, mean = abs(rates[1] - rates[0]), (rates[0] + rates[1]) / 2
     spread = rates[0] * (1 - rates[0]) + rates[1] * (1 - rates[1])
     if difference == 0:
@@ -189,20 +178,13 @@ def unpaired_power(n: int, rates: tuple[float, float], *, alpha: float = 0.05) -
 
 
 def normal_power(shift: float, alpha: float) -> float:
-    """The chance that a normal variable of mean `shift` and variance 1 is beyond the two-sided limits of alpha.
-
-    >>> round(normal_power(0.0, 0.05), 3), round(normal_power(1.96 + 1.2816, 0.05), 3)
-    (0.05, 0.9)
-    """
+    """The chance that a normal variable of mean `shift` and variance 1 is beyond the two-sided limits of alpha."""
     limit = ndtri(alpha / 2)
     return float(ndtr(shift + limit) + ndtr(-shift + limit))
 
 
 def smallest(reached: Callable[[int], float], power: float) -> int:
-    """The smallest n whose power is enough, and stays so over the next two hundredths (exact tests see-saw).
-
-    Raises BadInput beyond ten million.
-    """
+    """The smallest n whose power is enough, and stays so over the next two hundredths (exact tests see-saw)."""
     high = 2
     while reached(high) < power:
         high *= 2
@@ -323,14 +305,7 @@ def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
 def detectable(
     deviation: float, n: int, *, power: float = 0.9, alpha: float = 0.05, discordant: float | None = None
 ) -> float:
-    """The smallest mean difference that the sign-flip test of n subjects' differences finds with this power.
-
-    deviation: standard deviation of the differences; discordant: as in `plan_from_pilot`. inf where no difference is
-    found so often: with few subjects even equal differences are no proof.
-
-    >>> round(detectable(0.4, 679), 3)
-    0.05
-    """
+    """The smallest mean difference that the sign-flip test of n subjects' differences finds with this power."""
     low, high = 0.0, deviation
 
     def reached(effect: float) -> float:

@@ -31,19 +31,7 @@ def pooled_thresholds(
     rates: Sequence[float],
     metric: Metric = "euclidean",
 ) -> tuple[list[float], list[float], int]:
-    """For each rate R the largest distance below which at most a share R of all impostor comparisons lie.
-
-    The share below it is R up to one comparison, and less where distances tie (0 where all do), as `compare` counts.
-    Images without an embedding, identity or group are left out.
-
-    Returns the distances, the shares that lie below them, and how many comparisons there are.
-
-    Raises BadInput for a rate outside 0 to 1, or too low for the number of comparisons (fewer than 1 / R).
-
-    >>> x = np.array([[0.0], [1.0], [3.0], [7.0]])  # distances 1 3 7 2 6 4, sorted 1 2 3 4 6 7
-    >>> pooled_thresholds(x, list("abcd"), ["g"] * 4, [0.2, 0.5])  # one of six is below 2, three are below 4
-    ([2.0, 4.0], [0.16666666666666666, 0.5], 6)
-    """
+    """For each rate R the largest distance below which at most a share R of all impostor comparisons lie."""
     for rate in rates:
         if not 0 < rate < 1:
             raise BadInput(f"--false-match-rate: expected a share between 0 and 1, got {rate:g}")
@@ -75,14 +63,7 @@ def threshold_ends(
     metric: Metric = "euclidean",
     confidence: float = 0.95,
 ) -> tuple[float, float]:
-    """The interval of a threshold that `pooled_thresholds` set for a rate: distances whose FMR may be that rate.
-
-    Outward from the threshold, in steps of which the last is cut in four, the nearest distance at which the interval of
-    the false match rate, pooled over groups (`dyadic`), does not contain the rate. 0 where there is none below, and
-    twice the threshold where there is none above.
-
-    Returns low and high; NaN with fewer than 10 identities.
-    """
+    """The interval of a threshold that `pooled_thresholds` set for a rate: distances whose FMR may be that rate."""
     usable = comparable(embeddings, identity, group, metric)
     people, groups = (codes([column], len(embeddings))[usable] for column in (identity, group))
     x = np.asarray(embeddings[usable], dtype=np.float64)

@@ -39,27 +39,7 @@ def powered_rate(
     trust: float | None = None,
     confidence: float = 0.95,
 ) -> PoweredRate:
-    """The share of yes over all images, of which n were rated 0 or 1 by people at random, and its score interval.
-
-    With weight λ of the predictions, y the ratings, f and g the predictions on rated and other images, the estimate is
-    mean(y) + λ (mean(g) - mean(f)). The interval has every rate θ from which that is at most t standard errors off,
-    where n times the variance is θ (1 - θ) (1 - 2 λ d) + λ² v (1 + n / m): v is the variance of all predictions, d how
-    much higher they are where people say yes than where they say no. Few ratings of one answer estimate d poorly, so
-    that one more image of each answer is imagined, with the mean of all predictions: the predictions then look less
-    telling than they did, and the interval is wider. t is Student's quantile with n - 1 degrees of freedom, since the
-    normal one covers too little with fewer than 30 ratings. With it, λ = 0 would give Wilson's interval.
-
-    ratings: 0 or 1, [n] with n >= 2; predicted [n], predicted_unrated [m] with m >= 2: any numbers, without NaN, each
-    image of a separate subject. trust: λ; default the one of the smallest variance, within 0 and 1.
-
-    Returns PoweredRate; as the machine's means differ by chance, estimate and ends may lie beyond 0 or 1. Ratings that
-    do not vary have λ = 0. Wilson 1927 for the interval, Angelopoulos et al. 2023 for the estimate; how they are
-    joined is Transect's own, and the proving ground shows what it covers.
-
-    >>> none = powered_rate(np.zeros(10), np.zeros(10), np.ones(20))
-    >>> none.trust, round(none.high, 4)  # t² / (n + t²)
-    (0.0, 0.3385)
-    """
+    """The share of yes over all images, of which n were rated 0 or 1 by people at random, and its score interval."""
     n, m = len(ratings), len(predicted_unrated)
     every = np.concatenate([predicted, predicted_unrated])
     average, spread = float(every.mean()), float(every.var()) * (1 + n / m)

@@ -278,13 +278,7 @@ def _binary(people: Float[np.ndarray, " n"], rates: bool | None) -> bool:
 
 
 def too_rare(ratings: ArrayLike, subjects: ArrayLike, *, rates: bool | None = None) -> str:
-    """Why ratings of 0 or 1 are too few for an interval by Student's t; "" where they do not, and of other numbers.
-
-    ratings, subjects: [n], without NaN. rates: as of `ppi_mean`.
-
-    >>> too_rare([0.0] * 30 + [1.0] * 9, range(39))
-    'fewer than 10 rated subjects have the outcome (9) or lack it (30): no interval'
-    """
+    """Why ratings of 0 or 1 are too few for an interval by Student's t; "" where they do not, and of other numbers."""
     values, of = np.asarray(ratings, dtype=np.float64), np.asarray(subjects)
     if not _binary(values, rates):
         return ""
@@ -317,11 +311,7 @@ def _aligned(
     influence_other: Float[np.ndarray, "m 1"],
     named: bool,
 ) -> tuple[np.ndarray, Float[np.ndarray, "s 3"]]:
-    """Every subject once, and by how much it moves the means of ratings, of predictions on them, and on the others.
-
-    The sum of squares of a column is the squared standard error of its mean. named: False where the two tables' names
-    are not of one list, and nobody is in both.
-    """
+    """Every subject once, and by how much it moves the means of ratings, of predictions on them, and on the others."""
     scaled = [each / math.sqrt(len(each) * (len(each) - 1)) for each in (influence, influence_other)]
     apart = np.arange(len(influence)), len(influence) + np.arange(len(influence_other))
     return _side_by_side((rated.names, other.names) if named else apart, (scaled[0], scaled[1]))

@@ -22,7 +22,6 @@ SOURCES: Final = (
     randomization.SOURCES[randomization.EXACT],
     intervals.SOURCES[intervals.PAIRED_SCORE],
 )
-SIGN_TEST: Final = "exact sign test"
 NOBODY: Final = "no subject prefers either level"
 NO_SUBJECTS: Final = "no subject was answered in both orders"
 FEW: Final = "fewer than two subjects were answered in both orders"
@@ -109,14 +108,7 @@ def preference(
 def decisions(
     as_second: Float[np.ndarray, "n pairs wordings *repeats"], as_first: Float[np.ndarray, "n pairs wordings *repeats"]
 ) -> Float[np.ndarray, " n"]:
-    """Whom each subject's answers prefer: 1 the second level, -1 the first, 0 neither; NaN without a complete pair.
-
-    Takes and raises as `preference`.
-
-    >>> second = np.array([1.0, 1.0, 0.0, np.nan])[:, None, None]
-    >>> decisions(second, np.array([1.0, 0.0, 0.0, 1.0])[:, None, None])
-    array([ 1.,  0., -1., nan])
-    """
+    """Whom each subject's answers prefer: 1 the second level, -1 the first, 0 neither; NaN without a complete pair."""
     _check(as_second, as_first)
     later, earlier = _by_order(as_second, as_first)
     prefers = (later > 0.5 + _TIE) & (earlier > 0.5 + _TIE)
@@ -140,14 +132,7 @@ class NetPreference:
 
 
 def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95, seed: int = 0) -> NetPreference:
-    """The difference of both shares among subjects, with the paired score interval (Tango 1998).
-
-    decided: as `decisions` has them. Without a subject everything is NaN, with the reason.
-
-    >>> found = net_preference(np.repeat([1.0, -1.0, 0.0], [12, 2, 6]))
-    >>> found.difference.estimate, round(found.difference.low, 2), round(found.difference.high, 2), round(found.p, 4)
-    (0.5, 0.15, 0.73, 0.0129)
-    """
+    """The difference of both shares among subjects, with the paired score interval (Tango 1998)."""
     known = decided[np.isfinite(decided)]
     if not len(known):
         return NetPreference(Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan, "", 0)
@@ -198,11 +183,7 @@ def _exact(chosen: np.ndarray, confidence: float, reason: str) -> Bounded:
 
 
 def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed: int) -> tuple[Bounded, float]:
-    """The mean difference between orders: the share of second places among choices, less the share of first ones.
-
-    With b the mean answer for the second level where it stands second, and a where it stands first, second places are
-    chosen in a share of (b + 1 - a) / 2, and that less its complement is b - a.
-    """
+    """The mean difference between orders: the share of second places among choices, less the share of first ones."""
     if not len(apart):
         return Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan
     found = intervals.mean_difference_interval(

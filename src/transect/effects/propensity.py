@@ -69,21 +69,7 @@ class Weighted:
 
 
 def augmented(sample: Sample, predicted: Float[np.ndarray, "2 n"], chance: Float[np.ndarray, " n"]) -> Weighted:
-    """The mean predicted difference, corrected by each arm's weighted mean residual (AIPW with Hájek's weights).
-
-    sample: its first column is the treatment, 0 or 1, and both occur. predicted: each image's outcome without and with
-    the treatment; chance: of being treated, which is clipped to `PROPENSITIES`. A weight is that of the image over the
-    chance of its arm.
-
-    Variance: the jackknife by subject of both weighted means, but never less than what residuals of one size in each
-    arm have, which few large weights hide. Degrees of freedom: the smaller effective number of subjects, less 1.
-
-    >>> from transect.effects.samples import complete
-    >>> sample = complete([1.0, 0.0, 1.0, 0.0], {"beard": [1.0, 1.0, 0.0, 0.0]})
-    >>> result = augmented(sample, np.zeros((2, 4)), np.array([0.5, 0.25, 0.5, 0.5]))
-    >>> round(result.estimate, 4), round(result.overlap.treated, 4)  # weights 2, 4: 2 / 6 - 1 / 2; 6² / (2² + 4²)
-    (-0.1667, 1.8)
-    """
+    """The mean predicted difference, corrected by each arm's weighted mean residual (AIPW with Hájek's weights)."""
     treated, bounded = sample.x[:, 0], np.clip(chance, *PROPENSITIES)
     share = sample.weights / sample.weights.sum()
     gain = predicted[1] - predicted[0]

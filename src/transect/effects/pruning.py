@@ -97,11 +97,7 @@ class Pruning:
     missing: Mapping[str, int]
 
     def counts(self) -> list[int]:
-        """Images before the first step and after each.
-
-        >>> prune({"fakeness": [0.1, 0.8, np.nan]}, [Rule("fakeness", 0.75)]).counts()
-        [3, 2]
-        """
+        """Images before the first step and after each."""
         return [len(self.remaining), *(step.left for step in self.steps)]
 
 

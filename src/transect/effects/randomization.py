@@ -76,14 +76,7 @@ def sign_flip(
 
 
 def lattice(d: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:
-    """The differences as whole multiples of a common step, or None where there is none that is fine enough to count.
-
-    The step is the smallest absolute difference over a denominator up to 840; None also where the exact distribution
-    would take more than 200 million additions.
-
-    >>> lattice(np.array([0.5, -1 / 3, 0.0]))
-    array([ 3, -2,  0])
-    """
+    """The differences as whole multiples of a common step, or None where there is none that is fine enough to count."""
     sizes = np.unique(np.abs(d))
     if len(sizes) == 0 or sizes[-1] == 0:
         return np.zeros(len(d), dtype=np.int64)
@@ -101,10 +94,7 @@ def lattice(d: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:
 
 
 def _denominators(sizes: Float[np.ndarray, " k"]) -> Iterator[int]:
-    """Those for which these few sizes look like multiples: of scores in general none, before all sizes are tried.
-
-    Rising; the first few, of which nearly always one is right, are tried before the others.
-    """
+    """Those for which these few sizes look like multiples: of scores in general none, before all sizes are tried."""
     for some in (np.arange(1, _FIRST), np.arange(_FIRST, LARGEST_DENOMINATOR + 1)):
         multiples = np.multiply.outer(some, sizes / sizes[0])
         off = np.abs(multiples - np.rint(multiples))
@@ -112,11 +102,7 @@ def _denominators(sizes: Float[np.ndarray, " k"]) -> Iterator[int]:
 
 
 def exact_sign_flip(steps: Int[np.ndarray, " n"]) -> float:
-    """P(|sum of ±steps| >= |sum of steps|) with fair signs, by convolving one subject after the other.
-
-    >>> exact_sign_flip(np.array([2, 1, 1]))  # only +++ and --- reach 4: 2 / 8
-    0.25
-    """
+    """P(|sum of ±steps| >= |sum of steps|) with fair signs, by convolving one subject after the other."""
     sizes = np.abs(steps[steps != 0])
     total, observed = int(sizes.sum()), abs(int(steps.sum()))
     if observed == 0:
@@ -158,12 +144,7 @@ def permutation(
 def permutations(
     tests: Sequence[tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]], *, resamples: int = FLIPS, seed: int = 0
 ) -> list[float]:
-    """`permutation` of several pairs of values and weights; those of as many units share their shuffles.
-
-    >>> halves = np.array([0.5, 0.5, -0.5, -0.5])
-    >>> permutations([(np.ones(4), halves), (np.empty(0), np.empty(0))])
-    [1.0, nan]
-    """
+    """`permutation` of several pairs of values and weights; those of as many units share their shuffles."""
     p = [float("nan")] * len(tests)
     for n in dict.fromkeys(len(values) for values, _ in tests if len(values)):
         places = [place for place, (values, _) in enumerate(tests) if len(values) == n]
@@ -175,11 +156,7 @@ def permutations(
 def _extremes(
     tests: Sequence[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]], resamples: int, seed: int
 ) -> Int[np.ndarray, " k"]:
-    """How many shuffles of n units are at least as extreme as what was seen, for each test.
-
-    Tests of the same values differ in their weights alone, and tests with the same weights in their values alone: of a
-    block of shuffles either is one product of matrices.
-    """
+    """How many shuffles of n units are at least as extreme as what was seen, for each test."""
     n = len(tests[0][0])
     centered = [values - values.mean() for values, _ in tests]
     least = np.array([_least(values, c, weights) for (values, weights), c in zip(tests, centered, strict=True)])
@@ -215,13 +192,7 @@ def _least(
 
 
 def _batches(values: Sequence[bytes], weights: Sequence[bytes]) -> tuple[list[list[int]], list[list[int]]]:
-    """Places of tests by their values; and by their weights where values differ and three or more share weights.
-
-    To move weights to their values takes three times as long as to move values to their weights.
-
-    >>> _batches([b"y", b"y", b"u", b"v", b"w", b"x"], [b"1", b"2", b"3", b"3", b"3", b"4"])
-    ([[0, 1], [5]], [[2, 3, 4]])
-    """
+    """Places of tests by their values; and by their weights where values differ and three or more share weights."""
     places = range(len(values))
     alone = [place for place in places if values.count(values[place]) == 1]
     moved = [group for group in _alike(alone, weights) if len(group) > _WORTH_MOVING]

@@ -43,15 +43,7 @@ class RateGap:
 
 
 def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95) -> list[RateGap]:
-    """The largest gap of each rate at each threshold, by threshold; none where fewer than two groups have the rate.
-
-    >>> from transect.effects.recognition import verification
-    >>> who, tone = np.repeat(np.arange(40), 2), np.repeat(["a", "b"], 40)
-    >>> x = 5.0 * who + np.tile([0.0, 1.0], 40) * np.where(tone == "a", 3, 1)  # a's two images are 3 apart, b's 1
-    >>> gap = rate_gaps(verification(x[:, None], who, tone, [2.0]), [2.0])[0]
-    >>> gap.group, gap.other, gap.estimate, round(gap.low, 3), gap.high  # Wilson's 20 of 20: from .839, of 0: to .161
-    ('a', 'b', 1.0, 0.772, 1.0)
-    """
+    """The largest gap of each rate at each threshold, by threshold; none where fewer than two groups have the rate."""
     found = [_gap(groups, rate, place, at, confidence) for place, at in enumerate(thresholds) for rate in RATES]
     return [gap for gap in found if gap is not None]
 

@@ -71,15 +71,7 @@ class AddedByRaters:
     def widened(
         self, estimate: ArrayLike, low: ArrayLike, high: ArrayLike, confidence: float = 0.95
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-        """Ends of intervals by subject, moved outwards by what raters add; NaN where that is not known.
-
-        Both parts are squared and added, as for sums of independent estimates (Zou & Donner 2008), so that an interval
-        by subject keeps its shape. The raters' part is Student's with one degree of freedom less than raters.
-
-        >>> low, high = AddedByRaters(np.array([0.0, 0.01]), 9).widened([0.5, 0.5], [0.4, 0.4], [0.7, 0.7])
-        >>> low.round(2), high.round(2)
-        (array([0.4 , 0.25]), array([0.7 , 0.81]))
-        """
+        """Ends of intervals by subject, moved outwards by what raters add; NaN where that is not known."""
         middle, down, up = (np.asarray(x, dtype=np.float64) for x in (estimate, low, high))
         half = stdtrit(max(self.raters - 1, 1), (1 + confidence) / 2) * np.sqrt(self.variance)
         return middle - np.hypot(middle - down, half), middle + np.hypot(up - middle, half)
@@ -103,22 +95,7 @@ def raters_resampled(
     resamples: int = 400,
     seed: int = 0,
 ) -> RaterUncertainty:
-    """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through.
-
-    annotations: single answers to p questions about images 0 to n - 1; subjects [n]: the cluster of each image.
-    Intervals are Student's, with degrees of freedom by Satterthwaite from subjects and raters.
-
-    NaN with a reason with fewer than two raters or subjects, or where no image has two answers. Raises BadInput for an
-    answer about another image.
-
-    >>> from transect.records import Question
-    >>> image, ratings = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
-    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, ratings)
-    >>> result = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
-    ...                         np.array([0, 0, 1, 1]))
-    >>> result.estimate.round(4), result.raters
-    (array([0.5125]), 2)
-    """
+    """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through."""
     answers, n_raters, n_cells = _read(annotations, subjects)
     places = np.unique(subjects, return_inverse=True)[1].reshape(-1)
     n, n_subjects = len(subjects), int(places.max(initial=-1)) + 1
@@ -151,18 +128,7 @@ def added_by_raters(
     resamples: int = 200,
     seed: int = 0,
 ) -> AddedByRaters:
-    """The variance that other raters would add to estimates whose intervals by subject are known already.
-
-    statistic: as for `raters_resampled`; its weights are always 1. An estimate may be NaN in a resample where the
-    others are not. Raises BadInput for an answer about another image.
-
-    >>> from transect.records import Question
-    >>> image, rater = np.repeat(np.arange(50), 2), ("a", "b") * 50
-    >>> lean = Annotations(Question("smile", "?"), image, rater, np.tile([0.2, 0.4], 50))
-    >>> more = added_by_raters(lambda means, weights: np.nanmean(means, axis=0), [lean], np.arange(50), resamples=400)
-    >>> bool(np.isclose(more.variance[0], 0.01, rtol=0.2))  # raters differ by .2: a variance of .02, half for two
-    True
-    """
+    """The variance that other raters would add to estimates whose intervals by subject are known already."""
     answers, n_raters, n_cells = _read(annotations, subjects)
     n, answers_per_image = len(subjects), _answers_each(answers, len(subjects))
     estimate = np.atleast_1d(np.asarray(statistic(_means(answers, n, None), np.ones(n)), dtype=np.float64))
@@ -320,10 +286,7 @@ def error_difference(
     first: np.ndarray,
     last: np.ndarray,
 ) -> Statistic:
-    """Error rate in the last group minus the first, where raters say what is right.
-
-    answers: 0 or 1; label: from mean ratings to the right answer, NaN at a tie; first, last: which images [n].
-    """
+    """Error rate in the last group minus the first, where raters say what is right."""
 
     def estimate(means: Float[np.ndarray, "n p"], weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
         wrong = np.abs(answers - label(means))

@@ -94,13 +94,7 @@ def transect_rates(
 
 
 def affordable_order(sizes: Sequence[int], max_order: int = HIGHEST_ORDER, most: int = MOST_CELLS) -> tuple[int, int]:
-    """The largest number of attributes, 1 to `max_order`, whose cells are at most `most` in all, and the cells beyond.
-
-    sizes: groups of each attribute. Every order includes the smaller ones; order 1 is always afforded.
-
-    >>> affordable_order([3, 3, 2], most=25), affordable_order([3, 3, 2], most=100)  # 8 alone, 21 pairs, 18 triples
-    ((1, 39), (3, 0))
-    """
+    """The largest number of attributes, 1 to `max_order`, whose cells are at most `most`, and the cells beyond."""
     cells = [
         sum(math.prod(chosen) for chosen in itertools.combinations(sizes, order)) for order in range(1, max_order + 1)
     ]

@@ -111,22 +111,7 @@ def verification(
     confidence: float = 0.95,
     metric: Metric = "euclidean",
 ) -> list[GroupErrors]:
-    """Errors of each group at each threshold (a match is a distance below it), groups in the order of their names.
-
-    embeddings: failed images are rows of NaN and are left out, as are images without an identity or a group (None, NaN
-    or an empty text). ends: the interval of each threshold, which the interval of its FNMR then includes; None for a
-    threshold that was stated, NaN where it has no interval. rows: the images that count, for example the matched ones;
-    by default all. An identity with images in several groups counts in each. metric: Euclidean, or 1 - cosine.
-
-    Returns one GroupErrors per group; NaN where a group has no genuine, or no impostor, comparison.
-
-    Raises BadInput without thresholds or with lengths that differ.
-
-    >>> x = np.array([[0.0], [0.4], [1.0], [3.0]])
-    >>> result = verification(x, ["p", "p", "q", "q"], ["g"] * 4, [0.5])[0]
-    >>> result.fnmr, result.fmr, result.mean_genuine  # genuine .4, 2.0; impostors 1.0, 3.0, .6, 2.6
-    (array([0.5]), array([0.]), 1.2)
-    """
+    """Errors of each group at each threshold (a match is a distance below it), groups in the order of their names."""
     names = np.array([str(name) for name in np.asarray(group).tolist()])
     people = np.array(codes([identity], len(embeddings)))
     if not len(thresholds) or len(names) != len(embeddings):
@@ -200,10 +185,7 @@ def comparable(
 
 
 def differentials(groups: Sequence[GroupErrors], thresholds: Sequence[float]) -> list[Differential]:
-    """FMR and FNMR differentials over groups at each threshold, at the confidence of the groups' intervals.
-
-    The threshold is held, since it is one for all groups. Raises BadInput with fewer than two groups.
-    """
+    """FMR and FNMR differentials over groups at each threshold, at the confidence of the groups' intervals."""
     if len(groups) < 2:
         raise BadInput(f"differentials compare groups: expected at least two, got {len(groups)}")
     rows = []
@@ -218,13 +200,7 @@ def differentials(groups: Sequence[GroupErrors], thresholds: Sequence[float]) ->
 def difference_of_means(
     first: GroupErrors, second: GroupErrors, target: str, attribute: str, confidence: float = 0.95
 ) -> Effect:
-    """Mean genuine distance of `first` minus that of `second` (Fig. 7).
-
-    Bias-reduced errors by identity (`few_subjects`), with Student's t on Welch's degrees of freedom, which identities
-    with two images or more give; an identity in both groups is one. With a positive difference the model places images
-    of one identity farther apart in `first`. NaN with a reason where a group has no such identity; no interval where it
-    has one alone.
-    """
+    """Mean genuine distance of `first` minus that of `second` (Fig. 7)."""
     estimate = first.mean_genuine - second.mean_genuine
     counts = [int((group.comparisons.genuine > 0).sum()) for group in (second, first)]
     low, high, p = _by_identity(first, second, estimate, confidence) if min(counts) > 1 else (np.nan,) * 3
@@ -358,10 +334,7 @@ def _differential(
 
 
 def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"]) -> Float[np.ndarray, "g 2"]:
-    """How far the ends of each log ratio to the geometric mean are: those of the rates, combined (Zou and Donner 2008).
-
-    The log ratio of a group has its rate's logarithm with weight 1 - 1/g and those of others with -1/g.
-    """
+    """How far the ends of each log ratio to the geometric mean are (Zou and Donner 2008)."""
     g = len(rates)
     known = np.where(ends[:, :1] > 0, ends, np.nan)
     down, up = np.log(rates / known[:, 0]) ** 2, np.log(known[:, 1] / rates) ** 2
@@ -372,11 +345,7 @@ def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"
 
 
 def gini(rates: Float[np.ndarray, " g"]) -> float:
-    """Gini coefficient of g rates times g / (g - 1), 0 to 1; NaN where all are 0 or one is unknown.
-
-    >>> gini(np.array([0.0, 0.0, 0.3])), gini(np.array([0.2, 0.2]))
-    (1.0, 0.0)
-    """
+    """Gini coefficient of g rates times g / (g - 1), 0 to 1; NaN where all are 0 or one is unknown."""
     n, mean = len(rates), float(rates.mean())
     if not mean > 0:
         return float("nan")

@@ -73,14 +73,7 @@ class Coefficient:
 
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
-    """For each column why its coefficient is not determined by the rows, "" where it is.
-
-    A column is undetermined when it takes part in a linear dependence of the columns (an intercept among them counts).
-
-    >>> ones = np.ones(4)
-    >>> undetermined(np.stack([ones, [0, 1, 0, 1], [1, 0, 1, 0]], axis=1), ("intercept", "young", "old"))[1]
-    'not determined: intercept, young and old are linearly dependent'
-    """
+    """For each column why its coefficient is not determined by the rows, "" where it is."""
     null = _null_space(x)
     reasons = [""] * x.shape[1]
     for place in np.flatnonzero((np.abs(null) > _LOADING).any(axis=0)).tolist():
@@ -91,11 +84,7 @@ def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str
 
 
 def independent(x: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " r"]:
-    """Places of a largest set of linearly independent columns, earlier ones first.
-
-    >>> independent(np.array([[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]))
-    array([0, 2])
-    """
+    """Places of a largest set of linearly independent columns, earlier ones first."""
     chosen: list[int] = []
     basis = np.empty(x.shape[::-1])
     for place, column in enumerate(x.T):
@@ -130,11 +119,7 @@ def with_intercept(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[F
 def group_sums(
     values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"], n_groups: int
 ) -> Float[np.ndarray, "g k"]:
-    """Sum of the rows of each group.
-
-    >>> group_sums(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0]), 2).ravel()
-    array([5., 2.])
-    """
+    """Sum of the rows of each group."""
     return np.stack([np.bincount(groups, weights=column, minlength=n_groups) for column in values.T], axis=1)
 
 
@@ -151,12 +136,7 @@ def clustered_covariance(
 
 
 def interval(estimate: float, error: float, freedom: float, confidence: float) -> tuple[float, float, float]:
-    """Low, high and two-sided p of estimate / error by Student's t; NaN where there is no error.
-
-    >>> low, high, p = interval(2.0, 1.0, 10, 0.95)
-    >>> round(low, 3), round(high, 3), round(p, 4)
-    (-0.228, 4.228, 0.0734)
-    """
+    """Low, high and two-sided p of estimate / error by Student's t; NaN where there is no error."""
     if not (error > 0 and freedom >= 1):
         return np.nan, np.nan, np.nan
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
@@ -174,10 +154,7 @@ def coefficient_effects(
     confidence: float,
     names: Sequence[str] | None = None,
 ) -> tuple[Effect, ...]:
-    """One effect per name (default: the sample's), whose coefficients are the fit's last ones in that order.
-
-    method: the estimator, as the effect's name says it; per: from a column's name to the effect's unit.
-    """
+    """One effect per name (default: the sample's), whose coefficients are the fit's last ones in that order."""
     called = tuple(sample.names if names is None else names)
     first = len(fit.coefficients) - len(called)
     return tuple(

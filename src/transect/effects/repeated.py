@@ -28,11 +28,7 @@ SOURCES: Final = {
 
 
 def clusters_of(people: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " n"] | None:
-    """The number of the person of each subject, from 0; None where nobody repeats.
-
-    >>> clusters_of(np.array([7, 9, 7])), clusters_of(np.array([7, 9]))
-    (array([0, 1, 0]), None)
-    """
+    """The number of the person of each subject, from 0; None where nobody repeats."""
     if people is None:
         return None
     names, who = np.unique(people, return_inverse=True)
@@ -42,13 +38,7 @@ def clusters_of(people: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " n"] |
 def by_person(
     values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, "p ..."], Float[np.ndarray, "p ..."]]:
-    """Sums of the finite values of each person's rows, and how many there are.
-
-    >>> by_person(np.array([[1.0], [2.0], [np.nan]]), np.array([0, 0, 1]))
-    (array([[3.],
-           [0.]]), array([[2.],
-           [0.]]))
-    """
+    """Sums of the finite values of each person's rows, and how many there are."""
     known = np.isfinite(values)
     shape = (int(who.max(initial=-1)) + 1, *values.shape[1:])
     totals, counts = np.zeros(shape), np.zeros(shape)
@@ -58,10 +48,7 @@ def by_person(
 
 
 def of_people(differences: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
-    """Each person's sum of differences, NaN where a person has none; the differences themselves where nobody repeats.
-
-    Under the null a person's sum is as likely as its negative: what sign-flip tests and max-T take.
-    """
+    """Each person's sum of differences, NaN where a person has none; the differences where nobody repeats."""
     if who is None:
         return differences
     totals, counts = by_person(differences, who)
@@ -80,12 +67,7 @@ def sign_flip(
     resamples: int = randomization.FLIPS,
     seed: int = 0,
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
-    """`randomization.sign_flip`, all differences of one person under one sign.
-
-    >>> d, who = np.array([[1.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 1, 1])
-    >>> sign_flip(d)[0], sign_flip(d, who)[0]  # 2 / 2^4 of four people, 2 / 2^2 of two
-    (array([0.125]), array([0.5]))
-    """
+    """`randomization.sign_flip`, all differences of one person under one sign."""
     return randomization.sign_flip(of_people(differences, who), resamples=resamples, seed=seed)
 
 
@@ -101,18 +83,7 @@ def mean_difference_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Intervals:
-    """`intervals.mean_difference_interval` of n photographs with the person as cluster; the same where nobody repeats.
-
-    Scores: the mean ∓ Student's t with CR2 errors and Bell and McCaffrey's degrees of freedom. Binary outcomes: the
-    paired score interval on effective photographs.
-
-    Returns Intervals; NaN with an empty method where fewer than two people have a difference, or where a score does
-    not vary at all.
-
-    >>> none_differ = np.zeros((40, 1))  # two photographs of each of 20 people count as 20: z² / (20 + z²)
-    >>> mean_difference_interval(none_differ, np.arange(40) // 2, binary=True).high.round(4)
-    array([0.1611])
-    """
+    """`intervals.mean_difference_interval` of n photographs with the person as cluster; else the same."""
     if who is None:
         return intervals.mean_difference_interval(
             differences,
@@ -137,17 +108,7 @@ def mean_difference_interval(
 def mean_interval(
     totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"], *, confidence: float = 0.95
 ) -> Intervals:
-    """Interval of the mean of photographs, of which person i has `counts[i]` that sum to `totals[i]`.
-
-    The mean ∓ t sqrt(V), V = Σ r² / (1 - m/N) / N² with the residual sums r of people of m photographs of N (CR2), and
-    t of Student with the degrees of freedom that V has where photographs of one person agree. Bell and McCaffrey 2002.
-
-    Returns Intervals; NaN with an empty method with fewer than two people, or where nothing varies.
-
-    >>> result = mean_interval(np.array([[1.0], [2.0], [3.0]]), np.ones((3, 1)))  # 2 ∓ 4.3027 * 1 / sqrt(3)
-    >>> result.low.round(3), result.high.round(3), result.methods
-    (array([-0.484]), array([4.484]), ('Student t by person',))
-    """
+    """Interval of the mean of photographs, of which person i has `counts[i]` that sum to `totals[i]`."""
     mean, squares, photographs = _scatter(totals, counts)
     known = ((counts > 0).sum(axis=0) >= 2) & (squares > 0)
     quantile = stdtrit(freedom(counts), (1 + confidence) / 2)
@@ -158,15 +119,7 @@ def mean_interval(
 def paired_score(
     d: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs.
-
-    Photographs are divided by the design effect: the variance between people (CR2, with the squared ratio of Student's
-    quantile to the normal one, and half a person with the largest possible difference below 150 people) over that of as
-    many independent pairs. It is held between 1 / pairs and what it is where all photographs of a person agree, Σ m²/N,
-    which it also is where nothing varies. Tango 1998; Korn and Graubard 1998.
-
-    Returns low and high; NaN where there is no photograph.
-    """
+    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs."""
     totals, counts = by_person(d, who)
     mean, squares, photographs = _scatter(totals, counts)
     known = np.where(np.isfinite(d), d, 0.0)
@@ -185,14 +138,7 @@ def paired_score(
 
 
 def freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
-    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1.
-
-    With V = Tᵀ B T of people's sums T, whose variances are as m² (m: photographs of a person), Satterthwaite's
-    tr(BW)² / tr(BWBW), W = diag m². One less than people where all have as many photographs.
-
-    >>> freedom(np.full((10, 1), 3.0)).round(6), freedom(np.array([[8.0], [1.0], [1.0]])).round(2)
-    (array([9.]), array([1.1]))
-    """
+    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1."""
     n = np.maximum(counts.sum(axis=0), 1.0)
     d = 1 / np.maximum(1 - counts / n, 1e-9)
     v, c = d * counts / n, (counts**2 * d).sum(axis=0) / n**2
@@ -217,13 +163,7 @@ def _scatter(
 
 
 def linearized(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"]) -> Float[np.ndarray, "p k"]:
-    """A value for each person whose mean is that of the photographs and whose spread is its error; NaN without any.
-
-    mean + (sum of the person's residuals) people / photographs: for plans, which count people.
-
-    >>> linearized(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1])).ravel()  # 3 - 2 * 2/3, 3 + 2 * 2/3
-    array([1.66666667, 4.33333333])
-    """
+    """A value for each person whose mean is that of the photographs and whose spread is its error; NaN without any."""
     totals, counts = by_person(differences, who)
     mean, residual = bootstrap.ratio(totals, counts)
     people, photographs = (counts > 0).sum(axis=0), np.maximum(counts.sum(axis=0), 1.0)
@@ -231,15 +171,7 @@ def linearized(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"]
 
 
 def rows_of_people(values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
-    """Outcomes [n, *shape] as [people, *shape, photographs], NaN where a person has fewer than another.
-
-    For estimators that average over the cells of a row: there each person counts once. As they are where nobody
-    repeats.
-
-    >>> rows_of_people(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 0]))[0]
-    array([[1., 5.],
-           [2., 6.]])
-    """
+    """Outcomes [n, *shape] as [people, *shape, photographs], NaN where a person has fewer than another."""
     if who is None:
         return values
     order = np.argsort(who, kind="stable")

@@ -151,10 +151,7 @@ def _solved(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"],
 def _next_world(
     values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[float, float]:
-    """The interval of one more world: tau² is drawn from its confidence distribution, since few worlds hardly tell it.
-
-    Draws are the same at each call, and symmetric.
-    """
+    """The interval of one more world: tau² is drawn from its confidence distribution."""
     k = len(values)
     tail, normal, student = _draws(k)
     tau2 = _profiled(values, variances, chdtri(k - 1, tail))
@@ -195,11 +192,7 @@ def _root(function: Callable[[float], float], above: float) -> float:
 
 
 def few(n_worlds: int) -> str:
-    """What to know of a summary of few worlds; "" from ten on.
-
-    >>> few(3)
-    '3 worlds are few: their spread is hardly known, so that the interval of the next world is wide'
-    """
+    """What to know of a summary of few worlds; "" from ten on."""
     if not LEAST <= n_worlds < 10:
         return ""
     return (

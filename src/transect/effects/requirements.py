@@ -49,26 +49,14 @@ class Bound:
 
 
 def status(bounds: Sequence[Bound], limit: float) -> Status:
-    """Whether all quantities are shown to be at most the limit, or one to be above it.
-
-    >>> status([Bound(0.0, -0.1, 0.01, 99)], 0.02), status([Bound(0.1, 0.05, 0.2, 99), Bound(0, 0, 0, 99)], 0.02)
-    ('met', 'violated')
-    """
+    """Whether all quantities are shown to be at most the limit, or one to be above it."""
     if any(bound.lower > limit for bound in bounds):
         return "violated"
     return "met" if bounds and all(bound.upper < limit for bound in bounds) else "not shown"
 
 
 def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
-    """Subjects with which the requirement would be met in nine of ten runs if every estimate were the truth.
-
-    The distance from an estimate to its upper end, 1.645 standard errors, shrinks with the root of the subjects; two
-    such distances have to fit between the estimate and the limit (a power of 90 % on either side). Rounded up to two
-    digits; None where an estimate is at the limit or beyond, or has no upper end.
-
-    >>> subjects_needed([Bound(0.0, -0.04, 0.04, 100)], 0.02), subjects_needed([Bound(0.03, 0.0, 0.06, 100)], 0.02)
-    (1600, None)
-    """
+    """Subjects with which the requirement would be met in nine of ten runs if every estimate were the truth."""
     needed = []
     for bound in bounds:
         room, width = limit - bound.estimate, bound.upper - bound.estimate
@@ -86,14 +74,7 @@ def sizes_of_differences(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[Bound, ...]:
-    """The size |difference| of every pair of levels along an axis of a transect, with its bounds.
-
-    values: outcomes [n, *shape], NaN without a valid answer. people: who is on each subject, where several photographs
-    show one person: sizes stay means over photographs, bounds are by person, and n_subjects counts people.
-
-    >>> status(sizes_of_differences(np.zeros((200, 2)), 0, Measure("t", "miss")), 0.02)
-    'met'
-    """
+    """The size |difference| of every pair of levels along an axis of a transect, with its bounds."""
     grid = by_level(values, axis)
     how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid, repeated.clusters_of(people))
     differences = _pairs(grid)
@@ -114,15 +95,7 @@ def sizes_beyond_baseline(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[Bound, ...]:
-    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with its bounds.
-
-    |a| - |b| <= m holds where, for either sign of a, a - b <= m or a + b <= m; both one-sided tests share the 5 %.
-    people: as in `sizes_of_differences`.
-
-    >>> y = np.zeros((400, 2))
-    >>> status(sizes_beyond_baseline(y, y, 0, Measure("t", "miss")), 0.02)
-    'met'
-    """
+    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with bounds."""
     shared = np.isfinite(values) & np.isfinite(baseline)
     values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
     grids = by_level(values, axis), by_level(baseline, axis)
@@ -155,13 +128,7 @@ def increase(
     people: Int[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> tuple[Bound, ...]:
-    """How much larger the mean outcome is than in a baseline on the same images, with its bounds.
-
-    people: as in `sizes_of_differences`.
-
-    >>> status(increase(np.zeros((400, 2)), np.zeros((400, 2)), Measure("t", "miss")), 0.01)
-    'met'
-    """
+    """How much larger the mean outcome is than in a baseline on the same images, with its bounds."""
     flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
     difference = level_differences(before, flat)[:, None]
     rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
@@ -175,11 +142,7 @@ def increase(
 
 
 def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
-    """The rate of each of k groups, with exact one-sided bounds on effective images; subject i has `counts[i]` images.
-
-    >>> group_rates(np.zeros((58, 1)), np.ones((58, 1)))[0].upper.__round__(4), round(1 - 0.05 ** (1 / 58), 4)
-    (0.0503, 0.0503)
-    """
+    """The rate of each of k groups, with exact one-sided bounds on effective images."""
     groups = counts.shape[1]
     images = counts.sum(axis=0)
     rates = np.divide(successes.sum(axis=0), images, out=np.full(groups, np.nan), where=images > 0)
@@ -221,10 +184,7 @@ class _How:
     def ends(
         self, differences: Float[np.ndarray, "n k"], error: float, *, unseen: bool = False
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-        """The ends of intervals, each of which is beyond the mean with a chance of `error`.
-
-        unseen: those of scores also allow for people whom nobody is like, as what is to be shown to be small must.
-        """
+        """The ends of intervals, each of which is beyond the mean with a chance of `error`."""
         columns = differences.shape[1]
         bounds = repeated.mean_difference_interval(
             differences,

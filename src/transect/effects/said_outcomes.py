@@ -70,11 +70,7 @@ class InWords:
 
 
 def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
-    """The outcomes that a question has beside those of its task, in the order in which a report has them.
-
-    >>> offered_in_words(Task.MULTICLASS, InWords(("hire", "reject"), scored=True))[:3]
-    ('option:hire', 'option:reject', 'refusal')
-    """
+    """The outcomes that a question has beside those of its task, in the order in which a report has them."""
     own = tuple(f"{_FIRST[task]}{label}" for label in asked.labels) if task in _FIRST else ()
     named = (*(f"{LIST}{name}" for name in asked.lists), *(f"{SCORE}{name}" for name in asked.scorers))
     free = (LENGTH, *named) if task is Task.MULTILABEL else ()
@@ -85,11 +81,7 @@ def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
 
 
 def asked_in(facts: Mapping[str, Any]) -> InWords | None:
-    """What a question's outcomes are named after, by the description of its target; None of other targets.
-
-    >>> asked_in({"asked_in_words": {"kind": "choice"}, "labels": ["hire", "reject"]}).labels
-    ('hire', 'reject')
-    """
+    """What a question's outcomes are named after, by the description of its target; None of other targets."""
     question = facts.get("asked_in_words")
     if question is None:
         return None
@@ -100,26 +92,12 @@ def asked_in(facts: Mapping[str, Any]) -> InWords | None:
 
 
 def is_in_words(name: str) -> bool:
-    """Whether an outcome is only of targets that answer in words.
-
-    >>> is_in_words("refusal"), is_in_words("option:hire"), is_in_words("answer")
-    (True, True, False)
-    """
+    """Whether an outcome is only of targets that answer in words."""
     return name in (*SHARES, LENGTH, LIKELIHOOD) or name.startswith((OPTION, CODE, LIST, OF_OPTION, SCORE))
 
 
 def counted(name: str, predictions: Predictions) -> Counted:
-    """The outcome `name` of each image, of predictions that hold what was said.
-
-    Raises UnknownName for a label that the question lacks.
-
-    >>> refused = Said(0, (), 0, "", "Smiling?", "I cannot say.", Status.REFUSED)
-    >>> yes = Said(1, (), 0, "", "A smile?", "Yes", Status.ANSWERED, 1.0)
-    >>> why = ("incomplete: as the answer says",)
-    >>> both = Predictions(Task.BINARY, np.array([[np.nan]]), why, said=((refused, yes),))
-    >>> counted("refusal", both).values
-    array([0.5])
-    """
+    """The outcome `name` of each image, of predictions that hold what was said."""
     said = predictions.said or ((),) * len(predictions)
     several = answers_of_an_image(predictions)
     if name in SHARES:
@@ -184,10 +162,7 @@ def whys(predictions: Predictions) -> np.ndarray:
 def _each(
     said: Sequence[Sequence[Said]], number: Callable[[Said], float], usable: Callable[[Said], bool]
 ) -> tuple[Float[np.ndarray, " n"], np.ndarray]:
-    """The mean over paraphrases of the mean over repeats, of answers that came and are usable; and why there is none.
-
-    As of the answers themselves, an image without such an answer in one of its paraphrases has no value.
-    """
+    """The mean over paraphrases of the mean over repeats, of usable answers; and why there is none."""
     values, reasons = np.full(len(said), np.nan), np.full(len(said), "", dtype=object)
     for row, of_image in enumerate(said):
         found: dict[int, list[float]] = {one.paraphrase: [] for one in of_image}

@@ -91,13 +91,7 @@ class Sample:
 def read_columns(
     source: Columns, names: Sequence[str] | None = None, prefix: str = "x"
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "n k"]]:
-    """Names and values float64 [n, k] of columns; an array's columns are `names`, or else prefix1, prefix2, …
-
-    Raises BadInput for text, for columns of different lengths, for another number of names, and without any column.
-
-    >>> read_columns(pa.table({"age": [20, None, 60]}))
-    (('age',), array([[20.], [nan], [60.]]))
-    """
+    """Names and values float64 [n, k] of columns; an array's columns are `names`, or else prefix1, prefix2, …."""
     if isinstance(source, pa.Table):
         source = {name: _arrow_values(name, source[name]) for name in source.column_names}
     if isinstance(source, Mapping):
@@ -120,16 +114,7 @@ def complete(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Sample:
-    """The rows that have everything: outcome, all columns, subject and weight.
-
-    clusters: the subject of each row, numbers or texts (default: each row is a separate subject).
-
-    Raises BadInput where lengths differ.
-
-    >>> sample = complete([0.0, 1.0, np.nan], {"beard": [0.0, np.nan, 1.0]})
-    >>> len(sample), dict(sample.excluded)
-    (1, {'no outcome': 1, 'no value of beard': 1})
-    """
+    """The rows that have everything: outcome, all columns, subject and weight."""
     outcome = _numbers("outcome", y).reshape(-1)
     called, values = read_columns(x, names)
     n = len(outcome)
@@ -223,14 +208,6 @@ def _numbers(name: str, source: ArrayLike | pa.Array | pa.ChunkedArray) -> Float
 
 
 def same_for_all(values: Float[np.ndarray, ...]) -> bool:
-    """Whether an outcome has one value on all images that have any: it never occurs, or always.
-
-    A test of its effects has p = 1 by construction. Whether it varies at all does not depend on which level showed
-    what: flips and permutations of the levels within subjects leave it as it is. So given that it does not, the tests
-    of the other outcomes keep their level, and a correction for many need not count those that could never reject.
-
-    >>> same_for_all(np.array([0.0, np.nan, 0.0])), same_for_all(np.array([0.0, 1.0])), same_for_all(np.array([np.nan]))
-    (True, False, False)
-    """
+    """Whether an outcome has one value on all images that have any: it never occurs, or always."""
     known = values[np.isfinite(values)]
     return bool(known.size) and bool((known == known[0]).all())

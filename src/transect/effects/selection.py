@@ -29,37 +29,21 @@ _STEP: Final = math.sqrt(2)
 
 
 def confidence_of(listed: int, of: int, rate: float = FALSE_COVERAGE) -> float:
-    """The level of each interval of `listed` effects that were picked of `of`; 1 - rate where all are listed.
-
-    >>> confidence_of(3, 12)
-    0.9875
-    """
+    """The level of each interval of `listed` effects that were picked of `of`; 1 - rate where all are listed."""
     return 1 - rate * min(listed, of) / of if of else 1 - rate
 
 
 def errors_of(
     estimates: Float[np.ndarray, " m"], low: Float[np.ndarray, " m"], high: Float[np.ndarray, " m"], confidence: float
 ) -> Float[np.ndarray, " m"]:
-    """Standard errors from intervals: the distance to the end nearer 0, in normal quantiles; NaN without an interval.
-
-    >>> errors_of(np.array([2.0]), np.array([0.04]), np.array([5.0]), 0.95).round(2)
-    array([1.])
-    """
+    """Standard errors from intervals: the distance to the end nearer 0, in normal quantiles."""
     near = np.where(estimates >= 0, estimates - low, high - estimates)
     errors = near / ndtri((1 + confidence) / 2)
     return np.where(errors > 0, errors, np.nan)
 
 
 def shrunken(estimates: Float[np.ndarray, " m"], errors: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
-    """Posterior mean of each effect, given all m estimates and their standard errors; NaN where an error is NaN.
-
-    The prior is of effects in standard errors, so that outcomes on other scales can stand beside each other: a mixture
-    of normals around 0, one of them a point at 0, whose weights EM finds. One estimate alone is returned as it is:
-    nothing was picked.
-
-    >>> shrunken(np.array([3.0, 0.1, -0.2, 0.0, 0.3]), np.ones(5)).round(1)
-    array([ 2.2,  0. , -0. ,  0. ,  0. ])
-    """
+    """Posterior mean of each effect, given all m estimates and their standard errors; NaN where an error is NaN."""
     known = np.isfinite(estimates) & np.isfinite(errors)
     if known.sum() < 2:
         return np.where(known, estimates, np.nan)

@@ -26,17 +26,7 @@ _TIES: Final = 1e-9
 
 
 def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int = 0) -> Float[np.ndarray, " t"]:
-    """Evidence for a change after each round: 1 says nothing, 100 is reached by 1 % of targets that never change.
-
-    distances: of all pairs of rounds of each image, symmetric, NaN where an answer is missing; images are answered
-    independently of each other. Further rounds do not change earlier values. The first two rounds are
-    1: of two answers neither is the odd one.
-
-    >>> stable, otherwise = np.zeros((8, 4, 4)), np.zeros((8, 4, 4))
-    >>> otherwise[:, 3, :3] = otherwise[:, :3, 3] = 1.0
-    >>> bool(evidence_of_change(stable).max() < 2), bool(evidence_of_change(otherwise)[3] > 200)
-    (True, True)
-    """
+    """Evidence for a change after each round: 1 says nothing, 100 is reached by 1 % of targets that never change."""
     images, rounds = distances.shape[:2]
     evidence = np.ones(rounds)
     if rounds < 3 or not images:
@@ -54,21 +44,14 @@ def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int 
 
 
 def prior_left(now: int) -> float:
-    """The prior probability of changes after round `now`: what has not been bet.
-
-    >>> prior_left(2)
-    0.5
-    """
+    """The prior probability of changes after round `now`: what has not been bet."""
     return 1 / now
 
 
 def _p_values(
     distances: Float[np.ndarray, "t t"], chance: Float[np.ndarray, " t"]
 ) -> tuple[Float[np.ndarray, " t"], Int[np.ndarray, " t"]]:
-    """Of each round the rank of its answer among those until then, by mean distance to the others; NaN without one.
-
-    Returns them with the number of answers until each round.
-    """
+    """Of each round the rank of its answer among those until then, by mean distance to the others; NaN without one."""
     answered = np.isfinite(np.diagonal(distances))
     apart = np.where(answered[:, None] & answered[None, :], distances, 0.0)
     known, p = np.cumsum(answered), np.full(len(answered), np.nan)

@@ -54,7 +54,8 @@ def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: st
     where = Path(source)
     text = toml_files.read_text(where, "a CSV or TOML file of shares")
     if where.suffix.lower() == ".csv":
-        return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
+        rows = [row for _, row in csv_files.records_of(text, str(where), spaces=True)]
+        return _of_rows(str(where), where.stem, rows, attributes, "")
     content = toml_files.parse(text, str(where))
     called, cited = str(content.get("name", where.stem)), str(content.get("source", ""))
     if "cells" in content:
@@ -65,16 +66,7 @@ def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: st
 def check_levels(
     population: PopulationShares, shown: Mapping[str, Collection[float]], attributes: Mapping[str, Attribute]
 ) -> None:
-    """Refuse shares of levels at which no image shows an attribute: nothing is known of these people.
-
-    shown: the levels of each attribute that an experiment varies. Raises BadInput that names those levels.
-
-    >>> tone = Attribute("skin_tone", "continuous", "tone", low=1, high=10)
-    >>> half = PopulationShares("clinic", ("skin_tone",), np.array([[1.0], [5.0]]), np.array([0.5, 0.5]))
-    >>> check_levels(half, {"skin_tone": (1.0, 10.0)}, {"skin_tone": tone})
-    Traceback (most recent call last):
-    transect.errors.BadInput: clinic: skin_tone 5 was not shown: expected shares of 1, 10; give those, or audit with ...
-    """
+    """Refuse shares of levels at which no image shows an attribute: nothing is known of these people."""
     for place, name in enumerate(population.attributes):
         if name not in shown:
             continue
@@ -106,10 +98,6 @@ def shares_of(
     ]
     cells, counts = np.unique(np.stack(nearest, axis=1), axis=0, return_counts=True)
     return PopulationShares(name, tuple(levels), cells.astype(np.float64), counts / counts.sum(), source)
-
-
-def _csv_rows(where: str, text: str) -> list[dict[str, str]]:
-    return [row for _line, row in csv_files.records_of(text, where, spaces=True)]
 
 
 def _of_rows(where: str, name: str, rows: object, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:

@@ -166,14 +166,7 @@ class Truth:
 def truths_of(
     texts: Sequence[str], targets: Sequence[str], attributes: Mapping[str, Attribute] | None = None
 ) -> dict[str, Truth]:
-    """The truth of each target by name: "TRUTH" for all that have none of their own, "TARGET=TRUTH" for one.
-
-    Raises BadInput for two truths of one target, or for all; UnknownName for a target that is not there; and as
-    `Truth.parse`.
-
-    >>> {name: truth.text for name, truth in truths_of(["face", "b=smile>0.5"], ["a", "b", "c"]).items()}
-    {'a': 'face', 'b': 'smile>0.5', 'c': 'face'}
-    """
+    """The truth of each target by name: "TRUTH" for all that have none of their own, "TARGET=TRUTH" for one."""
     stated: dict[str, str] = {}
     for text in texts:
         name, truth = _assigned(text.strip(), targets)

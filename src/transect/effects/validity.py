@@ -74,20 +74,7 @@ def validity(
     margin: float = MARGIN,
     confidence: float = 0.95,
 ) -> Validity:
-    """How often the task's label moved at each step λ while another attribute was manipulated.
-
-    labels: [n subjects, k steps] as perceived (or true), 0 or 1, or numbers such as mean ratings, which are compared
-    with `threshold` (>=) to say whether the label moved, and tested for equivalence as they are. steps: with 0 among
-    them. margin: the largest mean difference that does not matter, in units of the labels.
-
-    Returns Validity; shares have Wilson's interval.
-
-    Raises BadInput where shapes differ, λ = 0 is missing, the margin is not above 0, or numbers have no threshold.
-
-    >>> result = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
-    >>> result.share, result.unmoved[0]
-    (array([0.  , 0.  , 0.25]), array([ True,  True, False]))
-    """
+    """How often the task's label moved at each step λ while another attribute was manipulated."""
     values, levels = np.asarray(labels, dtype=np.float64), np.asarray(steps, dtype=np.float64).reshape(-1)
     if values.ndim != 2 or values.shape[1] != len(levels) or not (levels == 0).any():
         raise BadInput(

@@ -37,13 +37,7 @@ SOURCES: Final = (
 
 
 def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
-    """The verdict on an attribute. low, high: the outermost ends of the 90 % intervals of all pairs of levels.
-
-    A NaN end or margin never shows equivalence.
-
-    >>> judge(False, -0.01, 0.015, 0.02), judge(False, -0.01, 0.03, 0.02), judge(True, 0.001, 0.01, 0.02)
-    ('no difference', 'cannot tell', 'found')
-    """
+    """The verdict on an attribute. low, high: the outermost ends of the 90 % intervals of all pairs of levels."""
     if significant:
         return "found"
     return "no difference" if -margin < low and high < margin else "cannot tell"
@@ -71,16 +65,7 @@ def pairs_of_levels(
     confidence: float = EQUIVALENCE,
     seed: int = 0,
 ) -> tuple[Pair, ...]:
-    """The difference of every pair of levels along an axis of a transect, with its interval.
-
-    values: outcomes [n, *shape], NaN without a valid answer. axis: of the shape, 0 for the first attribute. Of a pair,
-    each subject's difference is the mean over the other attributes' cells. Intervals of scores allow for people whom
-    nobody is like (`unseen_people`). people: who is on each subject, where several show one person. NaN where a pair
-    has no interval.
-
-    >>> pairs_of_levels(np.zeros((100, 3)), 0, Measure("t", "miss"))[0].high.__round__(4)  # z² / (100 + z²), z = 1.645
-    0.0263
-    """
+    """The difference of every pair of levels along an axis of a transect, with its interval."""
     grid = by_level(values, axis)
     chosen = list(itertools.combinations(range(grid.shape[1]), 2))
     differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
@@ -106,15 +91,7 @@ def pairs_of_levels(
 
 
 def unseen_people(values: Float[np.ndarray, " ..."], people: Int[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
-    """How far people whom nobody of n is like could move the mean difference of scores, with 95 % confidence.
-
-    Where none of n people shows something, at most a share of -log(.05) / n does ("rule of three"). Each could move by
-    the range of the scores: 1 where all lie in [0, 1], else from the smallest to the largest. Yes-or-no outcomes need
-    none of this: their score intervals allow for it.
-
-    >>> unseen_people(np.array([0.2, 0.9]), np.array([100])).round(3)
-    array([0.03])
-    """
+    """How far people whom nobody of n is like could move the mean difference of scores, with 95 % confidence."""
     known = values[np.isfinite(values)]
     if not len(known):
         return np.full(len(people), np.nan)
@@ -124,25 +101,14 @@ def unseen_people(values: Float[np.ndarray, " ..."], people: Int[np.ndarray, " k
 
 
 def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
-    """The lowest and the highest end of the intervals of some pairs of levels; NaN where one has none.
-
-    >>> outermost([Pair(0, 1, 0.0, -0.1, 0.1, 9), Pair(0, 2, 0.1, 0.0, 0.2, 9)])
-    (-0.1, 0.2)
-    """
+    """The lowest and the highest end of the intervals of some pairs of levels; NaN where one has none."""
     return float(np.min([pair.low for pair in pairs])), float(np.max([pair.high for pair in pairs]))
 
 
 def subjects_to_tell(
     margin: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
 ) -> int | None:
-    """Subjects with which a difference of the margin is found, and none is shown to be none, each with a power of 90 %.
-
-    deviation: standard deviation of subjects' differences. family: tests that share alpha. discordant: the share of
-    pairs that differ, where a subject has one pair of yes or no. None without a margin, or beyond ten million.
-
-    >>> subjects_to_tell(0.02, 0.2)  # ((1.645 + 1.645) 0.2 / 0.02)², more than the test of a difference needs
-    1083
-    """
+    """Subjects with which a difference of the margin is found, and none shown to be none, each at a power of 90 %."""
     found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant)
     if found is None:
         return None
@@ -153,14 +119,7 @@ def subjects_to_tell(
 def subjects_to_find(
     size: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
 ) -> int | None:
-    """Subjects with which a difference of this size is found with a power of 90 %.
-
-    Arguments and None as in `subjects_to_tell`. Never fewer than the sign-flip test needs at least, whose smallest p of
-    n subjects is 2 / 2^n.
-
-    >>> subjects_to_find(0.5, 0.5, family=4), subjects_to_find(0.5, 0.01, family=4)  # 2 / 2^8 < .05 / 4 < 2 / 2^7
-    (18, 8)
-    """
+    """Subjects with which a difference of this size is found with a power of 90 %."""
     if not (size > 0 and math.isfinite(deviation) and deviation > 0):
         return None
     family = max(family, 1)
@@ -192,15 +151,7 @@ def subjects_for(
     alpha: float = 0.05,
     family: int = 1,
 ) -> int | None:
-    """As `subjects_to_tell`, and never fewer than n, which could not tell.
-
-    low, high: the 95 % interval of n subjects. By the spread between subjects where that is known and asks for more
-    than n; else by the interval. averaged: yes-or-no outcomes are averaged over a subject's images, and fewer than 150
-    subjects have intervals that allow for an unseen one.
-
-    >>> subjects_for(0.02, 400, -0.02, 0.02, spread=0.2), subjects_for(0.02, 400, -0.03, 0.03, spread=0.01)
-    (1083, 2536)
-    """
+    """As `subjects_to_tell`, and never fewer than n, which could not tell."""
     if not math.isfinite(low):
         return None
     by_interval = subjects_by_interval(margin, n, low, high, alpha=alpha, family=family)
@@ -216,11 +167,7 @@ def subjects_for(
 def subjects_by_interval(
     margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
 ) -> int | None:
-    """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n.
-
-    >>> subjects_by_interval(0.02, 100, -0.0392, 0.0392)  # standard error 0.02, so a deviation of 0.2
-    1083
-    """
+    """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n."""
     half = (high - low) / 2
     if not (margin > 0 and half > 0 and n > 1):
         return None
@@ -232,11 +179,7 @@ def subjects_by_interval(
 
 
 def largest(found: Sequence[int | None]) -> int | None:
-    """The largest of some numbers of subjects, rounded up to two digits; None where one is not known or there is none.
-
-    >>> largest([10, 418]), largest([10, None])
-    (420, None)
-    """
+    """The largest of some numbers of subjects, rounded up to two digits; None where one is not known."""
     known = [number for number in found if number is not None]
     if not known or len(known) < len(found):
         return None
@@ -244,10 +187,6 @@ def largest(found: Sequence[int | None]) -> int | None:
 
 
 def rounded_up(number: int) -> int:
-    """A number of subjects rounded up to two digits.
-
-    >>> rounded_up(99), rounded_up(101)
-    (99, 110)
-    """
+    """A number of subjects rounded up to two digits."""
     step = int(10 ** max(len(str(number)) - 2, 0))
     return -(-number // step) * step

@@ -123,11 +123,7 @@ class Verified:
 
 
 def reference_rows(design: Design, within: Sequence[str] = ()) -> Int[np.ndarray, " n"]:
-    """The row of each image's reference: its subject's image at the first level of all but the attributes `within`.
-
-    >>> reference_rows(Design({"skin_tone": (2.0, 9.0), "glasses": (0.0, 1.0)}, subjects=1), ["skin_tone"]).tolist()
-    [0, 0, 2, 2]
-    """
+    """The row of each image's reference: its subject's image at the first level of all but the attributes `within`."""
     places = np.indices(design.shape or (1,)).reshape(max(len(design.shape), 1), -1)
     for axis, name in enumerate(design.levels):
         if name not in within:
@@ -143,19 +139,7 @@ def find_threshold(
     rule: Rule,
     confidence: float = 0.95,
 ) -> Threshold:
-    """The threshold of some reference images, one per subject and place; a row of NaN or zeros is left out.
-
-    place: the level, or levels, of what is compared within; only images of one place are compared. A rate R finds the
-    smallest distance of which at most a share R of the comparisons is below: rate <= R, and = R up to ties and one
-    comparison.
-
-    Returns Threshold; NaN with a reason where fewer than 1 / R comparisons are left, or none for a stated one.
-
-    >>> x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]])  # cosines .8 0 -1 .6 -.8 0
-    >>> result = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.2))
-    >>> round(result.value, 12), result.false_matches, result.n  # one of six is below the second smallest, 1 - .6
-    (0.4, 1, 6)
-    """
+    """The threshold of some reference images, one per subject and place; a row of NaN or zeros is left out."""
     norms = np.linalg.norm(embeddings, axis=1)
     people, who = np.unique(subject, return_inverse=True)
     usable = np.isfinite(norms) & (norms > 0) & (who < MOST_SUBJECTS)
@@ -212,11 +196,7 @@ def _threshold_ends(
     requested: float,
     confidence: float,
 ) -> tuple[float, float]:
-    """Around the threshold, the nearest distances whose false match rate is surely not the requested one.
-
-    Distances are tried at ranks 5 % apart. Where none below is rejected the lower end is 0, and above the farthest.
-    NaN with too few subjects for intervals.
-    """
+    """Around the threshold, the nearest distances whose false match rate is surely not the requested one."""
     n = len(ordered)
     ladder = np.floor(requested * n * np.exp(0.05 * np.arange(-_STEPS, _STEPS + 1)) + 1e-9).astype(np.int64)
     places = np.unique(np.clip(ladder, 0, n - 1))

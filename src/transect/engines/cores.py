@@ -8,11 +8,7 @@ _allowed: int | None = None
 
 
 def cores() -> int:
-    """Cores of this machine, or this process's share of them where several processes work.
-
-    >>> cores() >= 1
-    True
-    """
+    """Cores of this machine, or this process's share of them where several processes work."""
     return _allowed or os.cpu_count() or 1
 
 

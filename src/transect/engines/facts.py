@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from transect.errors import TargetChanged
 
@@ -15,7 +14,8 @@ def check_same(expected: str, found: str) -> None:
     Traceback (most recent call last):
     transect.errors.TargetChanged: a worker opened something else than the run (net): expected the same files and ...
     """
-    changed = _changes(expected, found)
+    before, now = json.loads(expected), json.loads(found)
+    changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
         raise TargetChanged(
             f"a worker opened something else than the run ({', '.join(changed)}): expected the same files and "
@@ -30,18 +30,3 @@ def on_gpu(*devices: object) -> int:
     (0, 1)
     """
     return int(any(str(device).startswith("cuda") for device in devices))
-
-
-def _changes(expected: str, found: str) -> list[str]:
-    """The facts that differ.
-
-    >>> _changes('{"a":1,"b":2}', '{"a":1,"b":3}')
-    ['b']
-    """
-    before, now = _facts(expected), _facts(found)
-    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-
-
-def _facts(text: str) -> Mapping[str, object]:
-    facts: Mapping[str, object] = json.loads(text)
-    return facts

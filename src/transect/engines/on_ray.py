@@ -37,8 +37,6 @@ class OnRay:
 
     workers: parts at the same time; None for one per core (per GPU where parts need one) of the cluster. A program that
     has joined a cluster already stays in it. room: cores that the cluster has, or this machine.
-
-    Raises MissingExtra without Ray; BadInput where no cluster answers.
     """
 
     apart = True

@@ -117,15 +117,6 @@ class Ahead(Generic[Task, Result]):
     """Parts that an engine makes ahead, to be taken in order; a context manager, which ends what is not taken.
 
     parts: their numbers, in order. task: of a part, asked for when there is room for it.
-
-    >>> class Doubling:
-    ...     gpus = 0
-    ...     def open(self): return self
-    ...     def make(self, task): return 2 * task
-    ...     def close(self): pass
-    >>> with Ahead(HERE, Doubling(), [3, 5], lambda part: 10 * part) as ahead:
-    ...     3 in ahead, 4 in ahead, ahead(3), ahead(5)
-    (True, False, 60, 100)
     """
 
     def __init__(

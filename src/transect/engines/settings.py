@@ -45,10 +45,7 @@ class EngineSettings:
 
 @contextmanager
 def opened(settings: EngineSettings, *, quiet: bool = False) -> Iterator[Engine]:
-    """The engine that settings name, until the end of the context. A line says where workers take each other's cores.
-
-    Raises MissingExtra where Ray is not installed, BadInput where no cluster answers.
-    """
+    """The engine that settings name, until the end of the context. A line warns of workers that share cores."""
     if settings.engine == LOCAL and (settings.workers or 1) == 1:
         yield HERE
         return

@@ -68,11 +68,7 @@ def _judging(target: Target, images: int) -> list[Quote]:
 
 
 def total(quotes: Sequence[Quote]) -> Cost:
-    """The sum of quotes.
-
-    >>> total([Quote("own", images=9, metered=False)]).calls
-    0
-    """
+    """The sum of quotes."""
     currencies = sorted({quote.currency for quote in quotes if quote.cost})
     return Cost(
         images=max((quote.images for quote in quotes), default=0),
@@ -89,13 +85,7 @@ def lines(targets: Sequence[Target], images: int, side: int) -> list[str]:
 
 
 def line(quote: Quote) -> str:
-    """A quote in words.
-
-    >>> line(Quote("acme", 60, calls=60, cost=0.06, currency="USD", answers_kept=10, calls_left=40))
-    'acme: at most 60 calls and 0.06 USD without retries; 10 answers are on disk and free; left: 40 calls'
-    >>> line(Quote("vlm", 60, calls=60, cost=0.06, currency="USD", tokens=24_000, tokens_left=100_000))
-    'vlm: at most 60 calls, 24,000 tokens and 0.06 USD without retries; left: 100,000 tokens'
-    """
+    """A quote in words."""
     if not quote.metered:
         return f"{quote.target}: {counted(quote.images, 'image')}, no metered calls"
     if quote.shared_with:

@@ -1,9 +1,8 @@
 """Edit-validity gates in a study: measured on every image of a transect, kept in a separate table, judged by cell.
 
-edits:          subject, cell (-1: the subject's own image), reading.<attribute>, second.<attribute> (as another
-                reader has it, where edits were made by the first), distance, realism, saturated, drift.<attribute>,
-                second_drift.<attribute>, fails.<gate>, unknown.<gate> (nothing measures it), draws (how many
-                subjects were drawn until one passed, or were used up)
+edits:          subject, cell (-1: the subject's own image), reading.<attribute>, distance, realism, saturated,
+                drift.<attribute>, fails.<gate>, unknown.<gate> (nothing measures it), draws (how many subjects were
+                drawn until one passed, or were used up)
 edit_reference: the same measures of unedited subjects that are not of the study, which set the limits
 """
 
@@ -114,23 +113,7 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
 
         identity = features.identities(images.pixels)
     realism = np.empty(0) if check.realism is None else _scores(check.realism, images)[:, 0]
-    second = _read_by_second(world, images) if check.shipped and _optimised(world) else {}
-    return Measured(readings, saturated(images), identity, realism, frozenset(levels), second=second)
-
-
-def _optimised(world: World) -> bool:
-    """Whether edits were made by what the shipped network reads, so that it cannot judge them alone."""
-    plain = _learned(world)
-    return isinstance(plain, LearnedWorld) and plain.reoptimised is not None
-
-
-def _read_by_second(world: World, images: Images) -> dict[str, np.ndarray]:
-    from transect.perceptual import second_reader
-
-    values = second_reader.read(images.pixels)
-    return {
-        attribute.name: values[attribute.name] for attribute in _learned(world).attributes if attribute.name in values
-    }
+    return Measured(readings, saturated(images), identity, realism, frozenset(levels))
 
 
 def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
@@ -172,8 +155,6 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
 
     On the reference generator, the shipped network reads what no target does; so it does where a learned model edits
     photographs and no target is given.
-
-    Raises BadInput where a check is requested and nothing is varied, and for further draws of photographs.
     """
     requested = check is not None and not check.empty
     if not design.levels:
@@ -203,8 +184,6 @@ def check_of(
     """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
 
     shipped: whether the network that ships reads what no target does.
-
-    Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
     readers = attributes if isinstance(attributes, Mapping) else named(attributes)
     return EditCheck(
@@ -277,7 +256,6 @@ def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder
     limits = limits_of(measures, values, list(design.levels), _intentions(check, world, design, measures))
     if folder is not None and not folder.has_part(REFERENCE_TABLE, 0):
         columns = {f"reading.{name}": column for name, column in measures.readings.items()}
-        columns |= {f"second.{name}": column for name, column in measures.second.items()}
         columns |= {f"value.{name}": column for name, column in values.items()} | {"saturated": measures.saturated}
         columns |= {"realism": measures.realism} if len(measures.realism) else {}
         metadata = {b"limits": _text(limits)}
@@ -375,16 +353,12 @@ def _table(
     columns: dict[str, np.ndarray] = {"subject": everyone, "cell": cell}
     for name, column in edited.readings.items():
         columns[f"reading.{name}"] = np.concatenate([column, before.readings[name]])
-    for name, column in edited.second.items():
-        columns[f"second.{name}"] = np.concatenate([column, before.second[name]])
     columns["distance"] = np.concatenate([judged.distance, np.zeros(n)])
     if len(edited.realism):
         columns["realism"] = np.concatenate([edited.realism, before.realism])
     columns["saturated"] = np.concatenate([edited.saturated, before.saturated])
     for name, moved in judged.drift.items():
         columns[f"drift.{name}"] = np.concatenate([moved, np.zeros(n)])
-    for name, moved in judged.second_drift.items():
-        columns[f"second_drift.{name}"] = np.concatenate([moved, np.zeros(n)])
     for name, fails in judged.fails.items():
         columns[f"fails.{name}"] = np.concatenate([fails, np.zeros(n, dtype=bool)])
         columns[f"unknown.{name}"] = np.concatenate([judged.unknown[name], np.zeros(n, dtype=bool)])

@@ -22,8 +22,6 @@ def choose_outcomes(
     """The outcomes to count: those wanted, or the usual ones of the task. verifies: whether there is a threshold, from
     which two embeddings are no match. asked: of a question in words, after what its outcomes are named.
 
-    Raises BadInput for an outcome that the task, the truth or the threshold do not offer.
-
     >>> choose_outcomes(Task.DETECTION, None, ())
     ['answer']
     """
@@ -89,10 +87,7 @@ def _usual_outcomes(task: Task, truth: str | None, asked: InWords | None) -> lis
 
 
 def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attributes: Mapping[str, Attribute]) -> None:
-    """Compute the outcomes of two made-up answers, so that an impossible one is refused before rendering.
-
-    Raises BadInput or UnknownName: no positive class, a class that is not there, a truth that is no label.
-    """
+    """Compute the outcomes of two made-up answers, so that an impossible one is refused before rendering."""
     task, positive = Task(target.task), positive_of(target)
     labels = labels_of(target)
     positive_text = "" if positive is None else str(positive)

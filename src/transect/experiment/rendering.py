@@ -45,7 +45,6 @@ def render_part(
     """Render these subjects of a design.
 
     keeper: judges edits, and draws subjects again where it is asked to. with_landmarks: whether a target needs them.
-    Raises BadInput where it does and the world has none.
     """
     seeds = design.subject_seeds(subjects.start, subjects.stop)
     checked = None

@@ -86,10 +86,7 @@ class StudyWork:
         return on_gpu(self.recipe.world.settings.device, *(each.options.get("device") for each in targets))
 
     def open(self) -> OpenedStudy:
-        """Open the world, the targets and the check.
-
-        Raises TargetChanged where they are not those of the run, and what opening them raises.
-        """
+        """Open the world, the targets and the check."""
         world = self.recipe.world.open()
         targets = [None if each is None else each.open() for each in self.recipe.targets]
         check = edits.for_world(world, self.design, self._check()) if self.checked else None

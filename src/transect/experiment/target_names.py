@@ -14,15 +14,7 @@ LONGEST: Final = 60
 
 
 def check_names(names: Sequence[str], targets: int) -> tuple[str, ...]:
-    """The names, one per target in their order, without spaces at the ends; () where none was given.
-
-    Raises BadInput for another number of names than of targets, and for a name that is empty, too long, of several
-    lines, without a letter or digit, or given twice (also where only punctuation differs, since folders are named
-    after targets).
-
-    >>> check_names([" ours "], 1)
-    ('ours',)
-    """
+    """The names, one per target in their order, without spaces at the ends; () where none was given."""
     cleaned = tuple(name.strip() for name in names)
     if cleaned and len(cleaned) != targets:
         raise BadInput(
@@ -42,10 +34,7 @@ def check_names(names: Sequence[str], targets: int) -> tuple[str, ...]:
 
 
 def give_name(target: Target, name: str, source: object) -> None:
-    """Give a target that was opened here the user's name.
-
-    Raises BadInput for an object of the caller, which is never changed, and for a target that cannot be renamed.
-    """
+    """Give a target that was opened here the user's name."""
     if target is source:
         raise BadInput(
             f"--name: expected the spec of a target or a function, got the object {target.name!r}; set its own name"

@@ -34,8 +34,7 @@ def open_world(
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
     latents: a file of inverted photographs, which are the subjects then. photographs, mask: what was inverted, which is
-    put back outside the mask. Raises BadInput for another object, settings
-    with an object, or a generator that sets nothing without directions.
+    put back outside the mask.
     """
     if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
         from transect.generators.reference import DIRECTIONS

@@ -25,7 +25,7 @@ _AVAILABLE = {
 _DIFFUSERS = "diffusers:"
 _PHOTOGRAPHS = "photographs:"
 _DEFAULT_SIZE = 128
-_OPTIONS = ("label", "truncation", "noise", "hold")
+_OPTIONS = ("label", "truncation", "noise")
 """Options of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
@@ -52,8 +52,7 @@ def load(
     FaceWorld, a shipped name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not of
     photographs, which have neither. A StyleGAN2's file and the
     reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
-    from 1 (all its variety) down to 0 (its average), and const, none or seed; the reference also hold=reoptimise, by
-    which edits are corrected. Raises UnknownName (generator,
+    from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
     population, option) and BadInput (another file, another size than the network's, device, population's file, value
     of an option).
 

@@ -21,9 +21,6 @@ def requested_columns(
 
     hint: what the message about an unknown name adds.
 
-    Raises UnknownName for an unknown attribute, BadInput for one that is both set and held, for another number of
-    values, and for a value outside the attribute's range.
-
     >>> requested_columns([Attribute("age", "continuous", "age", high=80.0)], {"age": 30.0}, (), 2)
     {'age': array([30., 30.])}
     """

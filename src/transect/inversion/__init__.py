@@ -1,1 +1,1 @@
-"""Inversion: images ► latents of a generator, by optimisation, by regression, and without derivatives."""
+"""Inversion: images ► latents of a generator, by optimisation and by regression."""

@@ -156,7 +156,7 @@ def invertible(generator: object) -> Invertible:
     raise BadInput(
         f"generator {getattr(generator, 'name', type(generator).__name__)}: expected one that can be differentiated"
         " (a file of a StyleGAN2, or of a progressive GAN without conditions, or an object with `codes`, `sample` and"
-        " `show`), got another; FaceWorld's latent view has transect.inversion.derivative_free"
+        " `show`), got another"
     )
 
 

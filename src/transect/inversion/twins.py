@@ -119,11 +119,7 @@ def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"],
 
 
 def interocular(points: Float[np.ndarray, "68 2"]) -> float:
-    """Distance between the middles of the eyes.
-
-    >>> interocular(np.repeat([[0.0, 0.0], [3.0, 4.0]], [42, 26], axis=0))
-    5.0
-    """
+    """Distance between the middles of the eyes."""
     left, right = (points[eye].mean(axis=0) for eye in _EYES)
     return float(np.hypot(*(right - left)))
 

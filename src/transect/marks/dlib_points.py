@@ -30,8 +30,6 @@ class DlibMarks:
 
     dlib's detector keeps the picture that it looks at, so that each thread has its own; the predictor, whose file may
     be large, is asked by one thread at a time.
-
-    Raises MissingExtra without dlib, BadInput for a file that is no shape predictor of 68 points.
     """
 
     threshold = 0.0

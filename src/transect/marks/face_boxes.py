@@ -52,11 +52,7 @@ class Boxes:
 
 
 def anchors(size: int) -> Float[np.ndarray, "a 2"]:
-    """Middles of the cells of the network's grids, once for each of their anchors, in widths; row by row.
-
-    >>> anchors(128).shape, anchors(128)[:3].tolist(), anchors(192).shape
-    ((896, 2), [[0.03125, 0.03125], [0.03125, 0.03125], [0.09375, 0.03125]], (2304, 2))
-    """
+    """Middles of the cells of the network's grids, once for each of their anchors, in widths; row by row."""
     parts = []
     for cells, times in GRIDS[size]:
         middles = (np.arange(cells) + 0.5) / cells
@@ -69,11 +65,6 @@ def decoded(numbers: Float[np.ndarray, "a 16"], logits: Float[np.ndarray, " a"],
     """The boxes whose scores are at least LEAST, surest first; those without area or far beyond the picture are none.
 
     numbers: in pixels of the network's input from the anchors on. size: its width.
-
-    >>> numbers, logits = np.full((896, 16), 12.8), np.full(896, -9.0)
-    >>> logits[0] = 0.0
-    >>> decoded(numbers, logits, 128).boxes.round(5).tolist()  # the middle is 0.03125 + 0.1
-    [[0.08125, 0.08125, 0.18125, 0.18125]]
     """
     near = (np.abs(numbers) <= _FARTHEST * size).all(axis=1) & (numbers[:, 2:4] > 0).all(axis=1)
     chosen = np.flatnonzero(near & (logits >= math.log(LEAST / (1 - LEAST))))

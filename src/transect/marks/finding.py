@@ -49,8 +49,7 @@ def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
     """The finder of that name. labelled: the data set whose own marks `dataset` gives.
 
     Several joined by +, as dataset+network or dlib:FILE+onnx:FILE: each picture takes its points, and each mask, from
-    the first that is sure of it. Raises UnknownName for another name, BadInput for a file that cannot be used and for
-    `dataset` without a data set that has points or masks, MissingExtra where the library of a model is not installed.
+    the first that is sure of it.
     """
     kinds = {name.partition(":")[0]: ":" in name for name in FINDERS}
     first, *more = re.split(rf"\+(?=(?:{'|'.join(kinds)})(?::|\+|$))", text)

@@ -44,10 +44,7 @@ class LiteNetwork(Protocol):
 
 
 def read_bundle(file: Path) -> dict[str, bytes]:
-    """The two networks by name; nothing else of the archive is read, and nothing is written.
-
-    Raises BadInput for a file that is no such archive, and for a network of more than LARGEST bytes.
-    """
+    """The two networks by name; nothing else of the archive is read, and nothing is written."""
     model_files.check_readable(file)
     try:
         with zipfile.ZipFile(file) as archive:

@@ -29,11 +29,6 @@ def errors(found: Marks, truth: Marks) -> dict[str, Float[np.ndarray, " n"]]:
 
     Groups are those of GROUPS, and FIVE: the middles of the eyes, the nose's tip and the corners of the mouth. NaN
     where either does not know a point of the group, and where the eyes are in one place.
-
-    >>> at = np.zeros((1, 68, 2))
-    >>> at[0, 42:48, 0] = 10.0  # the eyes are 10 pixels apart
-    >>> errors(Marks.of_points(at + [0, 1], "a"), Marks.of_points(at, "b"))["jaw"].tolist()
-    [0.1]
     """
     apart = np.linalg.norm(truth.five[:, 1] - truth.five[:, 0], axis=1)
     apart = np.where(apart > 0, apart, np.nan)
@@ -44,13 +39,7 @@ def errors(found: Marks, truth: Marks) -> dict[str, Float[np.ndarray, " n"]]:
 
 
 def overlaps(found: Marks, truth: Marks) -> dict[str, Float[np.ndarray, " n"]]:
-    """Intersection over union of masks that both know, by name, [n]; NaN where the part is on neither.
-
-    >>> marks = [Marks(np.zeros((1, 68, 2)), np.zeros((1, 5, 2)), {"hair": np.array([[row]], np.float32)}, np.ones(1),
-    ...     ("",), "hand") for row in ([1.0, 1.0, 0.0], [0.0, 1.0, 1.0])]
-    >>> overlaps(*marks)["hair"].round(3).tolist()
-    [0.333]
-    """
+    """Intersection over union of masks that both know, by name, [n]; NaN where the part is on neither."""
     figures = {}
     for name in MASKS:
         if name in found.masks and name in truth.masks:

@@ -38,7 +38,6 @@ class MediaPipeMarks:
     """68 points, and masks of face, eyes and mouth as the mesh outlines them.
 
     Confidence is the lower one of two probabilities: the detector's score, and that of the mesh that there is a face.
-    Raises MissingExtra without LiteRT, BadInput for a file that is no such bundle.
     """
 
     threshold = 0.5

@@ -50,12 +50,7 @@ def _unit(before: int, after: int, stride: int = 1) -> nn.Sequential:
 
 
 class MarksNetwork(nn.Module):
-    """From pictures [b, 3, SIZE, SIZE] in 0..1 to `Answers`; in evaluation each depends on its own picture alone.
-
-    >>> answers = MarksNetwork().eval()(torch.zeros(1, 3, SIZE, SIZE))
-    >>> answers.points.shape, answers.masks.shape
-    (torch.Size([1, 68, 2]), torch.Size([1, 8, 64, 64]))
-    """
+    """From pictures [b, 3, SIZE, SIZE] in 0..1 to `Answers`; in evaluation each depends on its own picture alone."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,13 +97,7 @@ class MarksNetwork(nn.Module):
 
 
 def placed(heat: Float[Tensor, "b k h w"]) -> tuple[Float[Tensor, "b k 2"], Float[Tensor, "b k"]]:
-    """The mean place under the softmax of each map, in widths, and the logarithm of its spread.
-
-    >>> heat = torch.full((1, 1, 4, 4), -99.0)
-    >>> heat[0, 0, 1, 2] = 99.0
-    >>> placed(heat)[0].tolist()  # the middle of the cell
-    [[[0.625, 0.375]]]
-    """
+    """The mean place under the softmax of each map, in widths, and the logarithm of its spread."""
     side = heat.shape[-1]
     shares = heat.flatten(2).softmax(dim=2).reshape(heat.shape)
     middles = (torch.arange(side, dtype=heat.dtype, device=heat.device) + 0.5) / side

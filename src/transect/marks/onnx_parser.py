@@ -42,10 +42,7 @@ _SIZE: Final = 512
 
 @final
 class OnnxMarks:
-    """Masks without points. Confidence is the mean probability of the likeliest class over the face's pixels.
-
-    Raises MissingExtra without ONNX Runtime, BadInput for a file that is no such network.
-    """
+    """Masks without points. Confidence is the mean probability of the likeliest class over the face's pixels."""
 
     threshold = 0.5
 

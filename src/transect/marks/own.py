@@ -56,7 +56,7 @@ class OwnMarks:
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
         """The marks of those rows, on pictures that are fitted into squares as the data set's are.
 
-        Confidence is 1 where there are marks. Raises BadInput without rows and for damaged masks.
+        Confidence is 1 where there are marks.
         """
         if rows is None or len(rows) != len(pixels):
             raise BadInput("marks: expected the rows of the pictures in the data set, got others; give one of each")

@@ -29,11 +29,7 @@ _FIVE: Final = 5
 
 
 def five_points(points: Float[np.ndarray, "n k 2"]) -> Float[np.ndarray, "n 5 2"]:
-    """Middles of the eyes, tip of the nose, corners of the mouth, of 5 or 68 points. Raises BadInput for others.
-
-    >>> five_points(np.zeros((1, 68, 2))).shape
-    (1, 5, 2)
-    """
+    """Middles of the eyes, tip of the nose, corners of the mouth, of 5 or 68 points. Raises BadInput for others."""
     if points.shape[1] not in (_FIVE, POINTS):
         raise BadInput(
             f"landmarks: expected 5 (eyes, tip of the nose, corners of the mouth) or 68 of each face, got "
@@ -55,11 +51,7 @@ class Marks:
     [n, h, w] by names of MASKS, from 0 to 1, how much of the pixel is the part (a network: how likely it is); a part
     that the source does not know is not there. confidence: from 0 to 1, float64 [n]: 0 where there is no face, and 1
     where people or a renderer placed the marks. reasons: why a picture has no marks, "" where it has. source: who made
-    them, as reports show it. Raises BadInput for shapes that do not fit together and for other names.
-
-    >>> none = Marks.unknown(2, "nobody", "no face was looked for")
-    >>> len(none), none.kept(0.5).tolist()
-    (2, [False, False])
+    them, as reports show it.
     """
 
     points: Float[np.ndarray, "n 68 2"]

@@ -64,10 +64,7 @@ class Found:
 
 @functools.lru_cache(maxsize=4)
 def load(path: Path = WEIGHTS) -> Taught:
-    """The network of a file that docs/marks_network.py wrote; by default the one that ships.
-
-    Raises BadInput for other files.
-    """
+    """The network of a file that tools/marks_network.py wrote; by default the one that ships."""
     with torch.inference_mode(False):
         remedy = "leave the path out to take the one that ships"
         taught = read_content(path, {KIND: _parse}, expected="a file of the network of marks", remedy=remedy)
@@ -90,12 +87,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:
 
 @final
 class NetworkMarks:
-    """Points, masks and confidence by the network. Raises BadInput for a file that docs/marks_network.py did not write.
-
-    >>> finder = NetworkMarks()
-    >>> finder.find(np.full((1, 40, 60, 3), 128, np.uint8)).reasons
-    ('no face was found',)
-    """
+    """Points, masks and confidence by the network. The file is one that tools/marks_network.py wrote."""
 
     name = "network"
 

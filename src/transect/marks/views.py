@@ -44,11 +44,7 @@ class Square:
 
 
 def seen(picture: UInt8[np.ndarray, "h w 3"], square: Square, size: int) -> UInt8[np.ndarray, "s s 3"]:
-    """The square at that size: area-weighted where it shrinks, bilinear where it grows; edges repeat beyond.
-
-    >>> int(seen(np.full((2, 4, 3), 7, np.uint8), Square.whole(4, 2), 8).min())
-    7
-    """
+    """The square at that size: area-weighted where it shrinks, bilinear where it grows; edges repeat beyond."""
     height, width = picture.shape[:2]
     left, top = math.floor(square.left), math.floor(square.top)
     right, bottom = math.ceil(square.left + square.side), math.ceil(square.top + square.side)
@@ -87,9 +83,6 @@ def seen_turned(
     """The square at that size, from 0 to 255: bilinear, of area means where it shrinks to a half or less.
 
     Beyond the picture edges repeat, or it is black.
-
-    >>> seen_turned(np.full((2, 4, 3), 7, np.uint8), TurnedSquare(2, 1, 4), 4, black=True)[:, 0, 0].tolist()
-    [0.0, 7.0, 7.0, 0.0]
     """
     from scipy.ndimage import map_coordinates
 

@@ -227,7 +227,6 @@ class Shown(Protocol):
 
     def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Tensor:
         """Pictures [m, 3, h, w] in 0..1."""
-        ...
 
 
 def scores_of(

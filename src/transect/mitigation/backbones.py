@@ -70,8 +70,7 @@ def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, we
     """The backbone of that name with a head whose weights come from the seed.
 
     pretrained: with the weights that its library has for that name, fetched where they are not at hand; of our ResNets
-    only a file has any. weights: a safetensors file instead. Raises UnknownName for another name, BadInput where the
-    library is not installed, or the weights cannot be had or do not fit.
+    only a file has any. weights: a safetensors file instead.
     """
     library, colon, rest = name.partition(":")
     with torch.random.fork_rng(devices=[]):

@@ -125,10 +125,7 @@ class Mask(nn.Module):
 
 
 def critic_for(kind: str, representation: Tensor, classes: int, width: int | None = None) -> nn.Module:
-    """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own.
-
-    Raises UnknownName for another kind, BadInput for a shape that it cannot take.
-    """
+    """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own."""
     if kind not in KINDS:
         raise UnknownName("critic", kind, KINDS)
     if kind != "map" and representation.dim() != 4:

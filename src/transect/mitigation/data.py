@@ -20,16 +20,12 @@ class Pixels(Protocol):
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """Those of the rows, in that order."""
-        ...
 
 
 @final
 @dataclass(frozen=True)
 class TaskData:
-    """labels: yes or no for each item and label; protected: the class of each; names: of the labels.
-
-    Raises BadInput for lengths that differ, or a protected attribute of one class.
-    """
+    """labels: yes or no for each item and label; protected: the class of each; names: of the labels."""
 
     pictures: Pixels
     labels: Bool[np.ndarray, "n k"]
@@ -81,10 +77,7 @@ def batches(rows: Int[np.ndarray, " n"], size: int, seed: int, epoch: int) -> It
 def balanced_batches(
     rows: Int[np.ndarray, " n"], protected: Int[np.ndarray, " all"], size: int, seed: int, epoch: int
 ) -> Iterator[Int[np.ndarray, " m"]]:
-    """As many batches as `batches` gives, each with as many of every protected class; the rarer ones' rows come again.
-
-    Raises BadInput for a size that the classes do not divide: the batch is too small, or uneven, to balance.
-    """
+    """As many batches as `batches` gives, each with as many of every protected class; rows of rarer ones come again."""
     classes = np.unique(protected[rows])
     if size % len(classes) or size < 2 * len(classes):
         least = 2 * len(classes)

@@ -62,10 +62,7 @@ def faceless(bench: Bench) -> dict[str, int]:
 
 
 def hidden_by(method: Hide, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
-    """The pictures with the method's region hidden; faces of photographs are those that its detector finds.
-
-    Raises BadInput where the region of the pictures is not known, or the detector finds no faces.
-    """
+    """The pictures with the method's region hidden; faces of photographs are those that its detector finds."""
     if method.region == FACE and not isinstance(regions, WorldRegions):
         regions = FoundFaces(pictures, method.detector or DETECTOR)
     if regions is None:

@@ -31,7 +31,6 @@ class Regions(Protocol):
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
         """The pixels of that region."""
-        ...
 
 
 @final
@@ -51,10 +50,7 @@ class WorldRegions:
 
 @final
 class HiddenPictures:
-    """The pictures with a region hidden; each is made once, when it is first asked for.
-
-    Raises UnknownName for another region or way.
-    """
+    """The pictures with a region hidden; each is made once, when it is first asked for."""
 
     def __init__(self, pictures: Pixels, regions: Regions, region: str, how: str) -> None:
         if region not in REGIONS:
@@ -91,11 +87,7 @@ def hide(
 
 
 def boxed(masks: Bool[np.ndarray, "m h w"]) -> Bool[np.ndarray, "m h w"]:
-    """The smallest upright box around each mask; nothing around an empty one.
-
-    >>> boxed(np.array([[[1, 0, 0], [0, 0, 1], [0, 0, 0]]], dtype=bool))[0].astype(int).tolist()
-    [[1, 1, 1], [1, 1, 1], [0, 0, 0]]
-    """
+    """The smallest upright box around each mask; nothing around an empty one."""
 
     def spanned(hit: Bool[np.ndarray, "m s"]) -> Bool[np.ndarray, "m s"]:
         from_start = np.logical_or.accumulate(hit, axis=1)

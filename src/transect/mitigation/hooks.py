@@ -58,11 +58,7 @@ def changed(model: nn.Module, name: str, change: Change) -> Iterator[None]:
 
 
 def module_named(model: nn.Module, name: str) -> nn.Module:
-    """The module of that name. Raises BadInput with the nearest names, or all where there are few.
-
-    >>> module_named(nn.Sequential(nn.Flatten(), nn.Linear(4, 2)), "1")
-    Linear(in_features=4, out_features=2, bias=True)
-    """
+    """The module of that name."""
     known: dict[str, nn.Module] = {path: module for path, module in model.named_modules() if path}
     if name in known:
         return known[name]
@@ -73,13 +69,6 @@ def module_named(model: nn.Module, name: str) -> nn.Module:
 
 
 def reverse_gradient(x: Tensor, weight: float) -> Tensor:
-    """X itself, whose gradient is turned round and scaled (Ganin et al. 2016, arXiv:1505.07818).
-
-    >>> import torch
-    >>> x = torch.ones(1, requires_grad=True)
-    >>> reverse_gradient(x, 2.0).sum().backward()
-    >>> x.grad.item()
-    -2.0
-    """
+    """X itself, whose gradient is turned round and scaled (Ganin et al. 2016, arXiv:1505.07818)."""
     still = x.detach()
     return still + weight * (still - x)

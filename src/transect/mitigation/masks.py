@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import Final
 
 import numpy as np
 import torch
 from jaxtyping import Int, UInt8
-from PIL import Image
 from torch import nn
 
 from transect.mitigation.data import TaskData
@@ -26,10 +24,3 @@ def sheet(
         left = (255 * images * mask(images)).round().permute(0, 2, 3, 1).to(torch.uint8).cpu().numpy()
     whole = data.pictures.pixels(rows)
     return np.concatenate([np.concatenate(list(row), axis=1) for row in (whole, left)])
-
-
-def as_png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
-    """The pixels as a PNG."""
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG")
-    return content.getvalue()

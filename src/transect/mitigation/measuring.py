@@ -105,11 +105,7 @@ def _rate(data: LabelledData, f1: float) -> float:
 
 
 def over_seeds(values: Sequence[float | None]) -> Figure:
-    """Mean and 95 % interval over seeds by Student's t; an interval takes two seeds at least.
-
-    >>> over_seeds([1.0, 2.0, 3.0])  # 2 ± 4.303 / sqrt(3)
-    Figure(estimate=2.0, low=-0.484138, high=4.484138, n=3, reason='')
-    """
+    """Mean and 95 % interval over seeds by Student's t; an interval takes two seeds at least."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     if not len(known):
         return Figure(None, None, None, 0, "no seed has a figure")

@@ -174,7 +174,7 @@ def _adversarial(
     method: Adversarial, setup: Setup, start: Fitted, tell: Tell, weights: Mapping[str, Tensor] | None
 ) -> Fitted:
     data = setup.bench.data
-    network = _copied(start.network, setup)
+    network = copy.deepcopy(start.network).to(setup.device)
     mask = None
     if method.module == IMAGE:
         with torch.random.fork_rng(devices=[]):
@@ -296,10 +296,6 @@ def _new(method: Mitigation, setup: Setup) -> nn.Module:
     return (star(network, k, data.classes) if method.kind == "crf" else network).to(setup.device)
 
 
-def _copied(network: nn.Module, setup: Setup) -> nn.Module:
-    return copy.deepcopy(network).to(setup.device)
-
-
 def _loss(method: Mitigation, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
     if method.kind == "reweighed":
         return reweighed_loss(data, rows)
@@ -371,15 +367,13 @@ def _with_change(
     parts = []
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        with changed(network, module, partial(_changed, change, some)):
+
+        def now(output: Tensor, asked: Int[np.ndarray, " b"] = some) -> Tensor:
+            return change(output, asked)
+
+        with changed(network, module, now):
             parts.append(_scores(network, pictures, some, device))
     return np.concatenate(parts)
-
-
-def _changed(
-    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor], rows: Int[np.ndarray, " b"], output: Tensor
-) -> Tensor:
-    return change(output, rows)
 
 
 def _output(network: nn.Module, module: str, pictures: Pixels, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:

@@ -104,9 +104,6 @@ def chosen_rows(
 
     Subjects come in an order drawn by the seed, and go whole to a part; what no longer fits into it is left out.
     official: rows come from the data set's official parts where it has them, see `pools_of`.
-
-    Raises BadInput where there are too few rows with an answer to every question, an unknown attribute is asked for, or
-    a subject is in two official parts.
     """
     known: Bool[np.ndarray, " n"] = np.ones(len(images), dtype=bool)
     for question in questions:
@@ -141,7 +138,7 @@ class Pool:
 def pools_of(images: LabelledImages) -> tuple[Pool, ...]:
     """The official parts from which rows are drawn; without a third, check and test both draw from the second.
 
-    Empty where the data set names no training part and a second. Raises BadInput where a subject is in two parts.
+    Empty where the data set names no training part and a second.
     """
     roles = np.array([ROLES.get(part, "") for part in images.parts], dtype=str)
     others = [role for role in ("development", "test") if (roles == role).any()]

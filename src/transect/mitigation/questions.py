@@ -26,12 +26,7 @@ _SIGNS: Final = {"!=": "other than", ">": "above", "<": "below", "=": "being"}
 def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
     """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME.
 
-    The attribute that `protected` asks for is never one of a pattern's. Raises BadInput where a pattern finds none.
-
-    >>> hat = Attribute("hat", "categorical", "hat", levels=("none", "cap"))
-    >>> smile = Attribute("smile", "binary", "smile", levels=("no", "yes"))
-    >>> questions_of({"any": "*", "worn": "hat=*"}, [hat, smile], "age>30")
-    {'smile': 'smile', 'none': 'hat=none', 'cap': 'hat=cap'}
+    The attribute that `protected` asks for is never one of a pattern's.
     """
     questions: dict[str, str] = {}
     for name, question in labels.items():
@@ -83,8 +78,6 @@ def label_of(
     """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
 
     key: of the settings that the question is from, for the messages.
-
-    Raises BadInput or UnknownName for another text, attribute or level, or an attribute that the pictures lack.
     """
     name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
     label = _chosen(question, attributes) if name else Label.parse(question, attributes, key)

@@ -83,11 +83,7 @@ def log_likelihood(
 def class_shares(
     labels: Bool[np.ndarray, "n k"], group: Int[np.ndarray, " n"], classes: int
 ) -> Float[np.ndarray, "k c"]:
-    """The share of each class among the items with each label; NaN for a label that none has.
-
-    >>> class_shares(np.array([[True], [True], [False]]), np.array([0, 1, 1]), 2).tolist()
-    [[0.5, 0.5]]
-    """
+    """The share of each class among the items with each label; NaN for a label that none has."""
     counts = labels.T.astype(np.float64) @ (group[:, None] == np.arange(classes)[None])
     total = counts.sum(axis=1, keepdims=True)
     return np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan)

@@ -220,11 +220,7 @@ def noise_curve(rows: Sequence[MitigationFigures], place: int | None = None) -> 
 
 
 def noise_at(curve: Sequence[tuple[float, float]], f1: float | None) -> float | None:
-    """Δ that noise leaves at this F1, interpolated; None outside the curve.
-
-    >>> noise_at([(70.0, 6.0), (80.0, 11.0)], 72.0)
-    7.0
-    """
+    """Δ that noise leaves at this F1, interpolated; None outside the curve."""
     if f1 is None or len(curve) < 2 or not curve[0][0] <= f1 <= curve[-1][0]:
         return None
     return number(float(np.interp(f1, [x for x, _ in curve], [y for _, y in curve])))

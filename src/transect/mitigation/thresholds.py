@@ -44,7 +44,7 @@ def fit_thresholds(
 
     rate: in 0..1; None for the rate of all items at a threshold of 0.5 (0 for logits, where a score lies outside 0..1).
     With inferred groups the rates are equal for the inferred groups: how close they are for the true ones depends on
-    the inference. Raises BadInput for another goal, or a group without the items that its rate needs.
+    the inference.
     """
     if goal not in GOALS:
         raise BadInput(f"goal: expected one of {', '.join(GOALS)}, got {goal!r}; choose one")

@@ -50,10 +50,7 @@ class Protocol:
 
 
 def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
-    """The protocol's pictures, from the folder where it has them.
-
-    Raises UnknownName for another attribute, BadInput for levels that are equal or outside its range.
-    """
+    """The protocol's pictures, from the folder where it has them."""
     from transect.generators.faceworld.world import FaceWorld
 
     world = FaceWorld(image_size=size, population=audit.population)

@@ -38,14 +38,7 @@ def reweighed(labels: Bool[np.ndarray, "n k"], protected: Int[np.ndarray, " n"])
 
 @final
 class GroupWeights:
-    """Weights of groups that grow with their losses: q_g becomes q_g exp(rate · loss_g), scaled to sum 1.
-
-    Raises BadInput for fewer than two groups or a rate below 0.
-
-    >>> weights = GroupWeights(2, rate=np.log(2))
-    >>> weights.update(np.array([1.0, 0.0])).round(4).tolist()
-    [0.6667, 0.3333]
-    """
+    """Weights of groups that grow with their losses: q_g becomes q_g exp(rate · loss_g), scaled to sum 1."""
 
     def __init__(self, groups: int, rate: float = 0.01) -> None:
         if groups < 2 or rate < 0:

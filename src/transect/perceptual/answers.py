@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -46,22 +44,7 @@ def answers_of(text: str) -> tuple[Answer, ...]:
     entries = json.loads(text)
     if not entries or any(not isinstance(name, str) or type(levels) is not int for name, levels in entries):
         raise ValueError("its answers are no list of names and numbers of levels")
-    return _in_columns((name, levels) for name, levels in entries)
-
-
-def listed(found: Iterable[Answer]) -> str:
-    """The same answers as that text."""
-    return json.dumps([[answer.name, answer.levels] for answer in found])
-
-
-def asked() -> tuple[Answer, ...]:
-    """All answers of a network that is trained on the present world."""
-    return _in_columns(
-        [
-            *((attribute.name, len(attribute.levels)) for attribute in ATTRIBUTES),
-            *((f"identity.{trait}", 0) for trait in IDENTITY),
-        ]
-    )
+    return in_columns((name, levels) for name, levels in entries)
 
 
 def columns_of(found: tuple[Answer, ...]) -> int:
@@ -69,7 +52,8 @@ def columns_of(found: tuple[Answer, ...]) -> int:
     return found[-1].stop
 
 
-def _in_columns(sizes: Iterable[tuple[str, int]]) -> tuple[Answer, ...]:
+def in_columns(sizes: Iterable[tuple[str, int]]) -> tuple[Answer, ...]:
+    """Answers of those names and numbers of levels, one behind the other."""
     entries: list[Answer] = []
     start = 0
     for name, levels in sizes:

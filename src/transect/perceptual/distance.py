@@ -92,12 +92,12 @@ def appearance_of(name: str, weights: Path | None = None, heads: Path | None = N
     if name == "pixels":
         return PixelAppearance()
     if name == "features":
-        from transect.perceptual import features
+        from transect.perceptual.features import WEIGHTS, load
 
-        return StageAppearance(features.load(weights or features.WEIGHTS, device).network)
+        return StageAppearance(load(weights or WEIGHTS, device).network)
     if name == "vgg16":
-        from transect.perceptual import vgg
+        from transect.perceptual.vgg import load_heads, load_vgg16
 
-        network = vgg.load(weights, device)
-        return StageAppearance(network, None if heads is None else vgg.load_heads(heads, device))
+        network = load_vgg16(weights, device)
+        return StageAppearance(network, None if heads is None else load_heads(heads, device))
     raise UnknownName("distance", name, DISTANCES)

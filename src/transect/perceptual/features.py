@@ -39,7 +39,7 @@ class Taught(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
-    """The network of a file that docs/feature_network.py wrote; by default the one that ships.
+    """The network of a file that tools/feature_network.py wrote; by default the one that ships.
 
     Raises BadInput for other files.
     """

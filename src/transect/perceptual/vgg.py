@@ -51,7 +51,7 @@ class VGG16:
         return stages
 
 
-def load(path: Path | None, device: str = "cpu") -> VGG16:
+def load_vgg16(path: Path | None, device: str = "cpu") -> VGG16:
     """VGG16 of a file with torchvision's names. Raises BadInput for none or another."""
     if path is None:
         raise BadInput("vgg16: expected a file of its weights, got none; give torchvision's vgg16 with --weights")

@@ -99,9 +99,6 @@ class PerceivedGroups:
 
         Of levels in no order the group is that of the most common answer, none at a tie. A mean on a cut point belongs
         to the group above it.
-
-        >>> PerceivedGroups(("low", "high"), (0.5,)).codes(np.array([[0.2], [0.5], [np.nan]]))
-        array([ 0,  1, -1])
         """
         if self.edges is None:
             return most_common(means)

@@ -160,9 +160,6 @@ def parse_rule(text: str) -> Rule:
     """The rule that a text states: NAME>=A, NAME<=B, NAME<B, or A<=NAME<=B; never evaluated as code.
 
     Raises BadInput for anything else.
-
-    >>> parse_rule("0.4 <= gender <= 0.6").text, parse_rule("age<0.4").text
-    ('0.4 <= gender <= 0.6', 'age < 0.4')
     """
     match = _RULE.fullmatch(text)
     if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):

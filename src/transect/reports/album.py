@@ -98,11 +98,7 @@ class Flips:
 
 
 def choose(gallery: Gallery, budget: int) -> Gallery:
-    """The mean faces, strips, flips and failures that fit into `budget` bytes of the page, first come first.
-
-    Whole strips only. Mean faces and flips take at most a quarter of the room each; failures keep two fifths, and what
-    the others leave.
-    """
+    """The mean faces, strips, flips and failures that fit into `budget` bytes of the page, first come first."""
     faces, for_faces = _faces_fitting(gallery.faces, int(FACES_SHARE * budget))
     budget -= for_faces
     failures_cost = sum(_cost(example.png) for example in gallery.failures)

@@ -33,20 +33,12 @@ _WITHIN_NAMES = re.compile(r"(?<=\w[_:/.])(?=[^\W\d])")
 
 
 def pointer(*keys: str | int) -> str:
-    """The JSON Pointer of a path.
-
-    >>> pointer("rates", 3, "cell", "a/b")
-    '/rates/3/cell/a~1b'
-    """
+    """The JSON Pointer of a path."""
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def follow(document: Any, place: str) -> Any:
-    """What stands at a JSON Pointer. Raises LookupError where nothing does.
-
-    >>> follow({"rates": [{"rate": 0.25}]}, "/rates/0/rate")
-    0.25
-    """
+    """What stands at a JSON Pointer. Raises LookupError where nothing does."""
     for escaped in place.split("/")[1:]:
         key = escaped.replace("~1", "/").replace("~0", "~")
         document = document[int(key)] if isinstance(document, list) else document[key]
@@ -54,11 +46,7 @@ def follow(document: Any, place: str) -> Any:
 
 
 def rounded(value: float, style: Style, decimals: int = 1) -> str:
-    """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed.
-
-    >>> rounded(-0.3125, "points"), rounded(0.00004, "p"), rounded(2700, "count"), rounded(0.123456, "plain")
-    ('−31.2', '< 0.001', '2,700', '0.123')
-    """
+    """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed."""
     if style == "p":
         return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
     if style == "count":
@@ -75,11 +63,7 @@ def rounded(value: float, style: Style, decimals: int = 1) -> str:
 
 
 def decimals_for(low: float | None, high: float | None) -> int:
-    """Decimals that an interval of this width bears in a sentence: none when it is wider than five points.
-
-    >>> decimals_for(0.24, 0.38), decimals_for(0.012, 0.03)
-    (0, 1)
-    """
+    """Decimals that an interval of this width bears in a sentence: none when it is wider than five points."""
     return 0 if low is not None and high is not None and high - low > _NARROW else 1
 
 
@@ -115,20 +99,16 @@ class Printer(ABC):
         negated: bool = False,
         none: str = NOT_ESTIMABLE,
     ) -> Markup:
-        """A number of `results.json`, rounded; the text of `none` where null stands there.
-
-        negated prints the opposite (a fall of 31 for an estimate of -31) and says so in `data-shown`.
-        """
+        """A number of `results.json`, rounded; the text of `none` where null stands there."""
         value = self.value(place)
         if value is None:
             return Markup('<span class="none" data-source="{}">{}</span>').format(place, none)
         shown = -value if negated else value
         text = rounded(shown, style, decimals)
         plus = "+" if signed and shown > 0 and text.strip("0.") else ""
-        mark = Markup(' data-shown="negated"') if negated else Markup()
-        return Markup('<data value="{}" data-source="{}"{}>{}{}</data>').format(
-            json_number(value), place, mark, plus, text
-        )
+        mark = ' data-shown="negated"' if negated else ""
+        source = f'value="{escape(json_number(value))}" data-source="{escape(place)}"{mark}'
+        return Markup(f"<data {source}>{plus}{escape(text)}</data>")  # noqa: S704 - its values are escaped
 
     def level(self, place: str) -> Markup:
         """A confidence level in per cent, with a decimal where it has one: 95, 98.8."""
@@ -149,10 +129,7 @@ class Printer(ABC):
         *,
         signed: bool = False,
     ) -> Markup:
-        """An estimate and its interval: `key`, `low` and `high` of a place; the reason where it has none.
-
-        unit: after the estimate. level: of the interval, such as 95 %, where nothing else says it.
-        """
+        """An estimate and its interval: `key`, `low` and `high` of a place; the reason where it has none."""
         entry = self.value(place)
         if entry[key] is None:
             reason = Markup(": {}").format(self.text(f"{place}/reason")) if entry.get("reason") else Markup()
@@ -174,7 +151,8 @@ class Printer(ABC):
 
     def text(self, place: str) -> Markup:
         """A text of `results.json`, verbatim and escaped."""
-        return Markup('<span data-source="{}">{}</span>').format(place, breakable(self.value(place)))
+        text = breakable(self.value(place))
+        return Markup(f'<span data-source="{escape(place)}">{text}</span>')  # noqa: S704 - escaped
 
 
 @final
@@ -204,20 +182,12 @@ class Document(Printer):
 
 
 def breakable(text: str) -> Markup:
-    """The escaped text, in which a line may break after the signs within long names.
-
-    >>> str(breakable("opencv:haarcascade_smile"))
-    'opencv:<wbr>haarcascade_<wbr>smile'
-    """
+    """The escaped text, in which a line may break after the signs within long names."""
     return Markup("<wbr>").join(_WITHIN_NAMES.split(text))
 
 
 def json_number(value: float) -> str:
-    """The number as `results.json` writes it: the shortest text that reads back as the same value.
-
-    >>> json_number(0.1), json_number(3)
-    ('0.1', '3')
-    """
+    """The number as `results.json` writes it: the shortest text that reads back as the same value."""
     return repr(value)
 
 

@@ -84,34 +84,6 @@ class ComparedEntry(EstimatedEntry):
     )
 
 
-class IndexEntry(Model):
-    """The shares of variance that are one attribute's, with intervals."""
-
-    attribute: str
-    first: Estimate
-    first_low: Estimate
-    first_high: Estimate
-    total: Estimate
-    total_low: Estimate
-    total_high: Estimate
-    shapley: Estimate
-    shapley_low: Estimate
-    shapley_high: Estimate
-
-
-class VarianceEntry(OfOutcome):
-    """Sobol indices and Shapley effects of one outcome; null with a reason where cells do not spread beyond scatter."""
-
-    variance: Estimate = Field(description="of the cell means, scatter between subjects taken off")
-    indices: list[IndexEntry]
-    n_subjects: Count
-    n_images: Count
-    n_missing: Count
-    method: str
-    reason: str
-    sources: list[str]
-
-
 class ProjectedEntry(Model):
     """One quantity of a population."""
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from transect import __version__
 from transect.reports.document import pointer
-from transect.reports.drawing import crossed, levels, sections, shades, svg
+from transect.reports.drawing import crossed, levels, sections, svg
 from transect.reports.drawing.intersections import MANY_TABLES
 from transect.reports.figure_numbers import crossing_numbers, figure_numbers
 from transect.reports.saving import savable
@@ -46,33 +46,21 @@ def fragment(template: str, /, **content: object) -> Markup:
 
 
 def decimals(value: float | None, digits: int = 3) -> str:
-    """A number with this many decimals, a true minus sign, "unknown" for None and NaN.
-
-    >>> decimals(-0.0004), decimals(-0.0006), decimals(None)
-    ('0.000', '−0.001', 'unknown')
-    """
+    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN.
-
-    >>> significant(-0.12345)
-    '−0.123'
-    """
+    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN."""
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"{value:.{digits}g}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:
-    """A p value.
-
-    >>> probability(0.00001), probability(0.0321)
-    ('< 0.0001', '0.0321')
-    """
+    """A p value."""
     return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
 
 
@@ -115,7 +103,6 @@ def environment() -> Environment:
         "draw_scatter": crossed.draw,
         "draw_panel": sections.draw,
         "draw_row": sections.draw_row,
-        "draw_share": shades.share_bar,
         "attribute_note": ATTRIBUTE_NOTE,
         "pointer": pointer,
         "effect_style": effect_style,

@@ -15,10 +15,7 @@ _RATE: Final = ("study", "target", "outcome", "cell", "rate", "low", "high", "un
 
 
 def figure_numbers(figure: Figure) -> TextTable:
-    """Every point of a section's figure: where it lies, its value, its interval and its number of images or subjects.
-
-    at: its label, or its place on the axis.
-    """
+    """Every point of a section's figure: its place, value, interval and number of images or subjects."""
     rows = [
         (panel.heading, series.name, _text(point.label or point.x), *(_text(getattr(point, key)) for key in _POINT))
         for panel in figure.panels

@@ -1,4 +1,4 @@
-"""What the page shows beside effects and rates, by study: interactions, shares, projections, controls, plans."""
+"""What the page shows beside effects and rates, by study: interactions, projections, controls, plans."""
 
 from __future__ import annotations
 
@@ -15,27 +15,6 @@ from transect.runs.wording import spaced
 
 MOST_ROWS = 60
 """Interactions printed on the page, the surest first; the rest stands in results.json alone, and the page says so."""
-
-
-@final
-@dataclass(frozen=True)
-class Bar:
-    """One attribute's share of the variance: places of its numbers, and widths in per cent of the bar."""
-
-    attribute: str
-    place: str
-    alone: float
-    shared: float
-
-
-@final
-@dataclass(frozen=True)
-class Variance:
-    """The shares of one target and outcome; no bars where there is a reason."""
-
-    place: str
-    words: str
-    bars: tuple[Bar, ...]
 
 
 @final
@@ -68,7 +47,6 @@ class Further:
 
     interactions: tuple[str, ...]
     interactions_cut: bool
-    variance: tuple[Variance, ...]
     projections: tuple[Projection, ...]
     controls: tuple[str, ...]
     plans: tuple[str, ...]
@@ -82,7 +60,6 @@ def further(document: Document, study: int) -> Further:
     return Further(
         interactions=tuple(pointer("interactions", i) for i in crossed[:MOST_ROWS]),
         interactions_cut=len(crossed) > MOST_ROWS,
-        variance=tuple(_variance(document, i) for i, row in enumerate(results.variance_shares) if row.study == name),
         projections=tuple(
             _projection(document, study, i, row) for i, row in enumerate(results.projections) if row.study == name
         ),
@@ -133,28 +110,6 @@ def _uncertainty(row: ComparedEntry) -> tuple[float, float]:
 
 def _places(table: str, chosen: Sequence[bool]) -> tuple[str, ...]:
     return tuple(pointer(table, index) for index, wanted in enumerate(chosen) if wanted)
-
-
-def _variance(document: Document, index: int) -> Variance:
-    row = document.results.variance_shares[index]
-    place = pointer("variance_shares", index)
-    unit = next(
-        (r.unit for r in document.results.rates if (r.study, r.outcome) == (row.study, row.outcome)), "proportion"
-    )
-    return Variance(
-        place,
-        outcome_words(row.outcome, unit),
-        tuple(
-            Bar(
-                spaced(entry.attribute),
-                f"{place}/indices/{position}",
-                round(100 * max(entry.first or 0.0, 0.0), 2),
-                round(100 * max((entry.total or 0.0) - max(entry.first or 0.0, 0.0), 0.0), 2),
-            )
-            for position, entry in enumerate(row.indices)
-            if entry.total is not None
-        ),
-    )
 
 
 def _projection(document: Document, study: int, index: int, row: ProjectionEntry) -> Projection:

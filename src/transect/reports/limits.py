@@ -18,10 +18,6 @@ STANDING_LIMITS: Final = (
 
 
 def with_standing(limits: Sequence[str], *, photographs: bool) -> list[str]:
-    """The limits of a report with the standing ones, each once. photographs: whether every image is a photograph.
-
-    >>> len(with_standing([], photographs=False)) - len(with_standing([], photographs=True))
-    1
-    """
+    """The limits of a report with the standing ones, each once. photographs: whether every image is a photograph."""
     standing = [limit for limit in STANDING_LIMITS if not (photographs and limit == RENDERED_LIMIT)]
     return [*limits, *(limit for limit in standing if limit not in limits)]

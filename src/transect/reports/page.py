@@ -171,10 +171,7 @@ def _strongest(document: Document, shown: Gallery) -> album.Row | None:
 
 
 def section_parts(doc: Printer, views: Iterable[SectionView], content: Mapping[str, object]) -> tuple[Part, ...]:
-    """A part per section, or per group of sections that stand together under one heading.
-
-    content: the pictures of the run that belong to sections, as flips and faces.
-    """
+    """A part per section, or per group of sections that stand together under one heading."""
     groups = [list(found) for _, found in groupby(views, key=lambda view: view.entry.group or view.place)]
     return tuple((_grouped if group[0].entry.group else _alone)(doc, group, content) for group in groups)
 
@@ -205,7 +202,7 @@ def _study_part(document: Document, view: StudyView, content: Mapping[str, objec
         "effects": ("Effects", view.forests),
         "levels": ("Rates by level", view.curves),
         "intersections": ("Intersections", view.sheets),
-        "interactions": ("Interactions", further.interactions or further.variance),
+        "interactions": ("Interactions", further.interactions),
         "projection": ("In a population", further.projections),
         "control": ("Negative control", further.controls),
         "plan": ("Power", further.plans),

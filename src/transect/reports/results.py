@@ -22,7 +22,6 @@ from transect.reports.entries import (
     PlanEntry,
     ProjectionEntry,
     TestFamily,
-    VarianceEntry,
 )
 from transect.reports.gallery_entries import (
     ExampleEntry,
@@ -187,7 +186,6 @@ class Results(Model):
     sections: list[Section] = Field(default=[], description="analyses beyond effects and rates, as figures and tables")
     gallery: GalleryEntry = GalleryEntry()
     interactions: list[ComparedEntry] = Field(default=[])
-    variance_shares: list[VarianceEntry] = Field(default=[])
     projections: list[ProjectionEntry] = Field(default=[])
     negative_controls: list[ComparedEntry] = Field(default=[])
     plans: list[PlanEntry] = Field(default=[])
@@ -213,7 +211,7 @@ class Results(Model):
             study = _known(f"rates.{index}", rate, studies)
             _among(f"rates.{index}", "outcome", rate.outcome, study.outcomes)
             _check_cell(f"rates.{index}", rate, study)
-        for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans", "verdicts"):
+        for name in ("interactions", "projections", "negative_controls", "plans", "verdicts"):
             for index, row in enumerate(getattr(self, name)):
                 _known(f"{name}.{index}", row, studies)
         self.check_gallery()

@@ -38,10 +38,7 @@ class SavedFigure:
 
 
 def savable(figure: Markup, numbers: TextTable | None = None) -> Markup:
-    """The figure with its links below; as it is where it holds no drawing.
-
-    numbers: what its CSV holds; by default its tables, or the rows of its dot plots.
-    """
+    """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
     if not _drawings(tree):
         return figure
@@ -78,11 +75,7 @@ def _drawings(tree: Node) -> list[Node]:
 
 
 def _name(tree: Node) -> str:
-    """Letters, digits and hyphens from the figure's caption.
-
-    >>> _name(read("<figcaption><strong>Miss rate</strong>, points</figcaption>"))
-    'miss-rate-points'
-    """
+    """Letters, digits and hyphens from the figure's caption."""
     captions = tree.find(name="figcaption") + tree.find(name="title")
     words = next((one.text() for one in captions if one.text().strip()), "figure")
     return _slug(words)
@@ -129,10 +122,7 @@ def _dotted(tree: Node) -> list[list[str]]:
 
 
 def _spread(head: Sequence[Node], body: Sequence[Sequence[Node]]) -> list[list[str]]:
-    """Texts of a table, with a column for each number of a cell: an estimate, its lower and its upper end.
-
-    Numbers are as in the page's JSON, not rounded.
-    """
+    """Texts of a table, with a column for each number of a cell: an estimate, its lower and its upper end."""
     numbers = [
         [[str(data.attributes.get("value", "")) for data in cell.find(name="data")] for cell in row] for row in body
     ]
@@ -149,11 +139,7 @@ def _spread(head: Sequence[Node], body: Sequence[Sequence[Node]]) -> list[list[s
 
 
 def _headings(text: str, width: int) -> list[str]:
-    """The names of the columns of one that holds this many numbers.
-
-    >>> _headings("rate", 3), _headings("95 % interval", 2), _headings("name", 0)
-    (['rate', 'rate low', 'rate high'], ['95 % interval low', '95 % interval high'], ['name'])
-    """
+    """The names of the columns of one that holds this many numbers."""
     text = " ".join(text.split())
     if width == 2:
         return [text + end for end in _ENDS[1:]]

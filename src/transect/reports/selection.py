@@ -102,10 +102,7 @@ def _answer(predictions: Predictions, row: int, value: float) -> str:
 
 
 def quoted(predictions: Predictions, answers: Sequence[str]) -> list[str]:
-    """What to print under each image of a target that answers in words: the answer, and what it said first.
-
-    Of an image without a value the first text that is no answer is quoted.
-    """
+    """What to print under each image of a target that answers in words: the answer, and what it said first."""
     texts = []
     for said, answer, why in zip(
         predictions.said or ((),) * len(predictions), answers, predictions.failures, strict=True
@@ -120,10 +117,7 @@ def quoted(predictions: Predictions, answers: Sequence[str]) -> list[str]:
 def distance_texts(
     predictions: Predictions, distance: Float[np.ndarray, " n"], match: Float[np.ndarray, " n"]
 ) -> list[str]:
-    """What to print under each image of an embedding target: its distance from the reference, and whether they match.
-
-    match: 1 and 0, NaN without a threshold.
-    """
+    """Under each image of an embedding target: its distance from the reference, and whether they match."""
     texts = []
     for failure, far, same in zip(predictions.failures, distance.tolist(), match.tolist(), strict=True):
         answer = "embedded" if np.isnan(far) else f"distance {far:.3f}"

@@ -60,11 +60,7 @@ def contact_sheet(
 
 
 def paired_sheet(above: np.ndarray, below: np.ndarray) -> bytes:
-    """A PNG with images uint8 [n, h, w, 3] in a row, and below each its partner.
-
-    >>> paired_sheet(*np.zeros((2, 3, 16, 16, 3), np.uint8))[1:4]
-    b'PNG'
-    """
+    """A PNG with images uint8 [n, h, w, 3] in a row, and below each its partner."""
     sink = io.BytesIO()
     contact_sheet(np.concatenate([above, below]), columns=len(above)).save(sink, "PNG")
     return sink.getvalue()

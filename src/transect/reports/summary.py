@@ -56,11 +56,7 @@ def summarize(document: Document) -> Summary:
 
 
 def notice(document: Document) -> Markup | None:
-    """The warning that the world's photometry is not yet validated; None once it is.
-
-    None of photographs on which edits are computed: no picture of them is rendered, and the section on them says what
-    was not checked.
-    """
+    """The warning that the world's photometry is not yet validated; None once it is."""
     if document.results.world.photometry_validated or computed_on_photographs(document):
         return None
     return Markup(

@@ -27,24 +27,14 @@ MARKS: Final = {
 
 
 def kind_of(verdict: str, *, check: bool, sized: bool = True) -> str:
-    """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts.
-
-    sized: whether the interval of a difference that was found excludes 0.
-
-    >>> kind_of("found", check=True), kind_of("cannot tell", check=True), kind_of("found", check=False, sized=False)
-    ('check', 'cannot tell', 'unsized')
-    """
+    """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
     if verdict != "found":
         return verdict
     return "check" if check else "found" if sized else "unsized"
 
 
 def kind_of_pair(low: float | None, high: float | None) -> str:
-    """The kind of an interaction that was found, by its interval.
-
-    >>> kind_of_pair(0.01, 0.2), kind_of_pair(-0.01, 0.2), kind_of_pair(None, None)
-    ('found', 'unsized', 'unsized')
-    """
+    """The kind of an interaction that was found, by its interval."""
     return "found" if low is not None and high is not None and (low > 0 or high < 0) else "unsized"
 
 

@@ -119,11 +119,7 @@ def rate_style(unit: str) -> Style:
 
 
 def unit_words(unit: str) -> str:
-    """An effect's unit in words.
-
-    >>> unit_words("proportion"), unit_words("proportion per stops"), unit_words("nats")
-    ('percentage points', 'percentage points per unit (stops)', 'nats')
-    """
+    """An effect's unit in words."""
     head, _, per = unit.partition(" per ")
     words = _UNITLESS.get(head, head)
     if not per:
@@ -145,20 +141,12 @@ def correction(document: Document) -> str | Markup:
 
 
 def correction_name(method: str) -> str:
-    """The name of a correction as the literature writes it; empty for another.
-
-    >>> correction_name("max-t")
-    'max-T bootstrap'
-    """
+    """The name of a correction as the literature writes it; empty for another."""
     return _METHODS.get(method, "")
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:
-    """Items as an enumeration.
-
-    >>> str(listed(["skin tone", "hair", "glasses"]))
-    'skin tone, hair and glasses'
-    """
+    """Items as an enumeration."""
     if len(items) < 2:
         return escape(items[0]) if items else Markup()
     head = Markup(", ").join(items[:-1])
@@ -171,10 +159,7 @@ def attribute_of(study: StudyEntry, name: str) -> tuple[int, AttributeEntry]:
 
 
 def level(document: Document, study: int, attribute: str, value: float | None, otherwise: str) -> Markup:
-    """A level as people read it; the number at `otherwise` where the design has no such level.
-
-    Names of levels are printed verbatim, labels that merely repeat the number as the number.
-    """
+    """A level as people read it; the number at `otherwise` where the design has no such level."""
     index, entry = attribute_of(document.results.studies[study], attribute)
     if value is None or value not in entry.levels:
         return document.number(otherwise)

@@ -8,8 +8,6 @@ from typing import Final
 
 from transect.errors import BadInput
 
-NATIVE: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
-"""Schemes of storage whose conditional writes are asked for directly; others are file systems of fsspec."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _AZURE: Final = frozenset({"az", "abfs", "abfss"})
 _OF_ACCOUNT: Final = re.compile(
@@ -26,60 +24,33 @@ _CREDENTIALS: Final = {
     **dict.fromkeys(_AZURE, _OF_AZURE),
     "gs": "in the environment, as GOOGLE_APPLICATION_CREDENTIALS",
 }
-"""By scheme, where they belong."""
-_HOST: Final = re.compile(r"[A-Za-z0-9._-]*(:[0-9]{1,5})?")
+"""Where they belong, by the schemes of storage that runs can lie on."""
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\x7f\\@?#%]{1,255}")
-_UNWRITABLE: Final = {
-    "http": "a web server",
-    "https": "a web server",
-    "file": "a folder of this machine",
-    "local": "a folder of this machine",
-    "memory": "the memory of this process, which is lost at its end",
-}
 
 
 def is_address(place: str | Path) -> bool:
-    """Whether a text names a place by a scheme, as a folder of this machine does not.
-
-    >>> is_address("s3://bucket/run"), is_address("runs/demo"), is_address("C:/runs")
-    (True, False, False)
-    """
+    """Whether a text names a place by a scheme, as a folder of this machine does not."""
     return _SCHEME.match(str(place)) is not None
 
 
 def checked(address: str | Path) -> str:
-    """The address without a slash at its end.
-
-    Raises BadInput for one that holds credentials, a query or a step upwards, and for one that nothing can be written
-    to. The message never repeats more of it than its scheme.
-
-    >>> checked("s3://bucket/runs/demo/")
-    's3://bucket/runs/demo'
-    >>> checked("s3://key:secret@bucket/demo")
-    Traceback (most recent call last):
-    transect.errors.BadInput: s3://…: expected an address without credentials, got one with '@'; give them in the ...
-    >>> checked("abfss://container@account.dfs.core.windows.net/demo")
-    'abfss://container@account.dfs.core.windows.net/demo'
-    """
+    """The address without a slash at its end."""
     # A path of Python has one slash where an address has two.
     scheme, _, rest = str(address).partition(":")
     scheme, rest = scheme.lower(), re.sub("^/{1,2}", "", rest)
-    if scheme in _UNWRITABLE:
-        raise BadInput(
-            f"{scheme}://…: expected object storage, as s3://bucket/path, got {_UNWRITABLE[scheme]}; give a folder or "
-            "the address of a bucket"
-        )
+    if scheme not in _CREDENTIALS:
+        raise BadInput(f"{scheme}://…: expected s3://, gs:// or az://, got another scheme; give a folder or a bucket")
     host, *segments = rest.rstrip("/").split("/")
     of_account = _OF_ACCOUNT.fullmatch(host) if scheme in _AZURE else None
     name = of_account[1] if of_account else host
     if "@" in name or any("@" in part for part in segments):
-        where = _CREDENTIALS.get(scheme, "where its library looks for them")
-        raise _refused(scheme, "without credentials", "one with '@'", f"give them {where}")
+        raise _refused(scheme, "without credentials", "one with '@'", f"give them {_CREDENTIALS[scheme]}")
     if "?" in rest or "#" in rest:
         raise _refused(scheme, "of a bucket and a path alone", "one with a query", "give keys in the environment")
-    if scheme in NATIVE and not name:
+    if not name:
         raise _refused(scheme, f"as {scheme}://bucket/path", "none of a bucket", "name it after two slashes")
-    if not _HOST.fullmatch(name) or (scheme in NATIVE and ":" in name):
+    if not _HOST.fullmatch(name):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another name of a bucket", "correct it")
     if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another path", "use letters, digits, '-', '_' and '.'")

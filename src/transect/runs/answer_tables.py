@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from transect.said import Said, Status
@@ -65,25 +66,13 @@ def pairs_table(pairs: Sequence[tuple[int, int, int]], said: Sequence[Sequence[S
 
 
 def answers_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
-    """A row for each answer, image by image; a value that is none is null.
-
-    >>> one = Said(0, (), 0, "", "Smiling?", "Yes.", Status.ANSWERED, 1.0)
-    >>> answers_table(["17-0000"], [[one]])["text"].to_pylist()
-    ['Yes.']
-    """
+    """A row for each answer, image by image; a value that is none is null."""
     rows = [_row(name, one) for name, of_image in zip(ids, said, strict=True) for one in of_image]
     return pa.Table.from_pylist(rows, schema=ANSWERS)
 
 
 def said_of(table: pa.Table, ids: Sequence[str]) -> tuple[tuple[Said, ...], ...]:
-    """What was said about each image of `ids`, () of one without rows.
-
-    Raises ValueError for rows of another image, or of a status that there is not.
-
-    >>> one = Said(0, (1, 0), 0, "", "A or B?", "B", Status.ANSWERED, 0.0)
-    >>> said_of(answers_table(["1-0000", "2-0000"], [[one], []]), ["1-0000", "2-0000"]) == ((one,), ())
-    True
-    """
+    """What was said about each image of `ids`, () of one without rows."""
     found: dict[str, list[Said]] = {name: [] for name in ids}
     for row in _rows(table):
         if row["id"] not in found:
@@ -107,22 +96,16 @@ def pairs_of(table: pa.Table) -> list[tuple[int, int, int]]:
 
 
 def _row(name: str, said: Said) -> dict[str, object]:
-    return {
-        "id": name,
-        "paraphrase": said.paraphrase,
-        "order": list(said.order),
-        "repeat": said.repeat,
-        "system": encodable(said.system),
-        "prompt": encodable(said.prompt),
-        "text": encodable(said.text),
-        "status": str(said.status),
-        "value": said.value if math.isfinite(said.value) else None,
-        "codes": list(said.codes),
-        "likelihood": list(said.likelihood),
-        "tokens_sent": said.tokens_sent,
-        "tokens_received": said.tokens_received,
-        "reason": encodable(said.reason),
-    }
+    return {"id": name, **{field: stored(getattr(said, field)) for field in ANSWERS.names[1:]}}
+
+
+def stored(value: object) -> object:
+    """A value of an answer as tables hold it: texts that UTF-8 can hold, null for what is no number, lists."""
+    if isinstance(value, str):
+        return encodable(str(value))
+    if isinstance(value, float | np.floating):
+        return value if math.isfinite(value) else None
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
@@ -132,18 +115,7 @@ def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _said(row: dict[str, Any]) -> Said:
-    return Said(
-        paraphrase=row["paraphrase"],
-        order=tuple(row["order"] or ()),
-        repeat=row["repeat"],
-        system=row["system"],
-        prompt=row["prompt"],
-        text=row["text"],
-        status=Status(row["status"]),
-        value=math.nan if row["value"] is None else row["value"],
-        codes=tuple(row["codes"] or ()),
-        likelihood=tuple(row["likelihood"] or ()),
-        tokens_sent=row["tokens_sent"],
-        tokens_received=row["tokens_received"],
-        reason=row["reason"],
-    )
+    lists = {field: tuple(row[field] or ()) for field in ("order", "codes", "likelihood")}
+    value = math.nan if row["value"] is None else row["value"]
+    fields = {**row, **lists, "status": Status(row["status"]), "value": value}
+    return Said(**{field: fields[field] for field in ANSWERS.names[1:]})

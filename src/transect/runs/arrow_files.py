@@ -18,10 +18,7 @@ _SECONDS: Final = 600
 
 
 def read_arrow(path: Path) -> pa.Table:
-    """The table of an Arrow file or stream, validated in full within the memory that `bounds` allows.
-
-    Raises FileNotFoundError, BadInput beyond the bound, and ValueError with the reason for a file that cannot be read.
-    """
+    """The table of an Arrow file or stream, validated in full within the memory that `bounds` allows."""
     size = bounds.size_of(path)
     environment = {
         **os.environ,

@@ -10,28 +10,20 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs import mounts
 from transect.runs.folder import write_atomically
-from transect.runs.json_records import read_json
+from transect.runs.setting_files import SettingFile
 
-FILE: Final = "bins.json"
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
 """Cut points by attribute, rising; each is the low end of the range above it."""
 
 
 def parse(texts: Sequence[str], observed: Mapping[str, Attribute]) -> dict[str, tuple[float, ...]]:
-    """Cut points by attribute from texts such as "age=30,50". observed: attributes of images that set no level.
-
-    Raises BadInput for another syntax, an attribute named twice or with levels, and cut points that do not rise inside
-    the attribute's range; UnknownName for an attribute that was not observed.
-
-    >>> parse(["age=30,50"], {"age": Attribute("age", "continuous", "apparent age", low=18, high=80)})
-    {'age': (30.0, 50.0)}
-    """
+    """Cut points by attribute from texts such as "age=30,50". observed: attributes of images that set no level."""
     bins: dict[str, tuple[float, ...]] = {}
     for text in texts:
         name, _, values = text.partition("=")
@@ -63,22 +55,18 @@ def _checked(attribute: Attribute, points: tuple[float, ...]) -> tuple[float, ..
     return points
 
 
+def _read(stored: Any) -> dict[str, tuple[float, ...]]:
+    return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
+
+
+STORED: Final = SettingFile[Bins]("bins.json", "cut points by attribute", "--bins", {}, _read)
+FILE: Final = STORED.name
+read = STORED.read
+
+
 def write(folder: Path, bins: Bins) -> None:
-    """Store the cut points in a run folder, so that a later report uses them too; none delete the file."""
-    path = folder / FILE
+    """As `SettingFile.write`, without a line break at the end, as every version wrote the file."""
     if bins:
-        write_atomically(path, json.dumps({name: list(points) for name, points in bins.items()}))
+        write_atomically(folder / FILE, json.dumps({name: list(points) for name, points in bins.items()}))
     else:
-        mounts.discard(path)
-
-
-def read(folder: Path) -> dict[str, tuple[float, ...]]:
-    """The cut points stored in a run folder. Raises BadInput for a file that holds none."""
-    path = folder / FILE
-    if not path.exists():
-        return {}
-    stored = read_json(path, "cut points by attribute", "delete it, or give --bins again")
-    try:
-        return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
-    except (ValueError, TypeError, AttributeError):
-        raise BadInput(f"{path}: expected cut points by attribute; delete it, or give --bins again") from None
+        mounts.discard(folder / FILE)

@@ -6,15 +6,10 @@ DIR/boundary.json   [low, high], in a run or a folder of studies; changes no ima
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from transect.errors import BadInput
-from transect.runs import mounts
-from transect.runs.folder import write_json
-from transect.runs.json_records import read_json
-
-FILE: Final = "boundary.json"
+from transect.runs.setting_files import SettingFile
 
 
 def check(band: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -40,23 +35,12 @@ def of_steps(stepped: bool) -> None:
         )
 
 
-def write(folder: Path, band: tuple[float, float] | None) -> None:
-    """Store the band in a run folder, so that a later report uses it too; None deletes the file."""
-    path = folder / FILE
-    if band is not None:
-        write_json(path, band, indent=None)
-    else:
-        mounts.discard(path)
+def _read(stored: Any) -> tuple[float, float] | None:
+    low, high = stored
+    return check((float(low), float(high)))
 
 
-def read(folder: Path) -> tuple[float, float] | None:
-    """The band stored in a run folder; None where there is none. Raises BadInput for a file that holds none."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    stored = read_json(path, "[low, high]", "delete it, or give --boundary again")
-    try:
-        low, high = stored
-        return check((float(low), float(high)))
-    except (ValueError, TypeError):
-        raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary again") from None
+STORED: Final = SettingFile[tuple[float, float] | None]("boundary.json", "[low, high]", "--boundary", None, _read)
+FILE: Final = STORED.name
+read = STORED.read
+write = STORED.write

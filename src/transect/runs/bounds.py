@@ -90,7 +90,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     """Bound the entries of a zip archive by the sizes in its directory, which its readers do not exceed.
 
     Encrypted entries are refused. stored: also compressed ones, as no writer of the format makes them. What is no
-    archive is left to its reader. Raises BadInput.
+    archive is left to its reader.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -105,10 +105,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
 
 
 def check_torch(path: Path) -> None:
-    """Bound what PyTorch's loader of weights does with a file: memory of an archive, and operations of its pickle.
-
-    Raises BadInput.
-    """
+    """Bound what PyTorch's loader of weights does with a file: memory of an archive, and operations of its pickle."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             check_operations(str(path), file, pickles=_PICKLES_OF_A_STREAM)
@@ -164,7 +161,7 @@ def parquet_table(
     bytes than the file's pages, and their lengths are added up. checksums: compare those of the pages that are read,
     where the file has them.
 
-    The table is valid in full: its texts are UTF-8. Raises BadInput beyond the bound, and what pyarrow raises.
+    The table is valid in full: its texts are UTF-8.
     """
     with _opened(source, checksums=checksums) as file:
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
@@ -198,10 +195,7 @@ def _measured(
     columns: Sequence[str] | None,
     groups: Sequence[int],
 ) -> bool:
-    """Whether the content could be measured without being unpacked; encodings without a dictionary cannot.
-
-    Raises BadInput where it is beyond the bound.
-    """
+    """Whether the content could be measured without being unpacked; encodings without a dictionary cannot."""
     leaves = map(metadata.schema.column, range(metadata.num_columns))
     texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     total = 0
@@ -244,7 +238,7 @@ def check_table(table: pa.Table, name: str, size: int) -> None:
     """Bound the rows of a table that was read, and what its values take once each row has its own.
 
     Arrow repeats values without repeating their bytes: by dictionaries, views and runs. The first are counted row by
-    row, runs are refused. Raises BadInput.
+    row, runs are refused.
     """
     check_rows(name, size, table.num_rows)
     check(name, size, _unpacked_size(table, name))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from transect.runs.answer_tables import stored
 from transect.said import Judged, Said, Scored, Status
 from transect.texts import encodable
 
@@ -36,17 +37,14 @@ CODED: Final = pa.schema(
         ("tokens_received", pa.int64()),
     ]
 )
+_JUDGED: Final = ("system", "prompt", "text", "status", "value", "reason", "tokens_sent", "tokens_received")
+"""The columns that are a judge's, named as the fields of `transect.said.Judged`."""
 Answer = tuple[str, int, int]
 """The image, the paraphrase and the repeat of an answer."""
 
 
 def coded_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
-    """A row for each code that a judge gave and each number of a function, answer by answer.
-
-    >>> one = Said(0, (), 0, "", "Describe it.", "A hat.", Status.ANSWERED, scored=(Scored("toxicity", 0.25),))
-    >>> coded_table(["17-0000"], [[one]]).select(["by", "name", "value"]).to_pylist()
-    [{'by': 'scorer', 'name': 'toxicity', 'value': 0.25}]
-    """
+    """A row for each code that a judge gave and each number of a function, answer by answer."""
     rows = [
         row
         for name, of_image in zip(ids, said, strict=True)
@@ -82,46 +80,25 @@ def with_coded(said: Sequence[Sequence[Said]], ids: Sequence[str], table: pa.Tab
 def _rows(place: Answer, said: Said) -> Iterator[dict[str, object]]:
     answer = dict(zip(("id", "paraphrase", "repeat"), place, strict=True))
     for one in said.judged:
-        yield {
-            **answer,
-            "by": JUDGE,
-            "name": one.code,
-            "system": one.system,
-            "prompt": encodable(one.prompt),
-            "text": encodable(one.text),
-            "status": str(one.status),
-            "value": one.value if math.isfinite(one.value) else None,
-            "reason": encodable(one.reason),
-            "tokens_sent": one.tokens_sent,
-            "tokens_received": one.tokens_received,
-        }
+        yield {**answer, "by": JUDGE, "name": one.code, **{name: stored(getattr(one, name)) for name in _JUDGED}}
     for each in said.scored:
-        there = math.isfinite(each.value)
+        value, reason = stored(each.value), encodable(each.reason)
+        status = str(Status.FAILED if value is None else Status.ANSWERED)
+        unsent = dict.fromkeys(("system", "prompt", "text"), "")
         yield {
             **answer,
             "by": SCORER,
             "name": each.scorer,
-            "system": "",
-            "prompt": "",
-            "text": "",
-            "status": str(Status.ANSWERED if there else Status.FAILED),
-            "value": each.value if there else None,
-            "reason": encodable(each.reason),
+            **unsent,
+            "status": status,
+            "value": value,
+            "reason": reason,
         }
 
 
 def _judged(row: dict[str, Any]) -> Judged:
-    return Judged(
-        row["name"],
-        row["system"],
-        row["prompt"],
-        row["text"],
-        Status(row["status"]),
-        _number(row["value"]),
-        row["tokens_sent"],
-        row["tokens_received"],
-        row["reason"],
-    )
+    fields = {name: row[name] for name in _JUDGED}
+    return Judged(row["name"], **{**fields, "status": Status(row["status"]), "value": _number(row["value"])})
 
 
 def _number(value: float | None) -> float:

@@ -6,15 +6,10 @@ DIR/covariates.json   names of attributes, in a run or a folder of studies; chan
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Final
 
 from transect.errors import UnknownName
-from transect.runs import mounts
-from transect.runs.folder import write_json
-from transect.runs.json_records import read_texts
-
-FILE: Final = "covariates.json"
+from transect.runs.setting_files import SettingFile, texts_of
 
 
 def check(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
@@ -30,18 +25,7 @@ def check(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def write(folder: Path, names: Sequence[str]) -> None:
-    """Store the names in a run folder, so that a later report uses them too; no names delete the file."""
-    path = folder / FILE
-    if names:
-        write_json(path, names, indent=None)
-    else:
-        mounts.discard(path)
-
-
-def read(folder: Path) -> tuple[str, ...]:
-    """The names stored in a run folder. Raises BadInput for a file that holds none."""
-    path = folder / FILE
-    if not path.exists():
-        return ()
-    return tuple(read_texts(path, "a list of attributes", "delete it, or give --covariate again"))
+STORED: Final = SettingFile[tuple[str, ...]]("covariates.json", "a list of attributes", "--covariate", (), texts_of)
+FILE: Final = STORED.name
+read = STORED.read
+write = STORED.write

@@ -31,19 +31,10 @@ _QUOTES: Final = 'double the quotes within a field ("") and close those around i
 def rows_of(
     source: Path | str, name: str, *, breaks: Callable[[str], bool] = lambda _: False, spaces: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    r"""The line on which each row ends and its fields, the heading first; empty lines are left out.
+    """The line on which each row ends and its fields, the heading first; empty lines are left out.
 
     source: a file, or its text. name: what messages call it. breaks: whether fields of the column of that name may hold
     line breaks. spaces: those behind a comma are no part of the field.
-
-    Raises BadInput with the line: a quote that does not close, or not at the end of its field or line; another number
-    of fields than in the heading; a file that is absent or no UTF-8.
-
-    >>> list(rows_of('id,age\n"a, b",3\n', "people"))
-    [(1, ['id', 'age']), (2, ['a, b', '3'])]
-    >>> list(rows_of('id,age\n"a,3\nb,4\nc",5\n', "people"))
-    Traceback (most recent call last):
-    transect.errors.BadInput: people, line 2: expected quotes that close in their line, got a field that...
     """
     csv.field_size_limit(_LONGEST_FIELD)
     text = _text(source, name) if isinstance(source, Path) else source
@@ -75,11 +66,7 @@ def _fault(reason: str) -> str:
 def records_of(
     source: Path | str, name: str, *, breaks: Callable[[str], bool] = lambda _: False, spaces: bool = False
 ) -> list[tuple[int, dict[str, str]]]:
-    r"""The rows by the names in the heading, with their lines. Raises BadInput as `rows_of`, and for a name twice.
-
-    >>> records_of("id,age\na,3\n", "people")
-    [(2, {'id': 'a', 'age': '3'})]
-    """
+    """The rows by the names in the heading, with their lines. Raises BadInput as `rows_of`, and for a name twice."""
     rows = list(rows_of(source, name, breaks=breaks, spaces=spaces))
     if not rows:
         return []
@@ -90,12 +77,9 @@ def records_of(
 
 
 def csv_of(table: pa.Table) -> bytes:
-    r"""A table as CSV in UTF-8 with a heading; text that a spreadsheet would run as a formula begins with a quote mark.
+    """A table as CSV in UTF-8 with a heading; text that a spreadsheet would run as a formula begins with a quote mark.
 
     Numbers stay as they are, in columns of text too.
-
-    >>> csv_of(pa.table({"id": ["a", "=1+1", "-5"], "score": [0.5, -1.0, None]}))
-    b'"id","score"\n"a",0.5\n"\'=1+1",-1\n"-5",\n'
     """
     from pyarrow import csv
 
@@ -107,11 +91,7 @@ def csv_of(table: pa.Table) -> bytes:
 
 
 def csv_of_rows(rows: Sequence[Sequence[str]]) -> str:
-    r"""Rows of texts, of any lengths, as CSV with lines that end in a newline; guarded as `csv_of`.
-
-    >>> csv_of_rows([["name", "rate"], ["=1+1", "-0.5"]])
-    "name,rate\n'=1+1,-0.5\n"
-    """
+    """Rows of texts, of any lengths, as CSV with lines that end in a newline; guarded as `csv_of`."""
     cells = pa.chunked_array([pa.array([cell for row in rows for cell in row], pa.string())])
     harmless = iter(_harmless(cells).to_pylist())
     sink = io.StringIO()

@@ -6,15 +6,11 @@ DIR/error_conditions.json   names of attributes, in a run or a folder of studies
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Final
 
 from transect.errors import BadInput, UnknownName
-from transect.runs import mounts
-from transect.runs.folder import write_json
-from transect.runs.json_records import read_texts
+from transect.runs.setting_files import SettingFile, texts_of
 
-FILE: Final = "error_conditions.json"
 MOST: Final = 3
 """Attributes whose combinations are counted: more leave too few images in each."""
 
@@ -41,18 +37,7 @@ def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, 
     return chosen
 
 
-def write(folder: Path, names: Sequence[str]) -> None:
-    """Store the names in a run folder, so that a later report uses them too; no names delete the file."""
-    path = folder / FILE
-    if names:
-        write_json(path, names, indent=None)
-    else:
-        mounts.discard(path)
-
-
-def read(folder: Path) -> tuple[str, ...]:
-    """The names stored in a run folder. Raises BadInput for a file that holds none."""
-    path = folder / FILE
-    if not path.exists():
-        return ()
-    return tuple(read_texts(path, "a list of attributes", "delete it, or give --by again"))
+STORED: Final = SettingFile[tuple[str, ...]]("error_conditions.json", "a list of attributes", "--by", (), texts_of)
+FILE: Final = STORED.name
+read = STORED.read
+write = STORED.write

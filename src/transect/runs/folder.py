@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
-from transect.runs import migrations, mounts, part_files, stored_parts
+from transect.runs import migrations, mounts, part_files
 from transect.runs.locks import lock_folder, refuse_links
 from transect.runs.places import TEMPORARY
 from transect.runs.plain_json import dumps, loads
@@ -39,11 +39,7 @@ _LOG = "log.jsonl"
 
 
 def canonical_json(value: object) -> str:
-    """One text per value: sorted keys, no spaces, no NaN, nothing that UTF-8 cannot encode.
-
-    >>> canonical_json({"b": 1, "a": [1.5, None]})
-    '{"a":[1.5,null],"b":1}'
-    """
+    """One text per value: sorted keys, no spaces, no NaN, nothing that UTF-8 cannot encode."""
     return encodable(json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False))
 
 
@@ -71,9 +67,6 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
     A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through. Links
     inside a run folder, which another person may have made, are refused.
-
-    Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
-    existed before is touched then.
     """
     with _replacing(path) as file:
         file.write(encodable(content).encode() if isinstance(content, str) else content)
@@ -107,9 +100,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
     """The digest first: a part that is there has one."""
     path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    if (found := mounts.of(path)) and (beside := mounts.of(digest)):
-        stored_parts.write(found[0], found[1], beside[1], content)
-        return
+    mounts.keep_part(path, digest, content)
     write_atomically(digest, hashlib.sha256(content).hexdigest())
     write_atomically(path, content)
 
@@ -152,10 +143,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @final
 class RunFolder:
-    """A folder that holds one run; use it as a context manager, which takes and frees the lock.
-
-    Raises FolderOfAnotherSpec (with the settings that differ), FolderInUse or RunFolderError on entry.
-    """
+    """A folder that holds one run; use it as a context manager, which takes and frees the lock."""
 
     def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
         self.path = Path(path).absolute()  # a target may change the working folder while parts are written
@@ -228,10 +216,7 @@ class RunFolder:
         _write_part(self.path, table, index, content)
 
     def read_part(self, table: str, index: int, only: Collection[str] = ()) -> pa.Table:
-        """Rows of a finished part, of the columns `only` where some are named.
-
-        Raises CorruptedPart, naming it, if its bytes are not those written.
-        """
+        """Rows of a finished part, of the columns `only` where some are named."""
         return part_files.read_part(self.path, table, index, only=only)
 
     def log(self, event: str, **fields: object) -> None:
@@ -246,8 +231,7 @@ class RunFolder:
 class FinishedRun:
     """A run folder opened for reading; record: its run.json.
 
-    memory: bytes of parts that are kept once read, so that no file is read twice; none by default. Raises BadInput when
-    `path` is no run folder.
+    memory: bytes of parts that are kept once read, so that no file is read twice; none by default.
     """
 
     def __init__(self, path: Path, memory: int = 0) -> None:
@@ -273,8 +257,7 @@ class FinishedRun:
     ) -> pa.Table:
         """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there.
 
-        A part that will not be kept is not unpacked further. Raises CorruptedPart, naming it, if its bytes are not
-        those written.
+        A part that will not be kept is not unpacked further.
         """
         if (table, index) not in self._parts:
             if self._full:
@@ -303,31 +286,23 @@ class FinishedRun:
     def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
         """One part less the columns `without`, which are not unpacked; its SHA-256, which needs them, is not compared.
 
-        What is read is checked by the checksums of its pages. Raises CorruptedPart, naming it.
+        What is read is checked by the checksums of its pages.
         """
         return part_files.read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
-        """All rows of parts 0..parts-1, in order, less the columns `without`.
-
-        Raises BadInput when the run is not finished: the message has the number of parts.
-        """
+        """All rows of parts 0..parts-1, in order, less the columns `without`."""
         if not self.has_all(table, parts):
             there = sum(part_files.exists(self.path, table, index) for index in range(parts))
             message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
             raise BadInput(message)
 
-        def rows(index: int) -> pa.Table:
-            return self.read_part(table, index, without=without)
-
-        return pa.concat_tables(mounts.mapped(self.path, rows, range(parts)))
+        part_files.fetch(self.path, table, range(parts))
+        return pa.concat_tables([self.read_part(table, index, without=without) for index in range(parts)])
 
 
 def read_spec(path: Path) -> RunSpec:
-    """The spec of a study in a folder's run.json.
-
-    Raises BadInput for another spec, or one with an unknown or missing key; else as `read_record`.
-    """
+    """The spec of a study in a folder's run.json."""
     return _spec_of(path, read_record(path))
 
 
@@ -341,8 +316,7 @@ def _spec_of(path: Path, record: Mapping[str, object]) -> RunSpec:
 def read_record(path: Path) -> dict[str, Any]:
     """What a folder's run.json holds, without the hash, as JSON values: of a study, a search or another job.
 
-    One of an earlier schema version comes as today's. Raises BadInput when there is none; RunFolderError when it does
-    not parse, was changed after it was written, or is of a later version.
+    One of an earlier schema version comes as today's.
     """
     return _stored(path).record
 

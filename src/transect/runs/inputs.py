@@ -51,13 +51,7 @@ def as_names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_numbers(texts: str | Sequence[str] | None, option: str, example: str = "3,2,1") -> tuple[float, ...]:
-    """Numbers of an option of the command line that is repeated, or has several between commas; none without a text.
-
-    Raises BadInput for what is no number.
-
-    >>> parse_numbers(["3,2", "1"], "--alpha"), parse_numbers(None, "--alpha")
-    ((3.0, 2.0, 1.0), ())
-    """
+    """Numbers of an option of the command line that is repeated, or has several between commas; none without a text."""
     given = as_names(texts or ())
     try:
         return tuple(float(part) for text in given for part in text.split(","))
@@ -90,11 +84,6 @@ def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -
     """The table that a user gave. role: what messages call it, as "--table"; text: CSV columns that are texts.
 
     Data frames are taken through the Arrow PyCapsule interface, so pandas and Polars both work.
-
-    Raises BadInput for a file that cannot be read, columns of unequal length, or another kind of object.
-
-    >>> as_table({"id": ["a", "b"], "smile": [0.1, 0.9]}).num_rows
-    2
     """
     if isinstance(source, pa.Table):
         return source
@@ -134,8 +123,6 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
     Empty CSV fields are missing values, and so are "NA", "null" and the like; in columns named in `text`, which are
     texts whatever they look like, only empty fields are.
-
-    Raises BadInput, with the reason, for a file that is absent, of another kind, or damaged.
     """
     try:
         table = _read(path, role, text)

@@ -27,8 +27,7 @@ _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 def record_of(kind: type[R], value: object, place: str = "") -> R:
     """The record of this kind that a JSON object stands for; fields with a default may be left out.
 
-    place: where the object stands, for messages. Raises BadInput in one line for an unknown or missing key, or a value
-    of another type.
+    place: where the object stands, for messages.
 
     >>> from transect.records import Attribute
     >>> record_of(Attribute, {"name": "age", "kind": "continuous", "meaning": "apparent age", "high": 80}).high
@@ -133,11 +132,7 @@ def _shown(value: object) -> str:
 
 
 def json_of(value: object) -> Any:
-    """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
-
-    >>> json_of({"outcomes": ("answer",), "low": 0})
-    {'outcomes': ['answer'], 'low': 0}
-    """
+    """The value with lists for tuples, as JSON reads it back; numbers stay as they are."""
     if isinstance(value, Mapping):
         return {str(key): json_of(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

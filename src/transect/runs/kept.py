@@ -12,12 +12,7 @@ Value = TypeVar("Value")
 
 @final
 class Kept(Generic[Value]):
-    """Values by key, up to a total of `most` bytes; the least recently used go first; safe between threads.
-
-    >>> kept = Kept(most=10, size=len)
-    >>> [kept.get(key, lambda key=key: key * 6) for key in "aba"], sorted(kept.keys())
-    (['aaaaaa', 'bbbbbb', 'aaaaaa'], ['a'])
-    """
+    """Values by key, up to a total of `most` bytes; the least recently used go first; safe between threads."""
 
     def __init__(self, most: int, size: Callable[[Value], int]) -> None:
         self._most, self._size, self._held = most, size, 0

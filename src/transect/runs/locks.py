@@ -35,7 +35,10 @@ def refuse_links(path: Path) -> None:
     """
     path = path.absolute()
     for place in (path, *path.parents):
-        if place.is_symlink() and (_in_a_run(place) or (place == path and _beside_studies(place))):
+        if not place.is_symlink():
+            continue
+        in_a_run = any((above / mark).is_file() for above in place.parents for mark in _MARKS)
+        if in_a_run or (place == path and studies_of(place.parent)):
             raise _link(place)
 
 
@@ -48,14 +51,6 @@ def refuse_links_in(folder: Path, path: Path) -> None:
             raise _link(place)
 
 
-def _in_a_run(place: Path) -> bool:
-    return any((above / mark).is_file() for above in place.parents for mark in _MARKS)
-
-
-def _beside_studies(place: Path) -> bool:
-    return bool(studies_of(place.parent))
-
-
 def _link(place: Path) -> RunFolderError:
     return RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
 
@@ -63,16 +58,9 @@ def _link(place: Path) -> RunFolderError:
 def lock_folder(folder: Path, name: str = LOCK) -> Lock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
-    A link to the folder itself, or above it, is followed: it is yours. Raises FolderInUse where another process has
-    it; RunFolderError where there can be none, or where the folder is a link within another run. On object storage the
-    lock is a claim.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lock = lock_folder(Path(folder))
-    ...     lock.release()
+    A link to the folder itself, or above it, is followed: it is yours.
     """
-    if found := mounts.of(folder):
+    if found := mounts.mount_of(folder):
         return claims.take(*found)
     file = folder / name
     if file.is_symlink():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from transect import __version__
 from transect.errors import BadInput, MissingExtra
-from transect.runs import mounts, stored_parts
+from transect.runs import mounts
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import record_in
 from transect.runs.locks import LOCK
@@ -85,8 +85,8 @@ def write(folder: Path) -> tuple[str, ...]:
     A report writes no images and no answers: what an earlier manifest says of these is kept, and files among them that
     no run writes are not taken in, so that `check` names them. Returns the names of what is not as it was.
     """
+    mounts.fetch_parts_below(folder)
     files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
-    files |= {name: sha256 for name, sha256 in stored_parts.stated(folder).items() if _is_own(folder, name)}
     files = {name: sha256 for name, sha256 in files.items() if not _is_made(name) or _WRITTEN.search(name)}
     made = {name: sha256 for name, sha256 in _earlier(folder).items() if _is_made(name)}
     differing = tuple(name for name, sha256 in made.items() if files.get(name) != sha256)
@@ -118,24 +118,20 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
     that signatures need.
     """
     stated = _read(folder).files
+    mounts.fetch_parts_below(folder)
     files = dict(_files(folder))
     links = {name for name, path in files.items() if path.is_symlink()}
     found = {name: _digest(path) for name, path in files.items() if name in stated and name not in links}
-    stored = {name: sha256 for name, sha256 in stored_parts.found(folder).items() if _is_own(folder, name)}
-    found |= {name: sha256 for name, sha256 in stored.items() if name in stated}
     there = [name for name in stated if name in found]
     changed = tuple(name for name in there if found[name] != stated[name])
     missing = tuple(name for name in stated if name not in there)
-    added = tuple(sorted(links | ((files.keys() | stored.keys()) - stated.keys())))
+    added = tuple(sorted(links | (files.keys() - stated.keys())))
     signed = None if key is None else _is_signed(folder, _public_key(key))
     return ManifestCheck(len(there) - len(changed), changed, missing, added, signed)
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path.
-
-    Raises BadInput where a file is not as the manifest says, or the key cannot be read; MissingExtra as `check`.
-    """
+    """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path."""
     private = _private_key(key)
     found = check(folder)
     if not found.holds:
@@ -182,13 +178,6 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
                 yield from _named(folder, path)
 
 
-def _is_own(folder: Path, name: str) -> bool:
-    """Whether a part on object storage, or its digest, lies in a folder that a run writes."""
-    places = [place.relative_to(folder).as_posix() for place in (folder, *studies_of(folder))]
-    starts = tuple(f"{own}/" if place == "." else f"{place}/{own}/" for place in places for own in OWN_FOLDERS)
-    return name.startswith(starts)
-
-
 def _below(folder: Path) -> Iterator[Path]:
     if folder.is_symlink():
         yield folder
@@ -222,14 +211,10 @@ def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
     if not path.is_file():
         raise BadInput(f"{folder}: expected {SIGNATURE}, got none; sign it: transect verify run {folder} --sign KEY")
     try:
-        key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + _content(folder))
+        key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + (folder / MANIFEST).read_bytes())
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _content(folder: Path) -> bytes:
-    return (folder / MANIFEST).read_bytes()
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from transect.errors import BadInput, UnknownName
-from transect.runs import mounts
-from transect.runs.folder import write_json
-from transect.runs.json_records import read_json
+from transect.runs.setting_files import SettingFile
 
-FILE: Final = "margins.json"
 DEFAULT: Final = 0.02
 """The margin of a rate where the user states none: two percentage points."""
 _RATES: Final = ""
@@ -26,14 +22,7 @@ _EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
 
 
 def parse(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
-    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit).
-
-    Raises BadInput for another syntax, a margin that is not above 0, an outcome named twice; UnknownName for an outcome
-    that is not counted.
-
-    >>> parse(["0.03", "score=0.1"], ["answer", "score"])
-    {'': 0.03, 'score': 0.1}
-    """
+    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit)."""
     margins: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -69,32 +58,17 @@ def listed(margin: float | str | Sequence[str]) -> tuple[str, ...]:
 
 
 def margin_of(margins: Mapping[str, float], outcome: str, unit: str) -> float:
-    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own.
-
-    >>> margin_of({}, "miss", "proportion"), margin_of({}, "score", "score")
-    (0.02, nan)
-    """
+    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own."""
     if outcome in margins:
         return margins[outcome]
     return margins.get(_RATES, DEFAULT) if unit == "proportion" else math.nan
 
 
-def write(folder: Path, margins: Mapping[str, float]) -> None:
-    """Store the margins in a run folder, so that a later report uses them too; none delete the file."""
-    path = folder / FILE
-    if margins:
-        write_json(path, dict(margins), indent=None)
-    else:
-        mounts.discard(path)
+def _read(stored: Any) -> dict[str, float]:
+    return {str(name): _number(str(value), str(value)) for name, value in dict(stored).items()}
 
 
-def read(folder: Path) -> dict[str, float]:
-    """The margins stored in a run folder. Raises BadInput for a file that holds none."""
-    path = folder / FILE
-    if not path.exists():
-        return {}
-    stored = read_json(path, "margins by outcome", "delete it, or give --margin again")
-    try:
-        return {str(name): _number(str(value), str(value)) for name, value in dict(stored).items()}
-    except (TypeError, ValueError, BadInput):
-        raise BadInput(f"{path}: expected margins by outcome; delete it, or give --margin again") from None
+STORED: Final = SettingFile[Mapping[str, float]]("margins.json", "margins by outcome", "--margin", {}, _read)
+FILE: Final = STORED.name
+read = STORED.read
+write = STORED.write

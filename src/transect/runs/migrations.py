@@ -32,8 +32,7 @@ MIGRATIONS: Final[Mapping[int, Callable[[Record], Record]]] = {0: _first}
 def known(version: object, path: Path) -> int:
     """The version that a run.json states, where it states one (None is 0).
 
-    path: of the file, for messages. Raises RunFolderError for a version that is not known, such as that of a later
-    Transect.
+    path: of the file, for messages.
 
     >>> known(None, Path("run.json"))
     0

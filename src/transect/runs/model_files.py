@@ -76,10 +76,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a safetensors file, which may be written again afterwards.
-
-    Raises BadInput for another, or a damaged one.
-    """
+    """Tensors and metadata of a safetensors file, which may be written again afterwards."""
     from safetensors import SafetensorError, safe_open
 
     bounds.check_holes(check_readable(path))
@@ -120,14 +117,7 @@ def metadata_of(path: Path) -> dict[str, str]:
 
 
 def kind_of(path: Path) -> str:
-    """What the file seems to be, in words for an error message.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "weights.pt").write_bytes(b"<!doctype html>")
-    ...     kind_of(Path(folder) / "weights.pt")
-    'an HTML or XML page'
-    """
+    """What the file seems to be, in words for an error message."""
     with path.open("rb") as file:
         head = file.read(32)
     if not head:

@@ -1,44 +1,43 @@
-"""Folders of this machine that stand for folders on object storage.
+"""Working folders of this machine for runs whose folder lies on object storage.
 
-The small files of a run lie in both places: they are fetched when an address is opened, and stored as they are written.
-The parts of its tables are on the storage alone. A folder goes when the process ends; messages call it by its address.
+What is written there is stored first. Opening an address lists the storage and fetches small files; parts of tables are
+fetched when they are read first. The folder goes when the process ends; messages call it by its address.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from transect.errors import BadInput
+from transect.errors import BadInput, RunFolderError
 from transect.runs import bounds, stores
 from transect.runs.addresses import checked, is_address
-from transect.runs.part_names import PART
+from transect.runs.part_names import DIGEST, PART
 from transect.runs.places import TEMPORARY
 from transect.texts import call
 
 if TYPE_CHECKING:
     from transect.runs.claims import Claim
 
-S = TypeVar("S")
-T = TypeVar("T")
 Wanted: TypeAlias = Callable[[str], bool]
-"""Whether a file of this name is fetched when its folder is opened."""
+"""Whether a small file of this name is fetched when its folder is opened."""
 
 MOST_NAMES: Final = 4_000_000
 """Objects below an address: four for 256 images, as an audit of one target makes them."""
 MOST_FILES: Final = 20_000
 LARGEST: Final = 1 << 28
-"""Files that are fetched when an address is opened, and bytes of one and of all of them together."""
-_OWN: Final = re.compile(rf"{PART.pattern}|(?:.*/)?\.(?:digests|claims)/.+")
-"""What stays on the storage: parts, their digests, and who writes."""
+"""Small files that are fetched when an address is opened, and bytes of one and of all of them together."""
 _LONGEST_DIGEST: Final = 256
+_CLAIMS: Final = re.compile(r"(?:.*/)?\.claims/.+")
 _SEGMENT: Final = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 _DEEPEST: Final = 12
 _AT_ONCE: Final = 8
@@ -48,10 +47,9 @@ _mounts: dict[Path, Mount] = {}
 
 
 def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
-    """The folder of a place: itself on this machine; of an address the folder that stands for it, with its small files.
+    """The folder of a place: itself on this machine; of an address the working folder, with its small files.
 
-    wanted: which of them. What is on the storage now is fetched again when an address is opened again. Raises BadInput
-    for an address that cannot be used, RunFolderError where the storage cannot be reached.
+    wanted: which of them. What is on the storage now is fetched again when an address is opened again.
     """
     if not is_address(place):
         return Path(place)
@@ -62,19 +60,18 @@ def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
 
 
 def _mounted(address: str) -> Mount:
-    store = stores.opened(address)
+    store = stores.Store(address)
     above = Path(tempfile.mkdtemp(prefix="transect-")).resolve()
     folder = above / (address.rpartition("/")[2] or "run")
     folder.mkdir()
-    mount = Mount(store, folder)
     if not _mounts:
         atexit.register(_close_own, os.getpid())
-    _mounts[folder] = mount
+    _mounts[folder] = Mount(store, folder)
     call(str(folder), address)
-    return mount
+    return _mounts[folder]
 
 
-def of(path: Path) -> tuple[Mount, str] | None:
+def mount_of(path: Path) -> tuple[Mount, str] | None:
     """The mount that a path lies in and its name there, "" for the folder itself; None for a path of this machine."""
     if not _mounts:
         return None
@@ -87,25 +84,45 @@ def of(path: Path) -> tuple[Mount, str] | None:
 
 
 def name_of(path: Path) -> str:
-    """What a path is called: the address of what it stands for, else itself.
+    """What a path is called: the address of what it stands for, else itself."""
+    found = mount_of(path)
+    return str(path) if found is None else found[0].store.place(found[1])
 
-    >>> name_of(Path("runs/demo"))
-    'runs/demo'
-    """
-    found = of(path)
-    return str(path) if found is None else found[0].place(found[1])
+
+def exists(path: Path) -> bool:
+    """Whether a part or a digest is there, in the folder or on its storage."""
+    return path.exists() or ((found := mount_of(path)) is not None and found[0].has(found[1]))
+
+
+def fetch(paths: Iterable[Path]) -> None:
+    """Fetch parts and digests that lie on storage alone, several at once."""
+    found = [place for path in paths if (place := mount_of(path)) and not path.exists()]
+    if found:
+        found[0][0].fetch([name for mount, name in found if mount.has(name)])
+
+
+def fetch_parts_below(folder: Path) -> None:
+    """Fetch every part and digest below a folder that lies on storage alone."""
+    if found := mount_of(folder):
+        mount, below = found
+        mount.fetch([name for name in mount.parts_below(below) if not (mount.folder / name).exists()])
 
 
 def keep(path: Path, written: Path) -> None:
-    """Store what was `written` as the file `path`, before it lies there: what is here is stored; no other files."""
-    if found := of(path):
-        mount, name = found
-        mount.put(name, written.read_bytes())
+    """Store what was `written` as the file `path`, before it lies there. Parts and digests are left to `keep_part`."""
+    if (found := mount_of(path)) and not _is_of_a_part(found[1]):
+        found[0].put(found[1], written.read_bytes())
+
+
+def keep_part(part: Path, digest: Path, content: bytes) -> None:
+    """Store a part and its digest, before they lie there."""
+    if (found := mount_of(part)) and (beside := mount_of(digest)):
+        found[0].put_part(found[1], beside[1], content)
 
 
 def discard(path: Path) -> None:
     """Delete a file of a run folder, if it is there: on the storage first, so that what is not here is not there."""
-    if path.exists() and (found := of(path)):
+    if path.exists() and (found := mount_of(path)):
         mount, name = found
         mount.delete(name)
     path.unlink(missing_ok=True)
@@ -113,23 +130,16 @@ def discard(path: Path) -> None:
 
 def discard_folder(path: Path) -> None:
     """Delete a folder in a run folder with all that it holds, if it is there; on the storage first."""
-    if found := of(path):
-        mount, name = found
-        mount.delete_below(name)
+    if found := mount_of(path):
+        mount, below = found
+        for name in [name for name, _ in mount.store.listed(below)]:
+            mount.delete(name)
     if path.is_dir():
         shutil.rmtree(path)
 
 
-def mapped(path: Path, work: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """What `work` makes of each item, in order: one after another, or several at once where each waits for storage."""
-    if of(path) is None:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(work, items))
-
-
 def close_all() -> None:
-    """Delete the folders that stand for addresses, and free what this process holds on the storage."""
+    """Delete the working folders of addresses, and free what this process holds on the storage."""
     while _mounts:
         folder, mount = _mounts.popitem()
         for claim in list(mount.claims):
@@ -145,120 +155,123 @@ def _close_own(process: int) -> None:
 
 @final
 class Mount:
-    """A folder of this machine and the storage that it stands for. claims: those that this process holds in it."""
+    """A working folder and the storage that it stands for. claims: those that this process holds in it."""
 
     def __init__(self, store: stores.Store, folder: Path) -> None:
         self.store, self.folder = store, folder
         self.claims: list[Claim] = []
-        self._fetched: dict[str, stores.Listed] = {}
-        self._parts: set[str] = set()
-
-    def place(self, name: str) -> str:
-        """The address of an object."""
-        return f"{self.store.address}/{name}".rstrip("/")
+        self._parts: set[str] = set()  # of parts and digests, as last listed or written since
+        self._marks: dict[str, str] = {}  # of what lies in the folder as it is on the storage
 
     def has(self, name: str) -> bool:
-        """Whether a part was on the storage when it was last listed, or was written since."""
+        """Whether a part or a digest was on the storage when it was last listed, or was written since."""
         return name in self._parts
 
-    def is_stored(self, name: str) -> bool:
-        """Whether an object is on the storage now."""
-        try:
-            self.store.changed(name)
-        except FileNotFoundError:
-            return False
-        return True
-
-    def read(self, name: str) -> bytes:
-        """The content of a part or a digest. Raises FileNotFoundError, BadInput beyond the bound, RunFolderError."""
-        return self.store.read(name, bounds.allowed(0) if PART.fullmatch(name) else _LONGEST_DIGEST)
+    def parts_below(self, below: str) -> list[str]:
+        """The names of parts and digests that `has` knows, below a name."""
+        return [name for name in self._parts if name.startswith(_inside(below))]
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object, in place of an earlier one. Raises RunFolderError where another run has taken over."""
         self._check(name)
-        self.store.put(name, content)
+        self._marks[name] = self.store.put(name, content)
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Write an object where there is none; whether it has this content afterwards. Raises as `put`."""
+    def put_part(self, name: str, digest: str, content: bytes) -> None:
+        """Write a part where there is none; its digest first: a part that is there has one.
+
+        A digest that is there already is that of a part that was never finished, of a run that was killed between the
+        two, or that of another run, which writes at the same time. It is replaced only where no part is there, by the
+        run that holds the folder; should the other's part appear all the same, its digest is put back.
+        """
+        stated, earlier = hashlib.sha256(content).hexdigest().encode(), None
         self._check(name)
-        created = self.store.create(name, content)
-        if created and PART.fullmatch(name):
-            self._parts.add(name)
-        return created
-
-    def confirm(self, name: str) -> None:
-        """Look on the storage whether another run has taken over what this process holds. Raises as `put`."""
-        for claim in self.claims:
-            if claim.covers(name):
+        if (mark := self.store.create(digest, stated)) is None:
+            earlier = self.store.read(digest, _LONGEST_DIGEST)
+            for claim in self.claims:
                 claim.beat()
-        self._check(name)
+            self._check(name)
+            if self._is_stored(name):
+                raise self._of_another(name)
+            mark = self.store.put(digest, stated)
+        self._marks[digest] = mark
+        if (mark := self.store.create(name, content)) is None:
+            if earlier is not None:
+                self.store.put(digest, earlier)
+            raise self._of_another(name)
+        self._marks[name] = mark
+        self._parts |= {name, digest}
 
     def delete(self, name: str) -> None:
         """Delete an object, if there is one."""
         self._check(name)
         self.store.delete(name)
         self._parts.discard(name)
-        self._fetched.pop(name, None)
 
-    def delete_below(self, name: str) -> None:
-        """Delete every object below a name."""
-        for each in [found for found, _ in self.store.listed(name)]:
-            self.delete(each)
+    def fetch(self, names: Iterable[str]) -> None:
+        """Fetch objects, several at once; those that are no longer there stay away."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for _ in pool.map(self._fetch, names):
+                pass
 
     def refresh(self, below: str, wanted: Wanted = lambda _name: True) -> None:
-        """List what is on the storage, fetch small files that changed, and delete those that are not there.
+        """List what is on the storage, fetch small files that changed, and delete what is not as it is there.
 
         Where this process holds a claim, its own files are the latest, and its log is not stored yet: they stay.
         """
-        there, parts = self._listing(below)
-        inside = f"{below}/" if below else ""
-        self._parts = {name for name in self._parts if not name.startswith(inside)} | parts
-        self._delete_all_but(there, below)
-        total = 0
-        for name, listed in there.items():
-            if wanted(name) and self._fetched.get(name) != listed and not self._is_held(name):
-                total += listed.size
-                stores.check_size(self.store.address, total, LARGEST)
-                self._fetch(name, listed)
-
-    def _delete_all_but(self, there: Collection[str], below: str) -> None:
+        small, parts = self._listing(below)
+        self._parts = {name for name in self._parts if not name.startswith(_inside(below))} | parts.keys()
+        there = small | parts
         for path in list((self.folder / below).rglob("*")):
             name = path.relative_to(self.folder).as_posix()
-            if name not in there and path.is_file() and not name.endswith(TEMPORARY) and not self._is_held(name):
+            as_listed = name in there and self._marks.get(name) == there[name].mark
+            if path.is_file() and not as_listed and not name.endswith(TEMPORARY) and not self._is_held(name):
                 path.unlink(missing_ok=True)
-                self._fetched.pop(name, None)
+        missing = [name for name in small if wanted(name) and not (self.folder / name).is_file()]
+        stores.check_size(self.store.address, sum(small[name].size for name in missing), LARGEST)
+        self.fetch(missing)
+        for name in missing:
+            if (self.folder / name).is_file():
+                self._marks[name] = small[name].mark
+                os.utime(self.folder / name, (small[name].changed.timestamp(),) * 2)
+        self._marks |= {name: listed.mark for name, listed in parts.items() if not (self.folder / name).exists()}
 
-    def _listing(self, below: str) -> tuple[dict[str, stores.Listed], set[str]]:
-        """Small files by name, and the names of parts."""
-        files: dict[str, stores.Listed] = {}
-        parts: set[str] = set()
+    def _listing(self, below: str) -> tuple[dict[str, stores.Listed], dict[str, stores.Listed]]:
+        """Small files, and parts with their digests, by name."""
+        small: dict[str, stores.Listed] = {}
+        parts: dict[str, stores.Listed] = {}
         for count, (name, listed) in enumerate(self.store.listed(below)):
-            if count >= MOST_NAMES or len(files) > MOST_FILES:
+            if count >= MOST_NAMES or len(small) > MOST_FILES:
                 raise BadInput(
-                    f"{self.place(below)}: expected a run or a folder of runs with at most {MOST_FILES} small files, "
-                    "found more; give the address of one run"
+                    f"{self.store.place(below)}: expected a run or a folder of runs with at most {MOST_FILES} small "
+                    "files, found more; give the address of one run"
                 )
-            if PART.fullmatch(name):
-                parts.add(name)
-            elif _is_safe(name) and not _OWN.fullmatch(name):
-                files[name] = listed
-        return files, parts
+            if _is_safe(name) and not _CLAIMS.fullmatch(name):
+                (parts if _is_of_a_part(name) else small)[name] = listed
+        return small, parts
 
-    def _fetch(self, name: str, listed: stores.Listed) -> None:
+    def _fetch(self, name: str) -> None:
         path = self.folder / name
+        most = bounds.allowed(0) if PART.fullmatch(name) else _LONGEST_DIGEST if DIGEST.fullmatch(name) else LARGEST
         try:
-            content = self.store.read(name, LARGEST)
+            content = self.store.read(name, most)
         except FileNotFoundError:
             return  # deleted since it was listed
+        temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}{TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            os.utime(path, (listed.changed.timestamp(),) * 2)
+            temporary.write_bytes(content)
+            temporary.replace(path)
         except OSError:
             raise BadInput(
-                f"{self.place(name)}: expected a file or a folder of that name, found both; delete one"
+                f"{self.store.place(name)}: expected a file or a folder of that name, found both; delete one"
             ) from None
-        self._fetched[name] = listed
+
+    def _is_stored(self, name: str) -> bool:
+        try:
+            self.store.changed(name)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _is_held(self, name: str) -> bool:
         return any(claim.covers(name) for claim in self.claims)
@@ -267,12 +280,22 @@ class Mount:
         for claim in self.claims:
             claim.check(name)
 
+    def _of_another(self, name: str) -> RunFolderError:
+        return RunFolderError(
+            f"{self.store.place(name)}: expected no such part, found one with another content; another run writes "
+            "here: choose another --out"
+        )
+
+
+def _is_of_a_part(name: str) -> bool:
+    return bool(PART.fullmatch(name) or DIGEST.fullmatch(name))
+
+
+def _inside(below: str) -> str:
+    return f"{below}/" if below else ""
+
 
 def _is_safe(name: str) -> bool:
-    """Whether a name can be one of a file below a folder, and of nothing else; others are no files of a run.
-
-    >>> _is_safe("studies/a/run.json"), _is_safe("../run.json"), _is_safe("a//b")
-    (True, False, False)
-    """
+    """Whether a name can be one of a file below a folder, and of nothing else; others are no files of a run."""
     segments = name.split("/")
     return len(segments) <= _DEEPEST and all(part not in (".", "..") and _SEGMENT.fullmatch(part) for part in segments)

@@ -16,8 +16,7 @@ from transect.runs import model_files
 def external_digests(path: Path) -> dict[str, str]:
     """SHA-256 of each file of weights that the model at `path` names, by its name relative to the model's folder.
 
-    Empty where the model holds all its weights. Raises MissingExtra without onnx, and BadInput for a file that is no
-    ONNX model, names a file outside its own folder, or one that is absent.
+    Empty where the model holds all its weights.
 
     Source: https://onnx.ai/onnx/repo-docs/ExternalData.html.
     """

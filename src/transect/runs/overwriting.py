@@ -13,11 +13,7 @@ from transect.runs.places import OF_PEOPLE, OWN_FILES, OWN_FOLDERS, beside, is_o
 
 
 def clear(folder: Path) -> None:
-    """Delete what a run wrote into a folder; other files stay.
-
-    Raises RunFolderError where the folder holds no run, people's ratings of its images, or a link; BadInput where its
-    run.json is not an audit's; FolderInUse. Nothing is deleted then.
-    """
+    """Delete what a run wrote into a folder; other files stay."""
     if not is_run(folder):
         raise RunFolderError(f"{folder}: expected a run to overwrite, found none; choose another --out")
     places = [folder, *studies_of(folder)]

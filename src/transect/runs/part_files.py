@@ -1,9 +1,9 @@
-"""The files of the parts of a run's tables, and their digests: on this machine, or on object storage."""
+"""The files of the parts of a run's tables, and their digests; those on object storage are fetched when first read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,15 +26,19 @@ def digest_of(folder: Path, table: str, index: int) -> Path:
 
 def exists(folder: Path, table: str, index: int) -> bool:
     """Whether a part is finished."""
-    path = part_of(folder, table, index)
-    found = mounts.of(path)
-    return path.exists() if found is None else found[0].has(found[1])
+    return mounts.exists(part_of(folder, table, index))
+
+
+def fetch(folder: Path, table: str, indices: Iterable[int]) -> None:
+    """Fetch the parts that lie on object storage alone, several at once."""
+    mounts.fetch(place(folder, table, index) for index in indices for place in (part_of, digest_of))
 
 
 def digest(folder: Path, table: str, index: int) -> str:
     """The SHA-256 of a part, as it was written; "" where there is none."""
     try:
-        return _content(digest_of(folder, table, index)).decode("utf-8", errors="replace")
+        mounts.fetch([digest_of(folder, table, index)])
+        return digest_of(folder, table, index).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
 
@@ -51,9 +55,10 @@ def read_part(
         return name in only if only else name not in without
 
     path = part_of(folder, table, index)
+    fetch(folder, table, [index])
     try:
-        content = _content(path)
-        if hashlib.sha256(content).hexdigest() != _content(digest_of(folder, table, index)).decode(errors="replace"):
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != digest_of(folder, table, index).read_text(errors="replace"):
             raise CorruptedPart("its SHA-256 differs")
         chosen = wanted if only or without else None
         rows = bounds.parquet_table(pa.py_buffer(content), str(path), len(content), wanted=chosen)
@@ -64,10 +69,9 @@ def read_part(
 
 
 def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
-    """As `FinishedRun.read_columns`. On object storage the whole part is fetched, in one request, and compared."""
+    """As `FinishedRun.read_columns`."""
     path = part_of(folder, table, index)
-    if mounts.of(path) is not None:
-        return narrowed(read_part(folder, table, index), without=without)
+    mounts.fetch([path])
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
         rows = bounds.read_parquet(path, columns=names, checksums=True)
@@ -86,11 +90,6 @@ def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[
     """
     names = [name for name in rows.column_names if (name in only if only else name not in without)]
     return rows if names == rows.column_names else rows.select(names)
-
-
-def _content(path: Path) -> bytes:
-    found = mounts.of(path)
-    return path.read_bytes() if found is None else found[0].read(found[1])
 
 
 def _corrupted(path: Path) -> CorruptedPart:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 PART: Final = re.compile(r"(?:.*/)?part-\d{5,}\.parquet")
-DIGEST: Final = re.compile(r"((?:.*/)?)\.digests/(.+)\.sha256")
+DIGEST: Final = re.compile(r"(?:.*/)?\.digests/.+\.sha256")
 """Names from a run's folder, or from one above it."""
 
 
@@ -27,15 +27,6 @@ def digest(name: str) -> str:
     '.digests/predictions/ours/part-00003.sha256'
     """
     return f".digests/{name.removesuffix('.parquet')}.sha256"
-
-
-def part_of(name: str) -> str:
-    """The name of the part that a digest is of; both may begin above the run's folder.
-
-    >>> part_of("studies/a/.digests/predictions/ours/part-00003.sha256")
-    'studies/a/predictions/ours/part-00003.parquet'
-    """
-    return DIGEST.sub(r"\1\2.parquet", name)
 
 
 def tables_of(slug: str, *, in_words: bool, coded: bool = False) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def fill_table(
 
     rows: the number of rows of each part, for the bar. make: the rows of a part. stored: called with each part that was
     there already. progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is
-    skipped. Raises Interrupted on Ctrl-C; the parts written until then stay.
+    skipped.
     """
     with progress or Progress(title, sum(rows), quiet=quiet) as bar, resumable(folder.path):
         for part, count in enumerate(rows):
@@ -65,12 +65,6 @@ class Background:
     After a piece fails, no further piece starts; its error is raised by the next call, or at the end. At the end
     everything that was started or submitted is finished first, also where the caller fails: then the caller's error
     is raised.
-
-    >>> stored = []
-    >>> with Background() as background:
-    ...     background.submit(lambda: stored.append("part 0"))
-    >>> stored
-    ['part 0']
     """
 
     def __init__(self) -> None:

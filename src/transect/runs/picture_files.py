@@ -33,15 +33,6 @@ def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS
 
     16-bit values v become round(255 v / 65535); those of a TIFF with fewer bits b are divided by 2^b - 1. Palettes,
     gray, CMYK and transparency are converted by Pillow; transparency is dropped.
-
-    Raises BadInput for what is no image of these formats, is damaged, or holds floating-point or 32-bit values, which
-    have no stated white.
-
-    >>> from PIL import Image
-    >>> file = io.BytesIO()
-    >>> Image.fromarray(np.array([[0, 32896, 65535]], np.uint16)).save(file, "PNG")
-    >>> np.asarray(open_rgb(file.getvalue(), "ramp"))[0, :, 0]
-    array([  0, 128, 255], dtype=uint8)
     """
     from PIL import Image, ImageOps
 

@@ -41,48 +41,28 @@ OF_PEOPLE: Final = (
 
 
 def studies_of(folder: Path) -> list[Path]:
-    """The folders of an audit's studies by name; none where it has one study.
-
-    >>> studies_of(Path("no-such-folder"))
-    []
-    """
+    """The folders of an audit's studies by name; none where it has one study."""
     return sorted(path.parent for path in folder.glob(f"{STUDIES}/*/run.json")) if folder.is_dir() else []
 
 
 def runs_of(folder: Path) -> list[Path]:
-    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds.
-
-    >>> runs_of(Path("no-such-folder")) == [Path("no-such-folder")]
-    True
-    """
+    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds."""
     return studies_of(folder) or [folder]
 
 
 def places_of(folder: Path) -> list[Path]:
-    """The folders that hold a run of an audit: the folder itself first, then its studies.
-
-    >>> places_of(Path("no-such-folder"))
-    []
-    """
+    """The folders that hold a run of an audit: the folder itself first, then its studies."""
     return [path for path in (folder, *studies_of(folder)) if is_one_run(path)]
 
 
 def beside(folder: Path) -> list[Path]:
-    """The folders of the small runs of an audit: the negative control of each run, then the interpolation.
-
-    >>> beside(Path("no-such-folder"))
-    []
-    """
+    """The folders of the small runs of an audit: the negative control of each run, then the interpolation."""
     controls = [path / CONTROL for path in (folder, *studies_of(folder))]
     return [path for path in (*controls, folder / INTERPOLATION) if is_one_run(path)]
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run, or the runs of several studies.
-
-    >>> is_run(Path("no-such-folder"))
-    False
-    """
+    """Whether a folder holds a run, or the runs of several studies."""
     return bool(places_of(folder))
 
 

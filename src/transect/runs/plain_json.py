@@ -19,12 +19,6 @@ def plain(value: object) -> Any:
 
     Dataclasses become objects by field, arrays and sets lists (sets sorted), enumerations and paths text, and numbers
     that are not finite null.
-
-    Raises TypeError for a type that JSON has no word for.
-
-    >>> import numpy as np
-    >>> plain({"estimate": float("nan"), "n": np.int64(3), "values": np.array([1.0, np.inf])})
-    {'estimate': None, 'n': 3, 'values': [1.0, None]}
     """
     numpy: Any = sys.modules.get("numpy")  # until it is loaded no value is of it; `transect --help` does without
     if numpy and isinstance(value, numpy.generic):
@@ -57,11 +51,7 @@ def _collection(value: object) -> Any:
 
 
 def dumps(value: object, indent: int | None = 2) -> str:
-    r"""The value as JSON text, by `plain`. What a terminal would obey is escaped, so that it may be printed.
-
-    >>> dumps({"p": float("nan"), "name": "\x1b[2J\x9b1m"}, indent=None)
-    '{"p": null, "name": "\\u001b[2J\\u009b1m"}'
-    """
+    """The value as JSON text, by `plain`. What a terminal would obey is escaped, so that it may be printed."""
     return escaped(json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False))
 
 
@@ -71,14 +61,7 @@ def escaped(text: str) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply for a reader.
-
-    >>> loads('{"a": [1, null]}')
-    {'a': [1, None]}
-    >>> loads("[" * 100_000)
-    Traceback (most recent call last):
-    ValueError: nested too deeply
-    """
+    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply for a reader."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -34,9 +34,6 @@ def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
     """One picture of three channels or one as a PNG file; the same pixels give the same bytes.
 
     Source: PNG (third edition), W3C Recommendation 2025, https://www.w3.org/TR/png-3/
-
-    >>> png(np.zeros((1, 1), dtype=np.uint8))[12:16]
-    b'IHDR'
     """
     height, width = pixels.shape[:2]
     rows = pixels.reshape(height, -1)
@@ -49,12 +46,7 @@ def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
 
 
 def packed(picture: bytes) -> bytes:
-    """A PNG as short as run lengths and Huffman codes make it; one that `png` did not write stays as it is.
-
-    >>> flat = png(np.zeros((64, 64), dtype=np.uint8))
-    >>> len(flat), len(packed(flat))
-    (4228, 158)
-    """
+    """A PNG as short as run lengths and Huffman codes make it; one that `png` did not write stays as it is."""
     header, content = picture[: _CONTENT - 8], picture[_CONTENT : -len(_END) - 4]
     if picture[len(header) :] != _chunk(b"IDAT", content) + _END or content[2] & _COMPRESSED:
         return picture

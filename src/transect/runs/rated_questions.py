@@ -60,14 +60,7 @@ def kept_in(table: pa.Table, questions: Mapping[str, RatedQuestion]) -> pa.Table
 
 
 def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
-    """The questions in a table's metadata, by column; none where there is none. Raises BadInput for other content.
-
-    >>> import pyarrow as pa
-    >>> smile = RatedQuestion("Does it smile?", "smile", "ordinal", ("no", "yes"), (0.0, 1.0), (0.0, 1.0), {"": 3})
-    >>> table = kept_in(pa.table({"id": ["0-0000"], "joy": [1.0]}), {"joy": smile})
-    >>> questions_of(table)["joy"] == smile, questions_of(pa.table({"id": ["0-0000"]}))
-    (True, {})
-    """
+    """The questions in a table's metadata, by column; none where there is none. Raises BadInput for other content."""
     content = (table.schema.metadata or {}).get(KEY, b"{}")
     try:
         return {str(name): _question(fields) for name, fields in loads(content).items()}
@@ -113,11 +106,6 @@ def names_by_attribute(
 
     Of several the first; none where a column has the attribute's own name, nor where levels in no order are about an
     attribute that has an order.
-
-    >>> gender = RatedQuestion("Which?", "face_shape", "ordinal", ("f", "m"), (0.0, 1.0), (0.0, 1.0))
-    >>> face = Attribute("face_shape", "continuous", "feminine to masculine", low=0.0, high=1.0)
-    >>> names_by_attribute({"gender": 0, "smile": 0}, {"gender": gender}, {"face_shape": face})
-    {'gender': 'face_shape'}
     """
     names: dict[str, str] = {}
     for name in columns:

@@ -42,11 +42,7 @@ class StepSize:
 @final
 @dataclass(frozen=True, slots=True)
 class GeneratorDescription:
-    """How a generator describes itself, its controls and its population.
-
-    >>> GeneratorDescription({"name": "faceworld", "population": "balanced"}).population
-    'balanced'
-    """
+    """How a generator describes itself, its controls and its population."""
 
     facts: Facts
 
@@ -244,8 +240,6 @@ class RunSpec:
 
     attributes: those that images are compared by; held: further ones of observed images that adjustments hold equal;
     nominal: those whose levels have no order, varied or not. edits, verification: None where a run has none.
-
-    Raises BadInput (`from_json`).
     """
 
     versions: Mapping[str, str]
@@ -321,10 +315,7 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, body: Mapping[str, object]) -> RunSpec:
-        """The spec that a run.json holds. Raises BadInput in one line for an unknown or missing key, or another type.
-
-        Raises BadInput for the spec of a search, which has no design.
-        """
+        """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
         if "design" not in body and "goal" in body:
             raise BadInput(_SEARCH)
         changed = dict(body)

@@ -107,9 +107,6 @@ def in_plain_words(was: Mapping[str, object], is_now: Mapping[str, object]) -> s
     """What differs and what to do, as the end of a sentence about a folder; at most six settings are named.
 
     "" where nothing differs; what is None is the same as what is not there.
-
-    >>> in_plain_words({"design": {"seed": 0}}, {"design": {"seed": 4}})
-    '--seed was 0 and is 4: choose another --out, or give what was given before'
     """
     found = list(changes(was, is_now))
     if not found:
@@ -130,13 +127,10 @@ def _of_photographs(spec: Mapping[str, object]) -> bool:
 def _words(change: Change, spec: Mapping[str, object], options: Mapping[str, str]) -> str:
     name = options.get(change.path) or _name(change.path, spec)
     was, now = _value(change.path, change.was), _value(change.path, change.is_now)
-    if (change.of_model and not name.startswith("the library")) or _is_hash(change):
+    hashed = any(isinstance(value, str) and _HASH.fullmatch(value) for value in (change.was, change.is_now))
+    if (change.of_model and not name.startswith("the library")) or hashed:
         return f"{name} has changed"
     return f"{name} was {was} and is {now}"
-
-
-def _is_hash(change: Change) -> bool:
-    return any(isinstance(value, str) and _HASH.fullmatch(value) for value in (change.was, change.is_now))
 
 
 def _name(path: str, spec: Mapping[str, object]) -> str:

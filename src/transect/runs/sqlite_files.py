@@ -17,8 +17,7 @@ _PAUSE: Final = 0.01
 def make_private(path: Path) -> None:
     """Make an empty file that its owner alone may read, as SQLite's own files beside it then are; leave one there.
 
-    A link of yours is followed, one within a run's folder refused. Raises OSError where there can be none,
-    RunFolderError for such a link.
+    A link of yours is followed, one within a run's folder refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -36,14 +35,6 @@ def use_write_ahead_log(database: sqlite3.Connection, seconds: float = 30.0) -> 
 
     SQLite answers "database is locked" at once, whatever its timeout, while another connection makes this change, so
     that two programs that open a new file together need another try.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = sqlite3.connect(f"{folder}/answers.sqlite")
-    ...     use_write_ahead_log(database)
-    ...     database.execute("PRAGMA journal_mode").fetchone()
-    ...     database.close()
-    ('wal',)
     """
     last = time.monotonic() + seconds
     while True:

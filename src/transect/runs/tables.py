@@ -141,7 +141,7 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
     boxes: list[list[dict[str, float]] | None] = [None] * len(failed)
     if predictions.boxes is not None:
         boxes = [
-            None if lost else _box_rows(image_boxes)
+            None if lost else [dict(zip(BOX.names, row, strict=True)) for row in image_boxes.tolist()]
             for lost, image_boxes in zip(failed, predictions.boxes, strict=True)
         ]
     columns = [
@@ -153,10 +153,6 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
     ]
     schema = PREDICTIONS.with_metadata({"labels": json.dumps(predictions.labels)})
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, PREDICTIONS, strict=True)], schema=schema)
-
-
-def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
-    return [dict(zip(BOX.names, row, strict=True)) for row in boxes.tolist()]
 
 
 def predictions_of(table: pa.Table, task: Task) -> Predictions:
@@ -197,10 +193,6 @@ def columns_of(table: pa.Table, prefix: str) -> dict[str, Float[np.ndarray, " n"
 
 
 def people_of(images: pa.Table) -> Int[np.ndarray, " n"]:
-    """Who is on each image: the person where photographs name one, else the subject.
-
-    >>> people_of(pa.table({"subject": [1, 2, 3], "true.subject": [7.0, 7.0, 8.0]})).tolist()
-    [7, 7, 8]
-    """
+    """Who is on each image: the person where photographs name one, else the subject."""
     column = _PERSON if _PERSON in images.column_names else "subject"
     return np.asarray(images[column].to_numpy().astype(np.int64))

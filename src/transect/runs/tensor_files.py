@@ -31,7 +31,7 @@ def read_content(
 ) -> Content:
     """What the parser of the file's kind makes of its tensors and facts; its errors become one refusal.
 
-    expected: the file in words, as "a file of directions"; remedy: how to get one. Raises BadInput.
+    expected: the file in words, as "a file of directions"; remedy: how to get one.
     """
     from safetensors import SafetensorError, safe_open
 

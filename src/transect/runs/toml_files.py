@@ -34,10 +34,7 @@ def read_text(path: Path, kind: str = "a TOML file") -> str:
 
 
 def shipped_or_file(name: str | Path, shipped: Sequence[str], kind: str, folder: str, package: str) -> tuple[str, str]:
-    """The text of a file that ships in a package's folder, by name, or of the user's own; and what messages call it.
-
-    Raises UnknownName for neither, BadInput for a file that cannot be read.
-    """
+    """The text of a file that ships in a package's folder, by name, or of the user's own; and what messages call it."""
     if str(name) in shipped:
         file = resources.files(package) / folder / f"{name}.toml"
         return file.read_text(encoding="utf-8"), f"{kind} {name}"
@@ -80,8 +77,7 @@ def checked(
 ) -> M:
     """The content as a model. text: the TOML that it is from, for the line.
 
-    quotes: messages quote the wrong value; not where it may be a secret. Raises BadInput with the place of the first
-    thing that does not fit, and the nearest keys for an unknown one.
+    quotes: messages quote the wrong value; not where it may be a secret.
     """
     try:
         return model.model_validate(content, context=context)
@@ -135,11 +131,7 @@ def line_words(text: str, loc: Sequence[str | int]) -> str:
 
 
 def line_of(text: str, loc: Sequence[str | int]) -> int:
-    r"""The line, from 1, of a key given by its path, or else of the nearest table above it; 0 where there is none.
-
-    >>> line_of('title = "x"\n[[question]]\nname = "a"\n[[question]]\nname = "b"', ("question", 1, "name"))
-    5
-    """
+    """The line, from 1, of a key given by its path, or else of the nearest table above it; 0 where there is none."""
     lines = text.splitlines()
     start, end, after = 0, len(lines), 0
     path = ""

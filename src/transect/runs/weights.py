@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_weights(path: Path, *, pytorch: bool = False) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; with `pytorch` also of a state_dict, by PyTorch's loader of weights alone.
-
-    Raises BadInput for another file, or a damaged one.
-    """
+    """The tensors of a safetensors file; with `pytorch` also of a state_dict, by PyTorch's loader of weights alone."""
     kind = model_files.kind_of(model_files.check_readable(path))
     if kind == "a safetensors file":
         return model_files.read_safetensors(path)[0]

@@ -25,11 +25,7 @@ def spaced(name: str) -> str:
 
 
 def readable(sentence: str) -> str:
-    """A sentence in which identifiers are words.
-
-    >>> readable("camera gain; responds to skin_tone and light_level")
-    'camera gain; responds to skin tone and light level'
-    """
+    """A sentence in which identifiers are words."""
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: spaced(found.group()), sentence)
 
 

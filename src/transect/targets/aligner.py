@@ -13,7 +13,7 @@ from jaxtyping import Float, UInt8
 from transect.errors import BadInput
 from transect.marks.records import five_points
 from transect.records import DECLARED, Images
-from transect.targets import alignment
+from transect.targets.alignment import ARCFACE, COUNTS, SIZES, cropped, from_crop
 from transect.targets.preprocess import Preprocess
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Aligner:
         if preprocess.align is None:
             raise BadInput("align: expected the name of a crop, got none; state it")
         self.name, self._filter = preprocess.align, preprocess.filter
-        self.size = preprocess.size[0] if preprocess.size else alignment.SIZES[preprocess.align]
+        self.size = preprocess.size[0] if preprocess.size else SIZES[preprocess.align]
         self._found: tuple[FaceFinder, FaceLandmarks] | None = None
         if preprocess.landmarks is not None:
             self._found = _detector(preprocess.landmarks)
@@ -61,13 +61,13 @@ class Aligner:
         Raises BadInput where landmarks must come with the images and do not.
         """
         points, boxes, reasons = self._places(images) if self._found is None else self._search(images, *self._found)
-        maps = alignment.from_crop(self.name, points, boxes, self.size)
+        maps = from_crop(self.name, points, boxes, self.size)
         crops = np.zeros((len(images), self.size, self.size, 3), dtype=np.uint8)
         lost = []
         for row, (to_image, reason) in enumerate(zip(maps, reasons, strict=True)):
             lost.append(reason or ("" if np.isfinite(to_image).all() else NOT_ALIGNED))
             if not lost[-1]:
-                crops[row] = alignment.cropped(images.pixels[row], to_image, self.size, self._filter)
+                crops[row] = cropped(images.pixels[row], to_image, self.size, self._filter)
         return crops, tuple(lost)
 
     def _places(self, images: Images) -> tuple[Float[np.ndarray, "n 5 2"], Float[np.ndarray, "n 4"], tuple[str, ...]]:
@@ -100,7 +100,7 @@ def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:
     from transect.targets.landmarks import FaceLandmarks
 
     predictor = FaceLandmarks(file)
-    if predictor.points not in alignment.COUNTS or predictor.points == len(alignment.ARCFACE):
+    if predictor.points not in COUNTS or predictor.points == len(ARCFACE):
         raise BadInput(
             f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; name another"
         )

@@ -21,7 +21,7 @@ from transect.said import Speaker
 from transect.targets.catalogue import available, entry_points
 from transect.targets.estimators import is_estimator, of_estimator
 from transect.targets.fingerprint import fingerprint
-from transect.targets.hf import folder as open_models
+from transect.targets.hf.folder import CONFIG, PROCESSOR, is_folder
 from transect.targets.hf.options import Options as OpenOptions
 from transect.targets.isolated.target import IsolatedTarget
 from transect.targets.model import ModelTarget
@@ -122,11 +122,7 @@ def _here(spec: str, settings: _Options) -> Target:
 
 
 def _runs_code_of_others(spec: str) -> bool:
-    """Whether a target's code or program is neither ours nor a shipped library's.
-
-    >>> [_runs_code_of_others(spec) for spec in ("models:smile", "onnx:smile.onnx", "dlib:hog-face", "a.toml")]
-    [True, True, False, False]
-    """
+    """Whether a target's code or program is neither ours nor a shipped library's."""
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
@@ -147,13 +143,7 @@ def runs_named_code(spec: str) -> bool:
 
 
 def _with_prefix(spec: str) -> str:
-    """The spec of a bare path with the prefix of its kind: an .onnx file, or a folder that holds a model.
-
-    Raises BadInput for a folder without a model. A plug-in of the folder's name comes first.
-
-    >>> _with_prefix("models/smile.onnx"), _with_prefix("onnx:smile.onnx")
-    ('onnx:models/smile.onnx', 'onnx:smile.onnx')
-    """
+    """The spec of a bare path with the prefix of its kind; a plug-in of its name comes first. Raises BadInput."""
     scheme = spec.partition(":")[0]
     if scheme in ("callable", _CLASSIFIER, *_OPEN, *_DETECTORS, *_MODELS) or scheme in entry_points():
         return spec
@@ -166,11 +156,11 @@ def _with_prefix(spec: str) -> str:
         return spec
     if (folder / CARD).is_file():
         return f"{_CLASSIFIER}:{spec}"
-    if open_models.is_folder(folder):
+    if is_folder(folder):
         return f"hf:{spec}"
     raise BadInput(
-        f"target folder {spec}: expected a Hugging Face model ({open_models.CONFIG}, *.safetensors, "
-        f"{open_models.PROCESSOR}) or a trained classifier ({CARD}), found neither"
+        f"target folder {spec}: expected a Hugging Face model ({CONFIG}, *.safetensors, "
+        f"{PROCESSOR}) or a trained classifier ({CARD}), found neither"
     )
 
 
@@ -269,11 +259,7 @@ def _model(module: str, argument: str, spec: str, options: _Options) -> Target:
 
 
 def _shown(spec: str) -> str:
-    """The spec as tables and reports show it: files by name alone, since folders reveal people and machines.
-
-    >>> _shown("torch:models:Net@/home/ada/net.safetensors"), _shown("onnx:/srv/smile.onnx")
-    ('torch:models:Net@net.safetensors', 'onnx:smile.onnx')
-    """
+    """The spec as tables and reports show it: files by name alone, since folders reveal people and machines."""
     scheme, _, argument = spec.partition(":")
     source, at, weights = argument.rpartition("@")
     return f"{scheme}:{source}{at}{Path(weights).name}"

@@ -18,7 +18,7 @@ from transect.records import Task
 from transect.runs import model_files
 from transect.runs.plain_json import loads
 from transect.runs.weights import check_weights, read_weights
-from transect.targets.hf import loading
+from transect.targets.hf.loading import first_line, input_tensor
 from transect.targets.hf.options import Options
 from transect.targets.hf.reading import reading
 from transect.targets.model import ModelTarget
@@ -55,7 +55,7 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
         import torch
 
         with torch.inference_mode():
-            raw = network(loading.tensor(inputs, options)).flatten(1).double()
+            raw = network(input_tensor(inputs, options)).flatten(1).double()
             chosen = raw if column is None else torch.softmax(raw, dim=1)[:, column]
         return np.asarray(chosen.cpu().numpy())
 
@@ -137,7 +137,7 @@ def _placed(network: Any, options: Options) -> Any:
     try:
         return network.to(options.device, getattr(torch, options.dtype)).eval()
     except (RuntimeError, AssertionError) as error:
-        message = loading.first_line(error)
+        message = first_line(error)
         raise BadInput(f"device: expected one that PyTorch has, got {options.device!r} ({message})") from None
 
 

@@ -20,10 +20,7 @@ _MOST_CLASSES: Final = 1000
 
 @final
 class PixelSource:
-    """Pictures uint8 [n, h, h, 3] by row. classes: an optional class per row, 0 to k - 1, or -1 for none.
-
-    Raises BadInput for pictures that are not square, classes of another length, or fewer than two of them.
-    """
+    """Pictures uint8 [n, h, h, 3] by row. classes: an optional class per row, 0 to k - 1, or -1 for none."""
 
     def __init__(self, pixels: np.ndarray | Images, classes: Sequence[int] | np.ndarray | None = None) -> None:
         self.pixels = (pixels if isinstance(pixels, Images) else Images(pixels)).pixels

@@ -101,7 +101,8 @@ class Examples:
         """Divided by subject. Raises BadInput for a class with too few pictures on either side."""
         classes = plan.label.of(data.column(plan.label.attribute))
         plan.label.check(classes)
-        people = _subjects(data)
+        subjects = getattr(data.source, "subjects", None)
+        people = np.arange(len(data)) if subjects is None else np.asarray(subjects)[: len(data)]
         chance = np.random.Generator(np.random.Philox(key=[plan.seed, _HELD_OUT_STREAM]))
         everybody = chance.permutation(np.unique(people))
         measured = np.isin(people, everybody[: max(1, round(plan.held_out * len(everybody)))])
@@ -111,11 +112,6 @@ class Examples:
             if len(np.unique(classes[part])) < len(plan.label.classes):
                 raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
         return examples
-
-    @property
-    def unlabelled(self) -> int:
-        """Rows that have no label, and are not used."""
-        return int((self.classes < 0).sum())
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
@@ -252,12 +248,6 @@ def _precision(plan: Plan) -> torch.autocast:
     return torch.autocast(plan.device.partition(":")[0], dtype=torch.bfloat16, enabled=plan.precision == "mixed")
 
 
-def _subjects(data: Pictures) -> Int[np.ndarray, " n"]:
-    """The subject of each picture, by the data set; else each picture is one subject."""
-    subjects = getattr(data.source, "subjects", None)
-    return np.arange(len(data)) if subjects is None else np.asarray(subjects)[: len(data)]
-
-
 def _table(metrics: list[dict[str, float]]) -> bytes:
     sink = io.StringIO()
     lines = csv.DictWriter(sink, list(metrics[0]), lineterminator="\n")
@@ -279,6 +269,17 @@ def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, flo
 def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path) -> str:
     """What an audit needs to run the model, and what a reader needs to know about it, as TOML."""
     size = plan.schedule.size
+    training = {
+        "data": str(examples.data.source.describe()["name"]),
+        "pictures": len(examples.learned),
+        "held_out_pictures": len(examples.measured),
+        "unlabelled_pictures": int((examples.classes < 0).sum()),
+        "balanced": plan.schedule.balanced,
+        "seed": plan.seed,
+        "precision": plan.precision,
+        "stated": plan.schedule.stated,
+        **{name: value for name, value in last.items() if math.isfinite(value)},
+    }
     head = {
         "format": 1,
         "architecture": plan.schedule.architecture,
@@ -287,17 +288,6 @@ def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path)
         "label": plan.label.text,
         "classes": list(plan.label.classes),
         "threshold": 0.5,
-    }
-    training = {
-        "data": str(examples.data.source.describe()["name"]),
-        "pictures": len(examples.learned),
-        "held_out_pictures": len(examples.measured),
-        "unlabelled_pictures": examples.unlabelled,
-        "balanced": plan.schedule.balanced,
-        "seed": plan.seed,
-        "precision": plan.precision,
-        "stated": plan.schedule.stated,
-        **{name: value for name, value in last.items() if math.isfinite(value)},
     }
     preprocess = {"size": [size, size], "mean": list(MEAN), "std": list(SPREAD)}
     tables = [_toml(head), "[preprocess]\n" + _toml(preprocess), "[training]\n" + _toml(training)]

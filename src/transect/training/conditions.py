@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -12,22 +12,8 @@ from jaxtyping import Float, Int, UInt8
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
-
-@runtime_checkable
-class Labelled(Protocol):
-    """Pictures with attributes."""
-
-    def __len__(self) -> int:
-        """Number of pictures."""
-        ...
-
-    def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
-        """Pictures of the rows."""
-        ...
-
-    def column(self, name: str) -> Float[np.ndarray, " n"]:
-        """An attribute of every row."""
-        ...
+if TYPE_CHECKING:
+    from transect.training.pictures import Pictures
 
 
 Condition = tuple[str, tuple[str, ...]]
@@ -37,11 +23,6 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     """Reads `NAME`, `NAME=CUT,CUT` or `NAME!=none`: the attribute and the cuts between its levels.
 
     There are none for a discrete one, but of `NAME!=none`: that is between its first level, none, and all others.
-    Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
-
-    >>> glasses = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))
-    >>> parse("glasses!=none", [glasses])[1]
-    (0.5,)
     """
     name, _, cuts = (part.strip() for part in text.partition("="))
     without = name.endswith("!")
@@ -71,11 +52,7 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
 
 
 def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
-    """The names of the levels.
-
-    >>> levels_of(Attribute("age", "continuous", "age", low=18, high=80), (30.0, 50.0))
-    ('below 30', '30 to 50', 'from 50')
-    """
+    """The names of the levels."""
     if attribute.discrete:
         return ("none", "any") if cuts else attribute.levels
     between = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(cuts)]
@@ -90,7 +67,7 @@ class Balanced:
     how many. Raises BadInput for a class without a picture.
     """
 
-    def __init__(self, data: Labelled, texts: Sequence[str], attributes: Sequence[Attribute]) -> None:
+    def __init__(self, data: Pictures, texts: Sequence[str], attributes: Sequence[Attribute]) -> None:
         parsed = [parse(text, attributes) for text in texts]
         self._data = data
         self.conditions: list[Condition] = [(attribute.name, levels_of(attribute, cuts)) for attribute, cuts in parsed]

@@ -33,11 +33,9 @@ class Teacher(Protocol):
     @property
     def latent_dim(self) -> int:
         """Numbers of a latent."""
-        ...
 
     def to_z(self, latents: Latents) -> Latents:
         """Its latents in the latent view."""
-        ...
 
 
 @final
@@ -59,10 +57,6 @@ class Distillation:
     """images: by the distance from the teacher's pictures alone; blend: images over which the other loss fades in.
 
     weight: of the distance, beside an adversarial loss of weight 1. likeness: None where pixels alone are compared.
-
-    >>> plan = Distillation(1000, 400, 10.0)
-    >>> plan.adversarial(999), plan.adversarial(1100), plan.adversarial(5000)
-    (0.0, 0.25, 1.0)
     """
 
     images: int

@@ -43,10 +43,7 @@ class Generated:
 @final
 @dataclass
 class EncoderRecipe:
-    """An encoder for a generator. images: of the whole training, over which the learning rate falls to 0 as a cosine.
-
-    Raises BadInput for a generator or space that cannot be encoded.
-    """
+    """An encoder for a generator. images: of the whole training, over which the rate falls to 0 as a cosine."""
 
     generator: Generator
     images: int
@@ -120,20 +117,14 @@ def _of(generator: Generator, space: str) -> tuple[Make, Make, int, torch.device
         if space == "w":
             return (
                 lambda z: generator.map(z)[:, 0],
-                lambda w: _synthesize_w(generator, w),
+                lambda w: generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1)),
                 generator.shape.w_dim,
                 generator.device,
             )
         return lambda z: z, lambda z: generator.synthesize(generator.map(z)), generator.latent_dim, generator.device
     if isinstance(generator, Progressive) and space == "z" and not generator.attributes:
         return lambda z: z, generator.generate, generator.latent_dim, generator.device
-    got = f"{type(generator).__name__} in space {space}" + (" with conditions" if _conditional(generator) else "")
+    got = f"{type(generator).__name__} in space {space}" + (
+        " with conditions" if isinstance(generator, Progressive) and generator.attributes else ""
+    )
     raise BadInput(f"generator: expected a StyleGAN2, or a progressive GAN without conditions in space z, got {got}")
-
-
-def _synthesize_w(generator: StyleGAN2, w: Tensor) -> Tensor:
-    return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
-
-
-def _conditional(generator: object) -> bool:
-    return isinstance(generator, Progressive) and bool(generator.attributes)

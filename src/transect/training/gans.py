@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -175,13 +176,31 @@ def recipe_of(
     channels = _channels(plan, size)
     z_dim = _PRIOR[plan.arch] if plan.z_dim is None else plan.z_dim
     growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
+    precision = PRECISIONS[plan.precision]
     if plan.arch == "stylegan2":
         shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
-        options = _stylegan2_options(plan, growth, _distillation(plan, likeness))
+        options = stylegan2.Options(
+            0.0025 if plan.rate is None else plan.rate,
+            plan.r1,
+            plan.path,
+            plan.mixing,
+            plan.half_life,
+            precision,
+            growth,
+            _distillation(plan, likeness),
+        )
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
-    grown = even(sorted(channels), plan.images) if growth is None else growth
-    shapes = Shape(z_dim, _combinations(conditions), channels)
-    return progressive.ProgressiveRecipe(shapes, _progressive_options(plan, grown, conditions), plan.seed, device)
+    classes = math.prod(len(levels) for _, levels in conditions) if conditions else 0
+    chosen = progressive.Options(
+        even(sorted(channels), plan.images) if growth is None else growth,
+        0.001 if plan.rate is None else plan.rate,
+        r1=1.0 if plan.r1 is None else plan.r1,
+        class_weight=1.0 if plan.class_weight is None else plan.class_weight,
+        half_life=plan.half_life,
+        precision=precision,
+        conditions=tuple((name, tuple(levels)) for name, levels in conditions),
+    )
+    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 
 def _channels(plan: Plan, size: int) -> dict[int, int]:
@@ -196,33 +215,6 @@ def _channels(plan: Plan, size: int) -> dict[int, int]:
     return channels
 
 
-def _stylegan2_options(plan: Plan, growth: Growth | None, distillation: Distillation | None) -> stylegan2.Options:
-    return stylegan2.Options(
-        0.0025 if plan.rate is None else plan.rate,
-        plan.r1,
-        path=plan.path,
-        mixing=plan.mixing,
-        half_life=plan.half_life,
-        precision=PRECISIONS[plan.precision],
-        growth=growth,
-        distillation=distillation,
-    )
-
-
-def _progressive_options(
-    plan: Plan, growth: Growth, conditions: Sequence[tuple[str, Sequence[str]]]
-) -> progressive.Options:
-    given = {"r1": plan.r1, "class_weight": plan.class_weight}
-    return progressive.Options(
-        growth,
-        0.001 if plan.rate is None else plan.rate,
-        half_life=plan.half_life,
-        precision=PRECISIONS[plan.precision],
-        conditions=tuple((name, tuple(levels)) for name, levels in conditions),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-
-
 def _distillation(plan: Plan, likeness: Likeness | None) -> Distillation | None:
     if plan.distil is None:
         return None
@@ -234,9 +226,6 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays.
 
     fade: images in which a size comes in; None for a quarter of the shortest phase.
-
-    >>> growth_of("16:800,32:400", 64)
-    Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
     """
     try:
         phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]
@@ -246,10 +235,3 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     if not all(side >= 8 for side in sizes):
         raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
     return Growth((*sizes, size), tuple(shown), min(shown) // 4 if fade is None else fade)
-
-
-def _combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> int:
-    count = 1
-    for _, levels in conditions:
-        count *= len(levels)
-    return count if conditions else 0

@@ -23,10 +23,6 @@ class Growth:
     """sizes: of the pictures, phase by phase, each twice the one before; shown: images of each phase but the last.
 
     In the first `fade` images of a phase its size comes in gradually; the first phase starts with it.
-
-    >>> plan = Growth((16, 32), (1000,), fade=200)
-    >>> plan.at(0), plan.at(1100), plan.at(5000)
-    ((16, 1.0), (32, 0.5), (32, 1.0))
     """
 
     sizes: tuple[int, ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, final, runtime_checkable
@@ -17,7 +16,6 @@ from typing import Protocol, final, runtime_checkable
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
-from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
 from transect.runs.folder import disk_errors, write_atomically
@@ -28,6 +26,7 @@ from transect.runs.progress import Progress
 from transect.runs.spec_changes import changes, in_plain_words
 from transect.texts import say
 from transect.training.chance import rows_of, step_generator
+from transect.training.distillation import Pairs
 from transect.training.processes import Processes
 from transect.training.recipe import Batch, Recipe
 from transect.training.sheets import sheet
@@ -36,6 +35,7 @@ from transect.training.state import load_state, save_state
 GENERATOR, METRICS, SPEC = "generator.safetensors", "metrics.jsonl", "training.json"
 _ON_A_SHEET = 40
 _SHEET_SEED = 1 << 40
+_RUNNING = ("w_avg", "path_mean")
 _BROKEN = 16
 """Steps in a row without finite figures after which a training stops; fewer are ignored."""
 
@@ -46,20 +46,9 @@ class Data(Protocol):
 
     def __len__(self) -> int:
         """Number of pictures."""
-        ...
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """Pictures of the rows, in that order."""
-        ...
-
-
-@runtime_checkable
-class WithLatents(Protocol):
-    """Pictures of which each is that of a known latent."""
-
-    def latents(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
-        """Latents of the rows, float32."""
-        ...
 
 
 @final
@@ -111,7 +100,8 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
     with Progress("training", run.images, done=min(shown, run.images), quiet=run.quiet or not crew.first) as progress:
         while shown < run.images:
             figures = recipe.step(_batch(data, run, step, shown, crew), crew.share)
-            crew.average(_running(recipe))
+            parts = (part.named_buffers() for part in recipe.parts.values())  # of which each process knows its own part
+            crew.average([value for buffers in parts for name, value in buffers if name.endswith(_RUNNING)])
             step, shown = step + 1, shown + run.batch
             _write_down(run, crew, {"step": step, "shown": shown, **figures})
             broken = 0 if all(map(math.isfinite, figures.values())) else broken + 1
@@ -126,12 +116,6 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
 
 def _due(run: Run, saved: int, shown: int) -> bool:
     return shown // run.every > saved // run.every or shown >= run.images
-
-
-def _running(recipe: Recipe) -> list[Tensor]:
-    """Averages buffers that each process updates by its part of the batch: those of the first are saved for all."""
-    parts = (part.named_buffers() for part in recipe.parts.values())
-    return [buffer for buffers in parts for name, buffer in buffers if name.endswith(("w_avg", "path_mean"))]
 
 
 def _sound(recipe: Recipe) -> bool:
@@ -149,11 +133,7 @@ def _finish(recipe: Recipe, run: Run, shown: int) -> None:
     if not (run.out / run.result).exists():
         write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
     if shown - run.batch >= run.images:
-        _say(f"{run.out}: already shown {shown} images, {run.images} were asked for; nothing is done")
-
-
-def _say(line: str) -> None:
-    say(line, error=True)
+        say(f"{run.out}: already shown {shown} images, {run.images} were asked for; nothing is done", error=True)
 
 
 def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batch:
@@ -164,7 +144,7 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
         turned = torch.rand(len(rows), generator=chance, device=run.device) < 0.5
         images = torch.where(turned.view(-1, 1, 1, 1), images.flip(3), images)
     classes = None if run.classes is None else torch.from_numpy(run.classes[rows]).to(run.device, torch.float32)
-    latents = torch.from_numpy(data.latents(rows)).to(run.device) if isinstance(data, WithLatents) else None
+    latents = torch.from_numpy(data.latents(rows)).to(run.device) if isinstance(data, Pairs) else None
     return Batch(images, classes, shown, step, chance, run.batch, latents)
 
 
@@ -215,7 +195,8 @@ def _cut(metrics: Path, size: int) -> None:
             file.truncate(size)
             return
         file.truncate(content.rfind(b"\n") + 1)
-    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training resumes, the lost steps stay missing")
+    lost = f"expected {size} bytes, found {len(content)}; the training resumes, the lost steps stay missing"
+    say(f"{metrics}: {lost}", error=True)
 
 
 def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, before: int) -> None:
@@ -226,24 +207,17 @@ def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, befo
         raise _diverged(step, before)
     write_atomically(run.out / "sheets" / f"{shown:09d}.png", sheet(pictures))
     write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
-    facts = {"step": step, "shown": shown, "written": _flush(run.out / METRICS)}
+    metrics = run.out / METRICS
+    with disk_errors(metrics), metrics.open("rb") as file:  # after a power cut it is at least as long as the state says
+        os.fsync(file.fileno())
+    facts = {"step": step, "shown": shown, "written": metrics.stat().st_size}
     save_state(run.out, recipe.parts, recipe.optimizers, facts)
-
-
-def _flush(file: Path) -> int:
-    """Flushes a file and returns its size; after a power cut it is at least as long as the state expects."""
-    with disk_errors(file), file.open("rb") as handle:
-        os.fsync(handle.fileno())
-        return file.stat().st_size
 
 
 def write_file(path: Path, recipe: Recipe, more: dict[str, str]) -> None:
     """The averaged generator as a file that `transect.generators.load` opens."""
     from safetensors.torch import save
 
-    tensors = {name: value.cpu().contiguous() for name, value in _weights(recipe)}
+    weights = recipe.parts["average"].state_dict().items()
+    tensors = {name: value.cpu().contiguous() for name, value in weights if not name.endswith("path_mean")}
     write_atomically(path, in_order(save(tensors, {**recipe.metadata(), **more})))
-
-
-def _weights(recipe: Recipe) -> Iterable[tuple[str, Tensor]]:
-    return ((k, v) for k, v in recipe.parts["average"].state_dict().items() if not k.endswith("path_mean"))

@@ -26,28 +26,22 @@ class Source(Protocol):
     @property
     def image_size(self) -> int:
         """Width and height in pixels."""
-        ...
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes of the pictures."""
-        ...
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The rows of those numbers."""
-        ...
 
     def read(self, latents: Latents) -> pa.Table:
         """Their attributes."""
-        ...
 
     def render(self, latents: Latents) -> Images:
         """The images of latents."""
-        ...
 
     def describe(self) -> dict[str, object]:
         """Everything that the pictures depend on."""
-        ...
 
 
 @final

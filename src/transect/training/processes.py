@@ -27,11 +27,9 @@ class Accelerator(Protocol):
 
     def wait_for_everyone(self) -> None:
         """Return once all processes have called it."""
-        ...
 
     def reduce(self, tensor: Tensor, reduction: str) -> Tensor:
         """The tensor reduced over the processes."""
-        ...
 
 
 @final

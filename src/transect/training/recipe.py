@@ -44,29 +44,22 @@ class Batch:
 
 @runtime_checkable
 class Recipe(Protocol):
-    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming."""
+    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming.
 
-    @property
-    def parts(self) -> dict[str, nn.Module]:
-        """generator, critic and average (of the generator)."""
-        ...
+    parts: what is trained, and `average`: the running average of what is written.
+    """
 
-    @property
-    def optimizers(self) -> dict[str, torch.optim.Adam]:
-        """Of generator and critic."""
-        ...
+    parts: dict[str, nn.Module]
+    optimizers: dict[str, torch.optim.Adam]
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
         """Train on one batch; returns its metrics by name."""
-        ...
 
     def draw(self, seeds: list[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """The averaged generator's pictures of those seeds, at the size that it has grown to."""
-        ...
 
     def metadata(self) -> dict[str, str]:
         """The metadata of the averaged generator's file."""
-        ...
 
 
 def adam(
@@ -129,11 +122,7 @@ def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
 
 
 def replacements(network: str, replaced: int) -> dict[str, float]:
-    """The metric of replaced gradients, where there are any.
-
-    >>> replacements("critic", 0), replacements("critic", 3)
-    ({}, {'critic_gradients_replaced': 3.0})
-    """
+    """The metric of replaced gradients, where there are any."""
     return {f"{network}_gradients_replaced": float(replaced)} if replaced else {}
 
 

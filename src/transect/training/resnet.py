@@ -109,10 +109,7 @@ def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
 
 
 def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Put a trained network's weights in; a last layer of other classes is left unchanged.
-
-    Raises BadInput naming the first weight that is missing, unexpected or of another shape, or NaN.
-    """
+    """Put a trained network's weights in; a last layer of other classes is left unchanged."""
     current = network.state_dict()
     fitting = {
         name: value

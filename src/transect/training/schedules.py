@@ -47,11 +47,7 @@ class Schedule:
         return sum(epochs for epochs, _ in self.rates)
 
     def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch, from 0.
-
-        >>> [SCHEDULES["balakrishnan-2020"].rate(epoch) for epoch in (0, 9, 10, 19)]
-        [0.0001, 0.0001, 1e-05, 1e-05]
-        """
+        """The learning rate of an epoch, from 0."""
         for epochs, rate in self.rates:
             if epoch < epochs:
                 return rate
@@ -59,11 +55,7 @@ class Schedule:
         return self.rates[-1][1]
 
     def with_settings(self, **settings: object) -> Schedule:
-        """With other settings (None: as it is); epochs: spread over the rates as before, at least one each.
-
-        >>> SCHEDULES["balakrishnan-2020"].with_settings(epochs=5, batch=8).rates
-        ((2, 0.0001), (3, 1e-05))
-        """
+        """With other settings (None: as it is); epochs: spread over the rates as before, at least one each."""
         changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         epochs = changes.pop("epochs", None)
         if epochs is not None:

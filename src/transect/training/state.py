@@ -52,16 +52,17 @@ def save_state(
 def load_state(
     folder: Path, parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, Any] | None:
-    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none.
+    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none."""
+    from safetensors.torch import load
 
-    Raises RunFolderError for a state of other networks, or a damaged one.
-    """
     states = [state for state in _states(folder) if (state / _INDEX).exists()]
     if not states:
         return None
     try:
         index = loads((states[-1] / _INDEX).read_text(encoding="utf-8"))
-        tensors = _read(states[-1], int(index["pieces"]))
+        tensors: dict[str, Tensor] = {}
+        for number in range(int(index["pieces"])):
+            tensors |= load((states[-1] / f"{number:03d}.safetensors").read_bytes())
         for name, part in parts.items():
             part.load_state_dict(_under(tensors, f"parts.{name}."))
         for name, optimizer in optimizers.items():
@@ -85,7 +86,7 @@ def _tensors(parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.opti
     for name, optimizer in optimizers.items():
         for place, state in optimizer.state_dict()["state"].items():
             for key, value in state.items():
-                if key != "exp_avg" or _first_moment(optimizer):
+                if key != "exp_avg" or any(group.get("betas", (1.0,))[0] != 0 for group in optimizer.param_groups):
                     tensors[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
     return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
 
@@ -99,10 +100,6 @@ def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) ->
         if "exp_avg_sq" in moment:
             moment.setdefault("exp_avg", torch.zeros_like(moment["exp_avg_sq"]))
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-def _first_moment(optimizer: torch.optim.Optimizer) -> bool:
-    return any(group.get("betas", (1.0,))[0] != 0 for group in optimizer.param_groups)
 
 
 def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -121,12 +118,3 @@ def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
         pieces[-1][name] = value
         room -= size
     return pieces
-
-
-def _read(folder: Path, pieces: int) -> dict[str, Tensor]:
-    from safetensors.torch import load
-
-    tensors: dict[str, Tensor] = {}
-    for number in range(pieces):
-        tensors |= load((folder / f"{number:03d}.safetensors").read_bytes())
-    return tensors

@@ -26,11 +26,12 @@ from transect.training.distillation import TAUGHT_MAPPING, Distillation, kept
 from transect.training.growth import Growth, shrunk
 from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, quicken, replacements
 
-_FOLLOW_W = 0.005
-"""How far the mean w moves towards each batch's."""
-
-_FOLLOW_PATH = 0.01
-"""How far the mean path length moves towards each batch's."""
+R1_EVERY, PATH_EVERY = 16, 8
+"""Steps from one penalty to the next."""
+PATH_SHRINK = 2
+"""The path length is measured on a batch that many times smaller."""
+_FOLLOW_W, _FOLLOW_PATH = 0.005, 0.01
+"""How far the mean w, and the mean path length, move towards each batch's."""
 
 
 @final
@@ -44,10 +45,7 @@ class Options:
 
     rate: float = 0.0025
     r1: float | None = None
-    r1_every: int = 16
     path: float = 2.0
-    path_every: int = 8
-    path_shrink: int = 2
     mixing: float = 0.9
     half_life: float = 10_000.0
     precision: torch.dtype = torch.float32
@@ -58,13 +56,12 @@ class Options:
 @final
 @dataclass
 class StyleGAN2Recipe:
-    """Both networks of a shape, from a seed. critic_channels: of the discriminator; the generator's where None."""
+    """Both networks of a shape, from a seed."""
 
     shape: Configuration
     options: Options
     seed: int = 0
     device: str = "cpu"
-    critic_channels: dict[int, int] | None = None
     parts: dict[str, nn.Module] = field(init=False)
     optimizers: dict[str, torch.optim.Adam] = field(init=False)
 
@@ -73,14 +70,14 @@ class StyleGAN2Recipe:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             generator = Network(self.shape)
-            critic = Discriminator(self.critic_channels or self.shape.channels, self.shape.classes, grows=grows)
+            critic = Discriminator(self.shape.channels, self.shape.classes, grows=grows)
         generator.mapping.register_buffer("path_mean", torch.zeros([]))
         generator, critic = generator.to(self.device), critic.to(self.device)
         average = copy.deepcopy(generator).eval().requires_grad_(False)
         self.parts = {"generator": generator, "critic": critic, "average": average}
         self.optimizers = {
-            "generator": adam(generator.parameters(), chosen.rate, 0.99, chosen.path_every if chosen.path else None),
-            "critic": adam(critic.parameters(), chosen.rate, 0.99, chosen.r1_every),
+            "generator": adam(generator.parameters(), chosen.rate, 0.99, PATH_EVERY if chosen.path else None),
+            "critic": adam(critic.parameters(), chosen.rate, 0.99, R1_EVERY),
         }
         if chosen.distillation is not None:
             quicken(self.optimizers["generator"], generator.mapping.parameters(), TAUGHT_MAPPING)
@@ -167,15 +164,15 @@ class StyleGAN2Recipe:
         if taught is not None and bool(whole.any()):
             distance = taught.distance(kept(images, whole), kept(real, whole))
             loss, figures["teacher_distance"] = loss + taught.weight * distance, distance.item()
-        if self.options.path and strength and batch.step % self.options.path_every == 0:
+        if self.options.path and strength and batch.step % PATH_EVERY == 0:
             penalty, length = self._path(batch, grown)
-            loss = loss + self.options.path * self.options.path_every * penalty
+            loss = loss + self.options.path * PATH_EVERY * penalty
             figures["path_length"] = length
         return figures | replacements("generator", descend(self.optimizers["generator"], loss, share))
 
     def _path(self, batch: Batch, grown: tuple[int, float]) -> tuple[Tensor, float]:
         """The squared distance of path lengths from their running mean, on a part of the batch."""
-        w, _ = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
+        w, _ = self._map(batch, max(1, len(batch.images) // PATH_SHRINK))
         images = self._synthesize(w, batch, grown, full=True)
         layers = 2 * grown[0].bit_length() - 4  # 2 log2(size) - 2
         lengths = losses.path_lengths(images, w, batch.normal(*images.shape), layers)
@@ -190,14 +187,12 @@ class StyleGAN2Recipe:
         fake, true = self._judge(fake_images, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
         loss = losses.discriminator_loss(true, fake)
         figures = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
-        if batch.step % self.options.r1_every == 0:
+        if batch.step % R1_EVERY == 0:
+            weight = 0.0002 * grown[0] ** 2 / batch.whole if self.options.r1 is None else self.options.r1
             penalty = losses.r1_penalty(lambda x: self._judge(x, batch.classes, grown[1], full=True), real)
-            loss = loss + self._r1(grown[0], batch.whole) / 2 * self.options.r1_every * penalty
+            loss = loss + weight / 2 * R1_EVERY * penalty
             figures["r1"] = penalty.item()
         return figures | replacements("critic", descend(self.optimizers["critic"], loss, share))
-
-    def _r1(self, size: int, batch: int) -> float:
-        return 0.0002 * size**2 / batch if self.options.r1 is None else self.options.r1
 
     def _train(self, *, generator: bool) -> None:
         self._generator.requires_grad_(generator)

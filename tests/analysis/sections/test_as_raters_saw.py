@@ -10,7 +10,6 @@ from small_answers import checked, points, rows
 from transect.analysis.sections import (
     adjusted_raters,
     adjustment,
-    balance,
     interrogation,
     models,
     other_raters,
@@ -20,7 +19,6 @@ from transect.analysis.sections import (
     thresholds,
 )
 from transect.effects.adjustment import balakrishnan
-from transect.effects.interrogation import Condition
 from transect.effects.likelihood import LOGIT, POISSON
 from transect.effects.truth import Truth
 from transect.ratings.perceived_attributes import PerceivedAttribute, PerceivedGroups
@@ -179,27 +177,6 @@ def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attr
     assert [line["name"] for line in curves["panels"][1]["series"]] == ["all", "on"]
 
 
-def test_every_attribute_has_thresholds_and_the_page_folds_those_after_the_third():
-    values = {name: np.arange(16) % 2 for name in ("glasses", "smile", "age", "skin_tone", "beard")}
-    attributes = {"beard": Attribute("beard", "binary", "beard", levels=("no", "yes"))}
-    one = answers_of(
-        Design({}, 16), scores=np.tile([0.1, 0.4, 0.6, 0.9], 4), truth=np.tile([0, 1], 8), values=values,
-        attributes=attributes,
-    )  # fmt: skip
-    made = thresholds.section(one)
-    assert [figure.folded for figure in made.figures] == [False] * 3 + [True] * 2
-    assert len(made.tables) == 5
-
-
-def test_all_violins_and_correlations_are_kept():
-    rng = np.random.default_rng(0)
-    values = {f"a{k}": rng.normal(size=12) for k in range(12)}
-    attributes = {name: Attribute(name, "continuous", name, low=-9, high=9) for name in values}
-    made = balance.section([answers_of(Design({}, 12), answers=[0, 1] * 6, values=values, attributes=attributes)])
-    assert [(len(figure.panels), figure.folded) for figure in made.figures] == [(9, False), (2, True)]
-    assert len(made.tables[1].rows) == 12 * 11 / 2
-
-
 def test_distributions_are_by_what_was_named_alone_and_crossed():
     """Beard .2 on female, .6 on male images but for one of each: 2 of Fig. 11 and 12's groupings."""
     beard = np.tile([[0.2], [0.6]], (8, 3)) + np.array([[0.0]] * 14 + [[0.2], [0.2]])
@@ -247,11 +224,6 @@ def test_errors_are_adjusted_in_stated_bins_and_not_for_fakeness():
     (row,) = [row for row in rows(made, "Coefficients") if row["level"] == fit.names[0]]
     assert row["log odds"] == pytest.approx(fit.coefficients[0])
     assert row["SD by subject and rater"] >= row["SD by subject"]
-
-
-def test_fakeness_is_a_covariate_where_it_is_named():
-    _, made = coefficients(covariates=("gender", "fakeness"))
-    assert {row["level"].split(":")[0] for row in rows(made, "Coefficients")} == {"gender", "fakeness"}
 
 
 def test_raters_add_to_a_coefficient_what_moves_it():
@@ -317,9 +289,3 @@ def test_pairs_of_groups_that_differ_in_one_attribute():
     assert figure["panels"][0]["series"][0] == {
         "name": "equal errors", "drawn": "line", "points": figure["panels"][0]["series"][0]["points"],
     }  # fmt: skip
-
-
-def test_conditions_of_perceived_attributes_leave_empty_groups_out():
-    one = rated(np.zeros((16, 3)))
-    assert regrouped.grouping(one, (GENDER,)).condition.groups == ("[0, 0.5)",)
-    assert isinstance(regrouped.grouping(one, (GENDER,)).condition, Condition)

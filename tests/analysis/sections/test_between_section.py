@@ -54,7 +54,3 @@ def test_no_line_within_a_class_is_said_and_nothing_is_drawn(said):
     assert made["warnings"] == ["No line has both ends in one class: there is nothing to check."]
     assert made["figures"] == []
     assert rows(made, "Images between")[0]["images that keep it"] is None
-
-
-def test_a_check_that_was_not_finished():
-    assert "is not finished" in checked(between.unfinished())["warnings"][0]

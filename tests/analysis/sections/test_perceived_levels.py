@@ -1,7 +1,6 @@
 """Perceived levels in no order: each is a share of its own, and each that is set is set instead of the first."""
 
 import numpy as np
-import pytest
 from small_answers import HAIR, answers, checked, rows, settings
 
 from transect.analysis.sections import adjustment, perceived
@@ -66,11 +65,3 @@ def test_levels_of_an_attribute_that_was_not_varied_are_no_numbers_either():
     }  # fmt: skip
     levels = [row["level"] for row in rows(checked(adjustment.section(one)), "Coefficients")]
     assert {"hair: bald", "hair: long"} <= set(levels)
-
-
-def test_many_perceived_attributes_are_listed_one_below_the_other():
-    design = Design({"glasses": (0.0, 1.0)}, subjects=2)
-    seen = {f"a{k}": settings(design)["glasses"] for k in range(7)}
-    (figure,) = checked(perceived.section(answers(design, scores=[0.1, 0.2] * 2, perceived=seen)))["figures"]
-    assert figure["kind"] == "rows"
-    assert pytest.approx(1.0) == figure["panels"][0]["series"][0]["points"][0]["value"]

@@ -68,13 +68,3 @@ def test_each_step_is_counted_and_each_contrast_drawn_after_it():
     assert [row["estimate, points"] for row in table[:3]] == [0.3, 0.1, None]
     assert [row["estimate"] for row in table[6:]] == [0.2, 0.2, 0.3]
     assert table[2]["note"] == "one subject"
-
-
-def test_of_many_contrasts_those_that_move_most_are_drawn():
-    n = rated.SHOWN + 3
-    stages = [[effect(0.0, 4, name=f"c{k}") for k in range(n)], [effect(k / 100, 2, name=f"c{k}") for k in range(n)]]
-    (figure,) = checked(rated.section("experiment", GIVEN, [], (), prune(SEEN, RULES[:1]), stages))["figures"]
-    assert figure["title"].endswith(f"(the {rated.SHOWN} of {n} contrasts that move most)")
-    assert [panel["heading"] for panel in figure["panels"]] == [
-        f"c{k}, error of mine" for k in range(n - 1, 2, -1)
-    ]  # fmt: skip

@@ -1,7 +1,5 @@
 """The sections on raters, on what they saw along transects, and on what lies farthest from them, by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from small_answers import AGE, answers, checked, rows
@@ -102,22 +100,6 @@ def test_levels_without_order_are_counted_by_majority():
     made = checked(seen_along.section(shown((20.0, 80.0)), [rated]))
     assert made["figures"] == []
     assert [list(row.values()) for row in rows(made, "Intended against")] == [["20", 1, 0, 1], ["80", 0, 2, 0]]
-
-
-def test_questions_about_other_attributes_are_shown_along_what_varied_and_folded():
-    """Fig. 7 of the paper has three questions along one transect. Smiles 1/3, 1.5 | 2 and none: the means at 20, 80."""
-    made = checked(seen_along.section(shown((20.0, 80.0)), [SMILE]))
-    titles = ["Answers along the transect: smile, along age", "Intended against perceived: smile, along age"]
-    assert [(figure["title"], figure["folded"]) for figure in made["figures"]] == [(title, True) for title in titles]
-    table = rows(made, "Intended against perceived: smile, along age")
-    assert [(row["mean perceived"], row["not rated"]) for row in table] == [
-        (pytest.approx((1 / 3 + 2) / 2), 0),
-        (1.5, 1),
-    ]
-
-
-def test_without_a_question_about_what_varied_there_is_no_section():
-    assert seen_along.section(replace(shown((20.0, 80.0)), intended={}), [SMILE]) is None
 
 
 def test_a_gallery_by_score_marks_what_rules_leave_out():

@@ -132,11 +132,6 @@ def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
         assert "this target does not answer with probabilities" in walked["text"][0]
 
 
-def test_an_attribute_of_the_truth_alone_has_no_section():
-    own = {**SCORED, "values": {"smile": SCORED["truth"]}}
-    assert not thresholds.has_section(answers(Design({}, 8), **own))
-
-
 def test_observation_beside_experiment():
     design = Design({"glasses": (0.0, 1.0), "age": (20.0, 50.0, 80.0)}, subjects=2)
     tried = answers(design, answers=[[0, 1, 1, 0, 0, 1], [1, 1, 1, 0, 0, 0]])

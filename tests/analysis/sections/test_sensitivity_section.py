@@ -54,14 +54,6 @@ def test_all_measures_stand_in_one_table():
     assert [below["S 1→0: low"], below["S 1→0: high"]] == pytest.approx(list(map(float, wilson(1, 2))))
 
 
-def test_steps_in_units_of_the_direction_are_named_so():
-    made = checked(sensitivity.section([stepped(STEPS, scores=WALK, moved_by="direction")]))
-    assert "in units of its direction d, G(z + λ d) as published" in made["text"][0]
-    assert made["figures"][0]["panels"][0]["x_words"] == "λ, units of the direction from the subject's own value"
-    plain = checked(sensitivity.section([stepped(STEPS, scores=WALK)]))
-    assert plain["figures"][0]["panels"][0]["x_words"] == "λ, half-ranges from the subject's own value"
-
-
 def test_those_near_the_boundary_beside_all():
     """Own scores .4, .6, .5 lie between .3 and .7, .8 does not."""
     made = checked(sensitivity.section([stepped(STEPS, scores=WALK)]))
@@ -173,31 +165,6 @@ def test_whether_people_saw_the_label_stay():
     drawn = {figure["title"]: figure for figure in made["figures"]}
     assert points(drawn["Did the label stay, as rated?"], "Smile", "age") == {-1.0: pytest.approx(1 / 3), 0.0: 0.0, 1.0: 0.0}  # fmt: skip
     assert points(drawn[title], "Age", "label stayed")[-1.0] == -1.0
-
-
-def test_ratings_without_a_stated_truth_are_said_to_check_nothing():
-    one = stepped(STEPS, scores=WALK, perceived={"smile": np.zeros(12)})
-    (warning,) = checked(sensitivity.section([one]))["warnings"]
-    assert warning.startswith("There are ratings, but --truth does not say which of them is the task's own label")
-
-
-def test_images_that_rules_leave_out_are_said():
-    text = checked(sensitivity.section([stepped(STEPS, scores=WALK, pruned=2), stepped(STEPS, scores=WALK, pruned=1)]))["text"]  # fmt: skip
-    assert text[-1].startswith("Rules leave out 3 images")
-    assert not any("leave out" in line for line in checked(sensitivity.section([stepped(STEPS, scores=WALK)]))["text"])
-
-
-def test_a_walk_to_one_side_does_not_call_the_subjects_own_image_an_end():
-    made = checked(sensitivity.section([stepped([0.0, 1.0], scores=np.array(WALK)[:, 1:])]))
-    assert [panel["heading"] for panel in made["figures"][2]["panels"]] == [
-        "λ = +1: attribute added, all subjects", "λ = +1: attribute added, near the boundary",
-    ]  # fmt: skip
-    both = [stepped([0.0, 1.0], scores=np.array(WALK)[:, 1:]), stepped([-0.5, 0.0, 0.5], scores=WALK)]
-    panels = checked(sensitivity.section(both))["figures"][2]["panels"]
-    assert [panel["heading"] for panel in panels[::2]] == [
-        "λ = −0.5: attribute removed, all subjects", "Farthest step: attribute added, all subjects",
-    ]  # fmt: skip
-    assert [one["label"] for one in panels[2]["series"][0]["points"]] == ["age, λ = +1", "age, λ = +0.5"]
 
 
 def test_a_detector_without_scores_has_its_answers_and_a_regression_its_scores():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from small_answers import answers as answers_of
-from small_answers import checked, points, rows
+from small_answers import checked, rows
 
 from transect.analysis.sections import unanswered
 from transect.effects.intervals import wilson, wilson_clustered
@@ -44,13 +44,6 @@ def test_intervals_are_wilsons_by_subject():
     assert (no_face["glasses: on"]["low"], no_face["glasses: on"]["high"]) == pytest.approx(plain)
     low, high = wilson_clustered(np.array([[1.0], [1.0], [1.0], [0.0]]), np.full((4, 1), 2.0))
     assert (no_face["all images"]["low"], no_face["all images"]["high"]) == pytest.approx((low[0], high[0]))
-
-
-def test_the_figure_says_the_same_and_reasons_stand_word_for_word():
-    (figure,) = made().figures
-    assert points(figure, "no face", "share of images")["glasses: on"] == 3 / 4
-    found = {row["reason"]: row["images"] for row in rows(made(), "Reasons")}
-    assert found == {NO_FACE: 3, UNSAFE: 1, "refused: HTTP 422": 1, "HTTP 503 (tries: 4)": 1}
 
 
 def test_nothing_where_every_image_has_an_answer():

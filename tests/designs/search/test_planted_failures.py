@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from planted_failures import NOISE, SHAPES, failing_target
 
-from transect.errors import BadInput, UnknownName
-
 N = 100_000
 
 
@@ -30,20 +28,3 @@ def test_noise_turns_a_share_of_answers_round_whatever_the_batch():
     wrong = (told == 1) != target.fails(points)
     assert abs(wrong.mean() - NOISE) < 4.5 * np.sqrt(NOISE * (1 - NOISE) / 20_000)
     np.testing.assert_array_equal(told[500:600], target(points[500:600]))
-
-
-def test_another_seed_fails_elsewhere():
-    points = np.random.default_rng(1).random((20_000, 4))
-    one, other = (failing_target("one box", 4, 0.08, seed).fails(points) for seed in (1, 2))
-    assert not np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(("dimensions", "rate"), [(3, 0.05), (4, 0.0), (4, 0.2)])
-def test_planted_failures_refuse_few_dimensions_and_rates_out_of_range(dimensions, rate):
-    with pytest.raises(BadInput, match="4 or more dimensions"):
-        failing_target("ridge", dimensions, rate, 0)
-
-
-def test_an_unknown_shape_is_refused():
-    with pytest.raises(UnknownName, match="did you mean ridge"):
-        failing_target("rigde", 4, 0.05, 0)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted_failures import conduct
 
-from transect.designs.search import History, Random, Suggestions, apart
+from transect.designs.search import History, Suggestions, apart
 from transect.errors import BadInput
 
 
@@ -37,23 +36,6 @@ def test_a_point_without_an_answer_is_no_failure_and_is_kept():
     assert len(history) == 3
     assert history.failed.tolist() == [False, True, False]
     assert history.found.tolist() == [[0.6]]
-
-
-@pytest.mark.parametrize(("budget", "batch"), [(0, 1), (5, 0)])
-def test_a_search_needs_calls(budget, batch):
-    with pytest.raises(BadInput, match="at least one call"):
-        conduct(Random(), History.empty(2), lambda points: np.zeros(len(points)), budget=budget, batch=batch)
-
-
-def test_the_budget_is_kept_whatever_the_batch():
-    asked = []
-
-    def ask(points):
-        asked.append(len(points))
-        return np.zeros(len(points))
-
-    assert len(conduct(Random(), History.empty(2), ask, budget=10, batch=4)) == 10
-    assert asked == [4, 4, 2]
 
 
 def test_a_cube_without_dimensions_is_refused():

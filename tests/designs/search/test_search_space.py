@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_worlds import WithoutPictures
 
 from transect.designs.search.rules import Rule
-from transect.designs.search.space import SUBJECTS, Space, space_of
+from transect.designs.search.space import SUBJECTS, space_of
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Latents
 
@@ -103,9 +103,3 @@ def test_a_world_where_nothing_differs_is_refused():
 
     with pytest.raises(BadInput, match="no continuous attribute"):
         space_of(Same())
-
-
-def test_the_space_has_one_row_for_each_attribute():
-    space = space_of(Town())
-    assert isinstance(space, Space)
-    assert space.ranked.shape == (2, SUBJECTS)

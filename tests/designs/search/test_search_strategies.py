@@ -63,10 +63,10 @@ def test_without_failures_ours_asks_what_sobol_asks():
     np.testing.assert_array_equal(search(ActiveSearch, never).points, search(Sobol, never).points)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**31 - 1), st.integers(2, 6), st.integers(1, 9))
 def test_follow_ups_are_never_near_a_failure_that_was_known(seed, dimensions, batch):
-    history = search(ActiveSearch, corner, dimensions=dimensions, budget=90, batch=batch, seed=seed)
+    history = search(ActiveSearch, corner, dimensions=dimensions, budget=64, batch=batch, seed=seed)
     least = 0.1 * np.sqrt(dimensions)
     for row in np.flatnonzero(~history.explored):
         known = np.arange(len(history)) < row // batch * batch  # told before the batch of this row
@@ -106,11 +106,6 @@ def test_images_without_an_answer_are_passed_over():
     assert len(history) == 120
     assert np.isnan(history.failures).any()
     assert not history.explored.all()
-
-
-def test_only_failures_everywhere():
-    history = search(ActiveSearch, lambda points: np.ones(len(points)), budget=48)
-    assert history.failed.all()
 
 
 @pytest.mark.parametrize("options", [{"earned": -1.0}, {"most": 1.5}, {"least": -0.1}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ AXIS = (np.arange(SIZE) + 0.5) * (2 * HALF / SIZE) - HALF
 X, Y = np.meshgrid(AXIS, AXIS + CENTER_Y)
 
 
+@cache
 def hair(**settings):
     """[n, h, w]: the mask of hair of the plain subjects under these settings."""
     style = settings.pop("style", None)
@@ -34,6 +36,7 @@ def hair(**settings):
     return WORLD.masks(WORLD.set(SUBJECTS, settings))["hair"]
 
 
+@cache
 def pixels(**settings):
     return WORLD.render(WORLD.set(SUBJECTS, settings)).pixels.astype(float)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ WORLD = FaceWorld(image_size=SIZE, threads=1)
 PLAIN = {"hat": 0.0, "baldness": 0.0, "bangs": 0.0, "facial_hair": 0.0, "glasses": 0.0, "earrings": 0.0, "yaw": 0.0,
          "pitch": 0.0, "roll": 0.0, "distance": DISTANCE, "face_shape": 0.5, "age": 30.0, "hair_volume": 0.0,
          "light_azimuth": 0.0, "light_elevation": 40.0, "hair_style": 5.0, "hair_length": 1.0, "blur": 0.0}  # fmt: skip
-SUBJECTS = WORLD.set(WORLD.sample(range(6)), PLAIN)
+SUBJECTS = WORLD.set(WORLD.sample(range(4)), PLAIN)
 # All wear their hats at the same height: the rim lies at -.42 on the middle of the forehead.
 SUBJECTS.values[:, IDENTITY_COLUMNS[IDENTITY.index("hat_height")]] = 0.0
 HALF = DISTANCE * HALF_EXTENT
@@ -29,9 +31,15 @@ def worn(name, **settings):
     return WORLD.set(SUBJECTS, {"hat": float(HATS.index(name))} | settings)
 
 
+@cache
+def masks(name, **settings):
+    """All masks of the plain subjects under that hat."""
+    return WORLD.masks(worn(name, **settings))
+
+
 def seen(name, mask, **settings):
     """[n, h, w]: a mask of the plain subjects under that hat."""
-    return WORLD.masks(worn(name, **settings))[mask]
+    return masks(name, **settings)[mask]
 
 
 def shaded(name, region, **settings):

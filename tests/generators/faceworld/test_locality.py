@@ -12,7 +12,7 @@ from transect.generators.faceworld.world import FaceWorld
 SIZE = 96
 WORLD = FaceWorld(image_size=SIZE, threads=1)
 SEEDS = [1, 2, 3, 4]
-MANY = range(10, 18)
+MANY = range(10, 14)
 
 # From farther off, so that hair and clothes are in the picture.
 DISTANCE = 1.2

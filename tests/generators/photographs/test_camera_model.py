@@ -7,7 +7,7 @@ import io
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from photograph_folders import pictures
 from PIL import Image
@@ -273,6 +273,7 @@ LEVELS = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(LEVELS)
 def test_any_edits_leave_what_they_do_not_touch(levels):
     """Bitwise the photograph outside the mask; every level of every edit together makes a picture."""

@@ -1,6 +1,5 @@
 """A model that answers in words, audited as a whole: what is planted in it is found, and what is not planted is not."""
 
-import json
 import pickle
 import shutil
 
@@ -8,7 +7,8 @@ import auditing
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import refused, run_here
+from canonical import QUESTIONS, SAID, audit_result
+from commands import refused
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 from worker_runs import content
@@ -26,54 +26,20 @@ from transect.jobs.audit.asking import expanded
 from transect.runs.folder import FinishedRun
 from transect.targets.words.reading_rules import VERSION, digest_of
 
-FILE = """
-title = "First look"
-
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-paraphrases = ["Do you see a smile? Yes or no.", "Would you say that this person smiles? Yes or no."]
-
-[[question]]
-name = "role"
-kind = "choice"
-prompt = "What would you do with this application? {options}"
-options = ["hire", "reject", "wait"]
-
-[[question]]
-name = "age"
-kind = "number"
-prompt = "Give one number: the age in years, {low} to {high}."
-low = 0
-high = 120
-unit = "years"
-
-[[question]]
-name = "alt"
-kind = "text"
-prompt = "Describe this picture."
-
-[[question.code]]
-name = "hat"
-labels = ["hat"]
-"""
-SHORT = FILE.partition('[[question]]\nname = "age"')[0]
 """Its first two questions."""
 SUBJECTS = 60
-PLANTED = {"refuses": (0.05, 0.45), "yes": (0.3, 0.7), "prefers": (0.9, 0.4), "first": 0.3, "numbers": (40, 30)}
 SETTINGS = {"vary": ["tone", "hat"], "subjects": SUBJECTS, "control": False}
 
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory):
     path = tmp_path_factory.mktemp("questions") / "mine.toml"
-    path.write_text(FILE)
+    path.write_text(QUESTIONS)
     return path
 
 
 def audited(questions, out, speaker=None, **settings):
-    model = speaker or StubSpeaker(name="biased", scores_options=True, odd="you see", odd_yes=0.3, **PLANTED)
+    model = speaker or StubSpeaker(name="biased", scores_options=True, odd="you see", odd_yes=0.3, **SAID)
     whole = {**SETTINGS, "generator": TonedWorld(), "questions": str(questions), "out": out, **settings}
     return auditing.audit(model, **whole)
 
@@ -81,13 +47,13 @@ def audited(questions, out, speaker=None, **settings):
 @pytest.fixture(scope="module")
 def short(questions):
     path = questions.with_name("short.toml")
-    path.write_text(SHORT)
+    path.write_text(QUESTIONS.partition('[[question]]\nname = "age"')[0])
     return path
 
 
 @pytest.fixture(scope="module")
-def result(questions, tmp_path_factory):
-    return audited(questions, tmp_path_factory.mktemp("words") / "run")
+def result(canonical):
+    return audit_result(canonical("words"))
 
 
 def effect(result, target, outcome, attribute):
@@ -158,14 +124,6 @@ def sections(result, target):
     return {each["key"]: each for each in result.results["sections"] if each["target"] == target}
 
 
-def test_the_report_has_the_sections_on_words(result):
-    assert {"said", "not_answered", "prompts", "tokens"} <= sections(result, "biased/smile").keys()
-    assert {"said", "not_answered", "options", "places", "tokens"} <= sections(result, "biased/role").keys()
-    page = result.page.read_text()
-    assert "“Yes.”" in page
-    assert "What was asked and said" in page
-
-
 def test_the_place_and_the_odd_wording_are_found(result):
     places = sections(result, "biased/role")["places"]["tables"][0]
     first = places["rows"][0]
@@ -221,7 +179,7 @@ def test_a_resumed_run_has_the_same_bytes(questions, tmp_path, result):
 def test_other_questions_are_another_run(questions, tmp_path, result):
     shutil.copytree(result.folder, tmp_path / "run")
     other = tmp_path / "other.toml"
-    other.write_text(FILE.replace("Do you see a smile?", "Is there a smile?"))
+    other.write_text(QUESTIONS.replace("Do you see a smile?", "Is there a smile?"))
     with pytest.raises(FolderOfAnotherSpec, match="--questions of biased/smile"):
         audited(other, tmp_path / "run")
 
@@ -247,14 +205,6 @@ def test_what_never_happens_costs_other_tests_nothing(result):
     assert any(line.startswith("biased/smile: hedge and unreadable are") for line in told), told
     verdicts = {(row["outcome"], row["verdict"]) for row in result.results["verdicts"] if row["target"] == "biased/age"}
     assert ("hedge", "found") not in verdicts
-
-
-def test_requirements_are_of_refusals_too(result):
-    about = {"attribute": "tone", "outcome": "refusal", "target": "biased/smile"}
-    (violated,) = transect.check(result.folder, Requirement(**about, margin=0.1)).numbers.requirements
-    assert violated.status == "violated"
-    (met,) = transect.check(result.folder, Requirement(**about | {"attribute": "hat"}, margin=0.3)).numbers.requirements
-    assert met.status == "met"
 
 
 def test_the_largest_share_of_several_wordings_can_be_limited(result):
@@ -298,26 +248,6 @@ def test_calls_that_fail_stop_a_run(questions, tmp_path):
         audited(questions, tmp_path / "run", StubSpeaker(fails=0.5))
 
 
-def test_truth_is_judged_as_of_any_other_target(short, tmp_path):
-    result = audited(short, tmp_path / "run", truth=["biased/smile=tone"], subjects=20)
-    assert effect(result, "biased/smile", "error", "hat").estimable
-    assert {row["outcome"] for row in result.results["verdicts"] if row["target"] == "biased/smile"} >= {
-        "error",
-        "refusal",
-    }
-
-
-LIT = ["--vary", "light_level=-6,0", "--subjects", "4", "--size", "32", "--no-control"]
-
-
-def test_on_the_command_line(short, tmp_path):
-    out = tmp_path / "run"
-    run_here("audit", "stub_speaker:speaker", "--questions", str(short), *LIT, "--out", str(out))
-    spec = json.loads((out / "run.json").read_text())
-    assert [each["name"] for each in spec["targets"]] == [f"stub/{name}" for name in ("smile", "role")]
-    assert spec["targets"][0]["description"]["asked_in_words"]["paraphrases"][1] == "Do you see a smile? Yes or no."
-
-
 def _lit(short):
     settings = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "control": False}
     return {**settings, "questions": str(short)}
@@ -348,45 +278,9 @@ def test_workers_write_the_same_bytes(short, tmp_path):
     assert content(tmp_path / "here") == content(tmp_path / "apart")
 
 
-def test_a_run_is_made_again(short, tmp_path):
-    settings = {"vary": ["light_level=-6,0"], "subjects": 2, "image_size": 32, "control": False}
-    auditing.audit("stub_speaker:speaker", out=tmp_path / "run", questions=str(short), **settings)
-    again = transect.reproduce(tmp_path / "run", out=tmp_path / "again", targets=["stub=stub_speaker:speaker"])
-    assert again.numbers.outcome == "same bytes"
-    tables = {table.name for table in again.numbers.tables}
-    assert {"answers/stub-smile", "predictions/stub-smile"} <= tables
-
-
-def test_shipped_questions_about_two_images_are_no_targets(tmp_path):
-    few = {"subjects": 2, "vary": ["tone"]}
-    result = audited("hiring", tmp_path / "run", StubSpeaker(best="low income"), **few)
-    assert {effect.target for effect in result.effects} == {"stub/standing", "stub/salary", "stub/hire_which"}
-    assert {entry["name"] for entry in result.results["studies"][0]["targets"]} == {"stub/standing", "stub/salary"}
-    spec = json.loads((result.folder / "run.json").read_text())
-    assert [entry["name"] for entry in spec["pairs"]] == ["stub/hire_which"]
-
-
 def test_a_model_that_gives_numbers_cannot_be_asked(questions, tmp_path):
     line = refused("audit", "opencv:haarcascade_smile", "--questions", str(questions), "--out", str(tmp_path / "x"))
     assert "expected models that answer in words, got opencv:haarcascade_smile" in line
-
-
-def test_a_study_file_is_written_for_questions(short, tmp_path):
-    written = transect.init(
-        tmp_path / "study.toml", "stub_speaker:speaker", questions=str(short), vary="glasses", subjects=2
-    )
-    text = written.file.read_text()
-    assert f'questions = "{short}"' in text
-    assert written.calls == 2 * written.images  # two questions
-
-
-def test_a_model_that_always_chooses_the_same_is_doubted(tmp_path):
-    path = tmp_path / "role.toml"
-    path.write_text(
-        '[[question]]\nname = "role"\nkind = "choice"\nprompt = "What now? {options}"\noptions = ["hire", "wait"]\n'
-    )
-    result = audited(path, tmp_path / "run", StubSpeaker(prefers=(1.0, 1.0)), subjects=10, vary=["tone"])
-    assert "the answer is “hire” to 20 of 20 texts" in result.page.read_text()
 
 
 def test_a_model_that_refuses_everything_is_reported(short, tmp_path):

@@ -41,11 +41,6 @@ def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
     assert "expected questions to ask it" in refused("targets", "check", "vlm:models/tiny")
 
 
-def test_a_check_names_the_questions_about_two_images_that_it_does_not_ask():
-    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", "hiring")
-    assert "not asked here, since an audit shows two images at once: hire_which" in done.stderr
-
-
 def test_a_check_of_a_model_whose_calls_fail_ends_with_the_reason(short, monkeypatch):
     monkeypatch.setattr("stub_speaker.speaker", StubSpeaker(fails=1.0))
     done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short))

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import transect
 from transect.cli.app import app
-from transect.errors import BadInput
 from transect.jobs.audit import init_command
 from transect.jobs.audit.config import read_request
 from transect.jobs.audit.presets import NAMES
@@ -95,11 +94,6 @@ def test_options_are_the_answers():
     assert json.loads(done.stdout)["images"] == 2 * 2 * 7 + 2 * 7  # and two levels of the negative control
 
 
-def test_no_truth_is_stated_as_none():
-    run_here("init", "--target", CASCADE, "--truth", "none")
-    assert read_request("study.toml").truth == ()
-
-
 def test_a_file_is_never_replaced_without_being_told(folder):
     (folder / "study.toml").write_text("mine")
     told = refused_here("init", "--target", CASCADE)
@@ -136,26 +130,3 @@ def test_five_questions_and_each_wrong_answer_is_asked_again(terminal):
         assert reason in done.stderr
     request = read_request("study.toml")
     assert (request.preset, request.vary, request.subjects) == ("face-detector", ("glasses", "age=20,60"), 6)
-
-
-def test_a_stray_quote_is_asked_again(terminal):
-    done = terminal(CASCADE, "", "glasses 'age=20,60", "glasses 'age=20,60'", "", "6")
-    assert done.exit_code == 0, done.output
-    assert '--vary: expected quotes in pairs, got "glasses \'age=20,60"; close or drop the quote' in done.stderr
-    assert read_request("study.toml").vary == ("glasses", "age=20,60")
-
-
-def test_the_command_to_run_next_takes_a_name_with_a_space():
-    done = run_here("init", "my study.toml", "--target", CASCADE)
-    assert done.stdout.endswith("run it: transect audit --config 'my study.toml'\n")
-
-
-def test_answers_that_are_given_are_not_asked_for(terminal):
-    done = terminal("", "", "", words=("--target", CASCADE, "--subjects", "5"))
-    assert re.findall(r"(\d)/5 ", done.stderr) == list("234")
-    assert read_request("study.toml").subjects == 5
-
-
-def test_texts_are_quoted_as_toml_has_them():
-    with pytest.raises(BadInput):  # no such module; its name is text all the same
-        transect.init("study.toml", 'a"b\x7f:c')

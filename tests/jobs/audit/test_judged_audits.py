@@ -1,6 +1,5 @@
 """Audits whose free texts are coded by a judge model and scored by functions: planted effects, tables, resuming."""
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -66,14 +65,6 @@ def test_every_prompt_of_the_judge_and_every_score_is_kept(result):
     assert {row["status"] for row in failed} == {"failed"}
     assert all("no hats" in row["reason"] for row in failed)
     assert open_run(result.folder).study.coded.num_rows == len(rows)
-
-
-def test_the_run_states_the_judge_and_the_functions(result):
-    (entry,) = json.loads((result.folder / "run.json").read_text())["targets"]
-    target = entry["description"]
-    assert target["judge"]["name"] == "judge"
-    assert target["judge"]["word"] == "kind"
-    assert [each["function"] for each in target["scorers"]] == ["judge_speaker:lengths", "judge_speaker:picky"]
 
 
 def test_another_judge_does_not_resume(result, questions, tmp_path):

@@ -126,11 +126,6 @@ def test_pairs_that_share_a_person_count_as_one(ask):
     assert row["finding"] != "yes"
 
 
-def test_a_place_alone_is_no_preference(ask, pairs):
-    (row,) = rows_of(ask(pairs, PairSpeaker(first=1.0)), "Preferences")
-    assert (row["neither, by place"], row["finding"]) == (PEOPLE // 2, "no subject prefers either level")
-
-
 def test_three_levels_are_put_in_order(ask):
     """Levels stand in the order in which the table names them first: light, mid, deep."""
     among = {"a": list(range(0, 78, 3)) * 2, "b": [*range(1, 79, 3), *range(2, 80, 3)]}
@@ -161,13 +156,6 @@ def test_other_pairs_are_another_run(ask, pairs, found, tmp_path):
         ask(pairs.slice(1), "pair_speaker:speaker")
 
 
-def test_observed_images_of_a_world_are_paired_too(ask):
-    settings = {"dataset": None, "images": 6, "compare": ["smile"], "image_size": 32, "generator": "faceworld"}
-    result = ask({"a": [0, 2, 4], "b": [1, 3, 5]}, **settings)
-    (row,) = rows_of(result, "Preferences")
-    assert (row["first level"], row["second level"], row["subjects"]) == ("lower", "higher", 3)
-
-
 def test_a_part_without_a_pair_is_an_empty_table(ask, monkeypatch):
     monkeypatch.setattr("transect.experiment.study.IMAGES_PER_PART", 16)
     (row,) = rows_of(ask({"a": [1, 79], "b": [0, 78]}), "Preferences")
@@ -196,10 +184,3 @@ def test_pairs_that_do_not_fit_are_refused_in_one_line(ask, pairs, settings, mes
 def test_row_numbers_are_refused_where_rows_are_left_out(ask, faces):
     with pytest.raises(BadInput, match=r"expected ids of images in a and b, since \d+ images"):
         ask({"a": [0], "b": [1]}, dataset=f"folder:{faces}?limit=60")
-
-
-def test_pairs_without_a_question_about_two_images_are_refused(ask, pairs, tmp_path):
-    alone = tmp_path / "one.toml"
-    alone.write_text(FILE[: FILE.index("[[question]]", 20)])
-    with pytest.raises(BadInput, match="expected --questions with a question of the kind pair"):
-        ask(pairs, questions=str(alone))

@@ -3,7 +3,6 @@
 import audited
 import auditing
 import pytest
-from commands import refused_here, run_here
 from report_reader import parse, text_of
 from rough_targets import Boxes
 
@@ -31,15 +30,6 @@ def test_own_names_stand_everywhere(tmp_path):
     assert "ours v2" in places["summary"]
 
 
-def test_on_the_command_line_with_the_truth_of_one_target(tmp_path):
-    done = run_here(
-        "audit", "audited:brightness", "--name", "mine", "--truth", "mine=glasses", "--vary", "glasses=0,1", "--subjects", "6",
-        "--size", "32", "--no-control", "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run" / "predictions" / "mine").is_dir()
-
-
 @pytest.mark.parametrize(
     ("names", "targets", "message"),
     [
@@ -63,10 +53,3 @@ def test_an_object_of_the_caller_keeps_its_name(tmp_path):
         auditing.audit(target, names=["mine"], out=tmp_path / "run", **SMALL)
     assert target.name == "boxes"
     assert not (tmp_path / "run").exists()
-
-
-def test_the_command_refuses_in_one_line(tmp_path):
-    told = refused_here(
-        "audit", "audited:brightness", "--name", "", "--vary", "glasses=0,1", "--out", str(tmp_path / "run")
-    )
-    assert "--name: expected a name with a letter or a digit, got ''; write another" in told

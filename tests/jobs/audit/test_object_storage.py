@@ -24,6 +24,7 @@ outcome = "answer"
 margin = 0.9
 """
 _calls = {"left": 1000}
+pytestmark = pytest.mark.integration
 
 
 def bright(pixels):
@@ -41,13 +42,6 @@ def audit(out, target=bright, **settings):
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 8)
-
-
-@pytest.fixture
-def without_page(monkeypatch):
-    """Tables are made and nothing is estimated of them, which takes most of the time."""
-    monkeypatch.setattr("transect.jobs.audit.run.reporting.report", lambda *_, **__: None)
-    monkeypatch.setattr("transect.jobs.audit.run._with_costs", lambda *_: None)
 
 
 @pytest.fixture
@@ -74,6 +68,7 @@ def same_as_local(bucket, tmp_path):
     assert len(bucket.names("a/run/images/")) == 3
 
 
+@pytest.mark.integration
 def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(bucket, tmp_path, capfd):
     before = set(Path(tempfile.gettempdir()).glob("transect-*"))
     address = bucket.address("a/run")
@@ -115,6 +110,7 @@ def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(buck
             assert text.encode() not in content
 
 
+@pytest.mark.integration
 def test_its_manifest_holds_there_and_for_a_copy_and_names_what_changed(bucket, tmp_path, keys):
     address = bucket.address("a/run")
     audit(address)
@@ -146,6 +142,7 @@ def test_its_manifest_holds_there_and_for_a_copy_and_names_what_changed(bucket, 
     assert found.files.added == ("images/part-00009.parquet",)
 
 
+@pytest.mark.integration
 def test_runs_at_two_addresses_are_compared(bucket, without_page):
     first, second = bucket.address("one"), bucket.address("two")
     audit(first)
@@ -155,6 +152,7 @@ def test_runs_at_two_addresses_are_compared(bucket, without_page):
     assert json.loads(bucket.read("two/compare.json"))["folders"] == [first, second]
 
 
+@pytest.mark.integration
 def test_a_stopped_run_says_where_its_parts_are_and_goes_on(bucket, tmp_path, monkeypatch, without_page):
     address = bucket.address("a/run")
     monkeypatch.setattr("transect.experiment.costs.seconds_per_image", lambda *_: 0.0)
@@ -170,6 +168,7 @@ def test_a_stopped_run_says_where_its_parts_are_and_goes_on(bucket, tmp_path, mo
     same_as_local(bucket, tmp_path)
 
 
+@pytest.mark.integration
 def test_a_killed_run_is_in_use_until_it_counts_as_dead_and_then_goes_on(bucket, tmp_path, monkeypatch, without_page):
     address, plain = bucket.address("a/run"), study.RunFolder.write_part
 
@@ -187,7 +186,7 @@ def test_a_killed_run_is_in_use_until_it_counts_as_dead_and_then_goes_on(bucket,
         with pytest.raises(Killed):
             audit(address)
     assert [name for name in bucket.names() if ".claims" in name] == ["a/run/.claims/00001.json"]
-    mounts._mounts.clear()
+    mounts._mounts.clear()  # this process holds nothing more, as another that is started after it
     with pytest.raises(FolderInUse, match=f"{address} is in use by a live run.*counts as dead after 120 s"):
         audit(address)
     with monkeypatch.context() as patched:
@@ -198,6 +197,7 @@ def test_a_killed_run_is_in_use_until_it_counts_as_dead_and_then_goes_on(bucket,
     same_as_local(bucket, tmp_path)
 
 
+@pytest.mark.integration
 def test_another_run_at_the_address_is_refused_or_deleted(bucket, tmp_path, without_page):
     address = bucket.address("a/run")
     audit(address, seed=1)
@@ -215,18 +215,13 @@ def test_another_run_at_the_address_is_refused_or_deleted(bucket, tmp_path, with
     [
         ("audit", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
         ("report", "s3://{secret}@bucket/run"),
-        ("runs", "s3://{secret}@bucket/run"),
-        ("check", "s3://{secret}@bucket/run", "--requirements", "none.toml"),
         ("compare", "s3://bucket/run?key={secret}", "s3://bucket/run"),
-        ("view", "s3://{secret}@bucket/run"),
         ("export", "s3://{secret}@bucket/run", "--to", "csv"),
         ("search", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
     ],
 )
-def test_a_secret_in_an_address_is_refused_and_not_repeated(arguments, tmp_path):
-    (tmp_path / "none.toml").write_text(REQUIRED)
-    places = {"none.toml": str(tmp_path / "none.toml")}
-    line = refused(*(places.get(text, text.format(secret=f"{KEY}:{SECRET}")) for text in arguments))
+def test_a_secret_in_an_address_is_refused_and_not_repeated(arguments):
+    line = refused(*(text.format(secret=f"{KEY}:{SECRET}") for text in arguments))
     assert SECRET not in line
     assert KEY not in line
 
@@ -240,9 +235,7 @@ AFTERWARDS = "give a folder here, and copy it to the storage afterwards"
     [
         (("export", "s3://bucket/run", "--to", "csv"), FIRST),
         (("export", "runs/demo", "--to", "csv", "--out", "s3://bucket/run"), AFTERWARDS),
-        (("render", "--out", "s3://bucket/sheet.png"), AFTERWARDS),
         (("search", "opencv:haarcascade_smile", "--out", "s3://bucket/run"), AFTERWARDS),
-        (("reproduce", "runs/demo", "--out", "s3://bucket/run"), AFTERWARDS),
         (("match", "--features", "rows.csv", "--treatment", "hat", "--report", "s3://bucket/run"), AFTERWARDS),
         (("report", "runs/demo", "--perceived", "s3://bucket/table.csv"), FIRST),
     ],
@@ -256,8 +249,7 @@ def test_where_a_path_is_wanted_an_address_is_refused_with_the_way_round(argumen
     ("place", "found"),
     [
         ("s3:///bucket/x", "none of a bucket; name it after two slashes"),
-        ("file:///srv/run", "a folder of this machine"),
-        ("memory://x", "the memory of this process, which is lost at its end"),
+        ("file:///srv/run", "another scheme; give a folder or a bucket"),
     ],
 )
 def test_an_address_that_keeps_no_run_makes_no_folder_of_its_name(place, found, tmp_path, monkeypatch):

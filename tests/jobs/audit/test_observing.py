@@ -5,22 +5,20 @@ import json
 import audited
 import auditing
 import pytest
+from canonical import audit_result, copied
 
 import transect
 from transect.errors import BadInput, UnknownName
 
 OBSERVED = {"observe": 40, "truth": "glasses", "image_size": 32, "quiet": True, "control": False, "subjects": 6}
-TRIED = {"threshold": 0.4, "vary": ["glasses=0,1", "skin_tone=1:10:2"]}
 
 
 @pytest.fixture(scope="module")
-def chosen(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("chosen")
-    return auditing.audit(audited.brightness, **OBSERVED, **TRIED, compare=["yaw", "glasses"], out=folder), folder
+def result(canonical):
+    return audit_result(canonical("observed"))
 
 
-def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
-    result, _ = chosen
+def test_nuisances_can_be_compared_and_attributes_left_out(result):
     (study,) = [one for one in result.results["studies"] if one["name"] == "observation"]
     # what is varied stays, so that observation can stand beside experiment
     assert [one["name"] for one in study["attributes"]] == ["glasses", "skin_tone", "yaw"]
@@ -35,9 +33,8 @@ def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
     assert len(section["tables"][0]["rows"]) == 4
 
 
-def test_subjects_that_are_observed_and_set_are_counted(chosen):
+def test_subjects_that_are_observed_and_set_are_counted(result):
     """Both studies draw the subjects of the seed in order: the six of the experiment are among the forty observed."""
-    result, _ = chosen
     (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
     assert "6 of the 40 observed subjects are in the experiment too" in " ".join(section["text"])
 
@@ -69,9 +66,9 @@ def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
     assert (tmp_path / "results.json").stat().st_size < 2_000_000
 
 
-def test_all_contrasts_are_corrected_together_by_max_t(chosen):
+def test_all_contrasts_are_corrected_together_by_max_t(result, tmp_path):
     """An experiment and an observation in one family; adjusted p of the observation are never below its own."""
-    _, folder = chosen
+    folder = copied(result.folder, tmp_path)
     made = transect.analysis.reporting.report(folder, correction="max-t")
     seen = [e for e in made.effects if e.basis == "observational" and e.p == e.p]
     assert seen

@@ -133,9 +133,3 @@ def test_a_requirement_is_of_the_effect(audited):
     (checked,) = transect.check(audited.folder, about).numbers.requirements
     assert checked.estimate == pytest.approx(effect(audited, "answer").estimate)
     assert checked.n_subjects == effect(audited, "answer").n_subjects
-
-
-def test_the_page_says_what_counts_once(audited):
-    page = audited.page.read_text()
-    assert "Each photograph counts once; intervals and tests treat the photographs of one person as one cluster" in page
-    assert "Student&#39;s t on errors clustered by subject (by person where" in page

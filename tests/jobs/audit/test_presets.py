@@ -7,9 +7,7 @@ import pytest
 from commands import refused_here, run_here
 
 import transect
-from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
-from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.jobs.audit import presets
 from transect.jobs.audit.config import read_request
 from transect.jobs.audit.request import AuditRequest, places
@@ -25,14 +23,6 @@ HALF = {
 """A model of the kind that each preset is for."""
 IMAGES = {"face-detector": 1800, "face-attribute": 1800, "face-recognition": 960, "classifier": 2400}
 """3 x 3 x 2 x 100, 3 x 3 x 2 x 100, 2 x 2 x 2 x 2 x 60, 3 x 2 x 4 x 100."""
-
-
-def test_the_names_are_the_files():
-    folder = presets.resources.files("transect.jobs.audit.presets")
-    assert {path.name for path in folder.iterdir() if path.name.endswith(".toml")} == {
-        f"{name}.toml" for name in presets.NAMES
-    }
-    assert set(HALF) == set(IMAGES) == set(presets.NAMES)
 
 
 @pytest.mark.parametrize("name", presets.NAMES)
@@ -70,12 +60,6 @@ class TestEach:
         assert f"got the {other.task} of half; {presets.preset(name).otherwise}" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["face-detector", "face-recognition"])
-def test_of_the_glasses_none_and_the_thick_frame_are_varied(name):
-    vary = transect.audit_preset(name).vary
-    assert parse_vary([text for text in vary if "glasses" in text], ATTRIBUTES) == {"glasses": (0.0, 2.0)}
-
-
 def test_what_is_stated_overrides_the_preset_even_where_it_is_the_default():
     asked = transect.audit_preset("face-recognition", subjects=100, vary=["glasses"], within=[])
     assert (asked.subjects, asked.vary, asked.verification.within) == (100, ("glasses",), ())
@@ -97,23 +81,6 @@ def test_observed_images_replace_what_a_preset_varies():
     request = transect.audit_preset("face-detector", images=9)
     assert request.vary == ()
     assert transect.audit_cost(HALF["face-detector"], request).numbers.images == 9
-
-
-def test_the_budget_of_observed_images_names_the_option_that_they_have(tmp_path, capsys):
-    request = transect.audit_preset("face-detector", images=9, image_size=32)
-    transect.audit(HALF["face-detector"], request, out=tmp_path / "run")
-    assert "budget: 9 images, 9 calls; fewer with --images; --dry-run" in capsys.readouterr().err
-    request = transect.audit_preset("face-detector", subjects=2, vary=["glasses=0,1"], image_size=32)
-    transect.audit(HALF["face-detector"], request, out=tmp_path / "set")
-    told = "budget: 8 images with the negative control, 8 calls; fewer with --subjects or --vary; --dry-run"
-    assert told in capsys.readouterr().err
-
-
-def test_without_a_truth_it_says_that_errors_are_not_counted(tmp_path, capsys):
-    for truth, said in ((), True), (("smile>0.5",), False):
-        request = transect.audit_preset("face-attribute", subjects=1, vary=["glasses=0,1"], truth=truth, image_size=32)
-        transect.audit(HALF["face-attribute"], request, out=tmp_path / f"{said}")
-        assert ("without --truth" in capsys.readouterr().err) is said
 
 
 def test_names_that_there_are_not():

@@ -120,15 +120,6 @@ def test_all_options_together_and_their_defaults(requested, tmp_path):
     assert requested("--dry-run") == auditing.request(dry_run=True)
 
 
-def test_the_defaults_of_the_help_are_those_of_the_request():
-    request = AuditRequest()
-    for name, home in places().items():
-        stated = audit_options()[name].default
-        default = getattr(getattr(request, home) if home else request, name)
-        if default is not None and default != ():
-            assert stated == default, name
-
-
 def test_the_command_line_overrides_the_file(requested, tmp_path):
     path = toml_file(tmp_path / "study.toml", {"subjects": 7, "seed": 3, "dry_run": True, "image_size": 64})
     request = requested("--config", str(path), "--subjects", "100", "--size", "32")
@@ -159,12 +150,6 @@ def test_a_file_that_does_not_fit_is_refused_in_one_line(text, message, tmp_path
     told = refused_here("audit", "--config", str(path), "--dry-run")
     assert message in told
     assert "\n" not in told
-
-
-def test_a_file_that_is_not_there():
-    assert "cannot be read (there is no such file or folder): expected a TOML file" in refused_here(
-        "audit", "--config", "nowhere.toml"
-    )
 
 
 def test_levels_may_be_a_table_of_the_file(tmp_path):

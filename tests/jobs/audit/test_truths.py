@@ -90,17 +90,6 @@ def test_picked_effects_have_the_interval_of_the_selections_level(bright):
         assert abs(picked["shrunken"]) <= abs(effect["estimate"])
 
 
-def test_the_headline_states_what_the_choice_leaves_of_the_largest(bright):
-    selection, effects = bright.results["selection"], bright.results["effects"]
-    picked = selection["effects"][0]
-    effect = effects[picked["effect"]]
-    expected = (
-        f"the largest of 4: {effect['name']}, likely {picked['shrunken']:+.3f}, measured {effect['estimate']:+.3f} "
-        f"({100 * selection['confidence']:.3g} % interval {picked['low']:+.3f} to {picked['high']:+.3f})"
-    )
-    assert expected in bright.headline()
-
-
 def test_a_face_is_no_truth_of_a_number(tmp_path):
     """Its error was how far the number lies from 1."""
     lum = Always("lum", 0.9)

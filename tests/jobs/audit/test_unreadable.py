@@ -102,8 +102,3 @@ def test_more_than_ten_are_counted_and_not_all_named(tmp_path):
     made = open_dataset(f"folder:{tmp_path}", max_unreadable=13)
     assert made.unreadable == tuple(f"{number}.png" for number in range(1, 14))
     assert made.notes()[0].endswith("unreadable image files: 13 (1.png, 2.png, 3.png, 4.png, 5.png, 6.png, 7.png, 8.png, 9.png, 10.png, and 3 more).")  # fmt: skip
-
-
-def test_where_there_are_no_photographs_the_option_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="--max-unreadable is of photographs: give --dataset, or drop it"):
-        auditing.audit(audited.brightness, vary=["glasses=0,1"], max_unreadable=1, out=tmp_path, **SMALL)

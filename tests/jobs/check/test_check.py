@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from xml.etree import ElementTree
 
 import auditing
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from canonical import always, blind, bright, copied
 from commands import refused_here, run_here
 from PIL import Image
 
@@ -18,25 +18,10 @@ from transect import Requirement
 from transect.errors import BadInput, UnknownName
 
 
-def blind(pixels):
-    """Yes to one picture in ten, by a hash of its pixels: nothing that is set matters."""
-    return (np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0) < 0.1) * 0.9
-
-
-def bright(pixels):
-    """Yes to the brighter half of the pictures, which skin tone decides."""
-    return np.clip(pixels.mean(axis=(1, 2, 3)) / 255, 0, 1)
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("check")
-    settings = {"vary": {"skin_tone": (1, 10), "glasses": (0, 1)}, "truth": "face", "subjects": 40, "image_size": 32}
-    settings |= {"outcomes": ["answer", "miss", "score"], "control": False}
-    auditing.audit([blind, bright], out=folder / "run", **settings)
-    shutil.copytree(folder / "run", folder / "same")
-    auditing.audit([blind, bright], out=folder / "other", **{**settings, "seed": 1})
-    return folder
+def run(canonical, tmp_path_factory):
+    """A check writes into the folder."""
+    return copied(canonical("two_targets"), tmp_path_factory.mktemp("check"))
 
 
 def only(result):
@@ -44,53 +29,54 @@ def only(result):
     return row
 
 
-def test_a_blind_model_meets_a_wide_margin_and_does_not_show_a_narrow_one(runs):
+def test_a_blind_model_meets_a_wide_margin_and_does_not_show_a_narrow_one(run):
     about = {"attribute": "skin_tone", "outcome": "answer", "target": "blind"}
-    met = only(transect.check(runs / "run", Requirement(**about, margin=0.3)))
+    met = only(transect.check(run, Requirement(**about, margin=0.3)))
     assert met.status == "met"
     assert met.upper < 0.3
     assert met.n_subjects == 40
-    narrow = only(transect.check(runs / "run", Requirement(**about, margin=0.01)))
+    narrow = only(transect.check(run, Requirement(**about, margin=0.01)))
     assert narrow.status == "not shown"
     assert narrow.subjects_needed is None or narrow.subjects_needed > 40
 
 
-def test_a_model_that_sees_skin_tone_violates_a_margin_on_its_score(runs):
-    result = transect.check(
-        runs / "run", Requirement(attribute="skin_tone", outcome="score", target="bright", margin=0.001)
-    )
+def test_a_model_that_sees_skin_tone_violates_a_margin_on_its_score(run):
+    result = transect.check(run, Requirement(attribute="skin_tone", outcome="score", target="bright", margin=0.001))
     assert (only(result).status, result.numbers.status, result.exit_code) == ("violated", "violated", 1)
-    assert json.loads((runs / "run" / "checks.json").read_text())["status"] == "violated"
+    assert json.loads((run / "checks.json").read_text())["status"] == "violated"
 
 
-def test_every_target_is_judged_where_none_is_named(runs):
-    result = transect.check(runs / "run", Requirement(attribute="glasses", outcome="answer", margin=0.5))
+def test_every_target_is_judged_where_none_is_named(run):
+    result = transect.check(run, Requirement(attribute="glasses", outcome="answer", margin=0.5))
     assert [row.target for row in result.numbers.requirements] == ["blind", "bright"]
 
 
-def test_rates_by_group_are_counted_on_images(runs):
+def test_rates_by_group_are_counted_on_images(run):
     """Blind says yes to few, so that it misses most faces: every group's miss rate is far above .5 and below 1."""
     target = "blind"
     by = {"outcome": "miss", "target": target, "by": ["skin_tone", "glasses"]}
-    high = only(transect.check(runs / "run", Requirement(**by, max_rate=0.5)))
+    high = only(transect.check(run, Requirement(**by, max_rate=0.5)))
     assert high.status == "violated"
-    spec = transect.open_run(runs / "run")
+    spec = transect.open_run(run)
     answers = spec.predictions.filter(np.array([name == target for name in spec.predictions["target"].to_pylist()]))
     missed = 1 - (np.array([row[0] for row in answers["scores"].to_pylist()]) >= 0.5)
     groups = missed.reshape(40, 4).mean(axis=0)  # the cells are the four groups, in the order of the grid
     assert high.estimate in groups
-    yes = only(transect.check(runs / "run", Requirement(outcome="answer", target=target, by=["glasses"], max_rate=0.5)))
+    yes = only(transect.check(run, Requirement(outcome="answer", target=target, by=["glasses"], max_rate=0.5)))
     assert yes.status == "met"
 
 
-def test_no_worse_than_a_baseline_on_the_same_images(runs):
+def test_no_worse_than_a_baseline_on_the_same_images(run, canonical, tmp_path):
     about = {"outcome": "miss", "target": "blind", "margin": 0.15}
-    same = only(transect.check(runs / "run", Requirement(**about, no_worse_than=runs / "same")))
+    same = only(transect.check(run, Requirement(**about, no_worse_than=canonical("two_targets"))))
     assert (same.status, same.estimate) == ("met", 0.0)
-    gap = Requirement(**about, attribute="skin_tone", no_worse_than=runs / "same")
-    assert only(transect.check(runs / "run", gap)).estimate == 0.0
+    gap = Requirement(**about, attribute="skin_tone", no_worse_than=canonical("two_targets"))
+    assert only(transect.check(run, gap)).estimate == 0.0
+    auditing.audit(
+        blind, vary={"skin_tone": (1, 10)}, truth="face", subjects=3, image_size=32, control=False, out=tmp_path
+    )
     with pytest.raises(BadInput, match="no_worse_than: expected a run on the same images.*rerun it with the same"):
-        transect.check(runs / "run", Requirement(**about, no_worse_than=runs / "other"))
+        transect.check(run, Requirement(**about, no_worse_than=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -107,14 +93,14 @@ def test_no_worse_than_a_baseline_on_the_same_images(runs):
         (Requirement(attribute="glasses", outcome="answer", margin=3.0), BadInput, "two points are 0.02"),
     ],
 )
-def test_a_requirement_that_does_not_fit_the_run_is_refused(runs, requirement, error, message):
+def test_a_requirement_that_does_not_fit_the_run_is_refused(run, requirement, error, message):
     with pytest.raises(error, match=message) as caught:
-        transect.check(runs / "run", requirement)
+        transect.check(run, requirement)
     assert "\n" not in str(caught.value)
 
 
 def test_observed_images_are_judged_by_the_groups_compared(tmp_path):
-    auditing.audit(blind, images=300, compare=["earrings"], image_size=32, truth="face", out=tmp_path / "run")
+    auditing.audit(blind, images=200, compare=["earrings"], image_size=32, truth="face", out=tmp_path / "run")
     wide = only(transect.check(tmp_path / "run", Requirement(attribute="earrings", outcome="miss", margin=0.3)))
     assert wide.status == "met"
     rate = only(transect.check(tmp_path / "run", Requirement(outcome="miss", by=["earrings"], max_rate=0.5)))
@@ -169,8 +155,8 @@ def test_a_leakage_analysis_is_judged_by_its_amplification(tmp_path):
 
 
 def observed(tmp_path, target, **settings):
-    """A run of 300 images observed, in a folder."""
-    settings = {"images": 300, "image_size": 32, "truth": "face", "outcomes": ["miss"]} | settings
+    """A run of 200 images observed, in a folder."""
+    settings = {"images": 200, "image_size": 32, "truth": "face", "outcomes": ["miss"]} | settings
     auditing.audit(target, out=tmp_path / "run", **settings)
     return tmp_path / "run"
 
@@ -258,12 +244,12 @@ margin = 0.001
 """
 
 
-def test_the_command_writes_what_other_programs_read(runs, tmp_path, monkeypatch):
+def test_the_command_writes_what_other_programs_read(run, tmp_path, monkeypatch):
     step = tmp_path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
     (tmp_path / "r.toml").write_text(REQUIRE)
     files = [f"--{name}={tmp_path / name}" for name in ("junit", "summary", "badge")]
-    done = run_here("check", str(runs / "run"), "--requirements", str(tmp_path / "r.toml"), *files)
+    done = run_here("check", str(run), "--requirements", str(tmp_path / "r.toml"), *files)
     assert done.returncode == 1
     assert done.stdout.startswith("2 requirements: 1 met, 1 violated\n")
     suite = ElementTree.parse(tmp_path / "junit").getroot()[0]
@@ -283,18 +269,18 @@ def test_the_command_writes_what_other_programs_read(runs, tmp_path, monkeypatch
     assert badge.get("aria-label") == "bias: violated"
 
 
-def test_exit_codes_tell_violated_from_not_shown(runs, tmp_path):
+def test_exit_codes_tell_violated_from_not_shown(run, tmp_path):
     path = tmp_path / "r.toml"
     for margin, code in ((0.5, 0), (0.000001, 4)):
         path.write_text(f'[[require]]\nattribute="glasses"\noutcome="answer"\ntarget="blind"\nmargin={margin}\n')
-        assert run_here("check", str(runs / "run"), "--requirements", str(path)).returncode == code
-    refused_here("check", str(runs / "run"), "--requirements", str(tmp_path / "none.toml"))
+        assert run_here("check", str(run), "--requirements", str(path)).returncode == code
+    refused_here("check", str(run), "--requirements", str(tmp_path / "none.toml"))
 
 
 def test_an_audit_with_check_judges_its_own_run(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
-        'targets = ["test_check:blind"]\nvary = ["glasses=0,1"]\nsubjects = 30\ntruth = "face"\n'
+        'targets = ["canonical:blind"]\nvary = ["glasses=0,1"]\nsubjects = 30\ntruth = "face"\n'
         f'[world]\nimage_size = 32\n[run]\nout = "{tmp_path / "run"}"\n[model]\nisolate = false\n'
         '[[require]]\nattribute = "glasses"\nmargin = 0.6\n'
     )
@@ -302,7 +288,7 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "1 requirement: 1 met" in done.stdout
     assert (tmp_path / "run" / "checks.json").is_file()
-    refused_here("audit", "test_check:blind", "--vary", "glasses", "--check")
+    refused_here("audit", "canonical:blind", "--vary", "glasses", "--check")
     study.write_text(study.read_text().replace('attribute = "glasses"', 'attribute = "glases"').replace('run"', 'new"'))
     assert "glases" in refused_here("audit", "--config", str(study), "--check")
     assert not (tmp_path / "new").exists()
@@ -310,10 +296,6 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
 
 def test_nothing_is_met_by_a_target_whose_answers_cannot_be_judged(tmp_path):
     """It says yes to every picture, with and without earrings, although the truth is about them."""
-
-    def always(pixels):
-        return np.full(len(pixels), 0.9)
-
     settings = {"vary": {"skin_tone": (1, 10), "earrings": None}, "truth": "earrings", "subjects": 40, "image_size": 32}
     auditing.audit(always, out=tmp_path / "run", **settings, control=False)
     row = only(transect.check(tmp_path / "run", Requirement(attribute="skin_tone", outcome="answer", margin=0.3)))

@@ -100,15 +100,6 @@ def test_two_questions_of_one_model_are_no_rivals(both):
     )
 
 
-def test_a_run_given_twice_names_its_questions(both):
-    found = transect.compare([both, both], targets=["open/smile", "open/role"])
-    assert found.numbers.models == (
-        "both: open/smile (1)", "both: open/role (1)", "both: open/smile (2)", "both: open/role (2)",
-    )  # fmt: skip
-    assert against(found) == {(f"both: open/{name} (2)", f"both: open/{name} (1)") for name in ("smile", "role")}
-    assert all(row.estimate == 0 for row in found.numbers.rows if row.kind == "rate" and row.n_subjects > 1)
-
-
 def test_a_model_that_is_asked_nothing_is_compared_where_a_truth_says_what_both_mean(both, folder):
     plain = audited(folder / "plain", [bright], "", questions=None)
     with pytest.raises(BadInput, match="answer is not compared: of bright and open/smile one alone was asked"):

@@ -141,12 +141,6 @@ DRAWS = np.random.default_rng(0)
             [],
             r"got collinear age, years \(condition number [^)]+\); drop one of them",
         ),
-        (
-            {"age": ages, "years": ages},
-            ["--local"],
-            r"got collinear age, years \(condition number [^)]+ at half of the subjects\); drop one of them",
-        ),
-        ({"smile": [1, 1] + [0] * 98}, ["--local"], "smile: expected at least 20 labels of each class, got 98 no and 2"),
         ({"age": ages}, ["--space", "w"], "expected space z, which faceworld-latent samples, got space w"),
         ({"age": ages}, ["--attribute", "agee"], "unknown attribute 'agee': did you mean age"),
         ({"age": ages}, ["--method", "lasso"], "--method: expected logistic or svm"),

@@ -1,7 +1,6 @@
 """`transect.fit_directions`: tables, truth and targets in, frozen figures out, the same as the command's."""
 
 import hashlib
-import json
 
 import numpy as np
 import pandas as pd
@@ -36,7 +35,7 @@ def test_a_data_frame_columns_and_a_file_fit_the_same_direction(view, ages, resu
     pd.DataFrame({"seed": range(300), "age": ages}).to_parquet(tmp_path / "labels.parquet")
     for labels in ({"seed": np.arange(300), "age": ages}, tmp_path / "labels.parquet"):
         other = transect.fit_directions(view, labels)
-        np.testing.assert_array_equal(other.fitted.linear[0].normal, result.fitted.linear[0].normal)
+        np.testing.assert_array_equal(other.fitted.directions[0].normal, result.fitted.directions[0].normal)
     assert len(result.numbers.origin["table_sha256"]) == 64
     assert result.numbers.origin["table"] == ""
 
@@ -44,8 +43,7 @@ def test_a_data_frame_columns_and_a_file_fit_the_same_direction(view, ages, resu
 def test_numbers_are_records_and_fit_their_schema(result):
     age = result.numbers.attributes[0]
     assert (age.name, age.kind, age.quality_measure, age.labels, age.held_out) == ("age", "continuous", "R2", 300, 60)
-    assert age.quality == result.fitted.linear[0].quality
-    assert (age.constant, age.centers) == (None, None)
+    assert age.quality == result.fitted.directions[0].quality
     assert result.numbers.condition_number == pytest.approx(1)
     fits(result)
     assert result.table.column("name").to_pylist() == ["age"]
@@ -57,7 +55,7 @@ def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
     written = result.write(path)
     assert written.numbers.out == str(path)
     assert written.numbers.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    np.testing.assert_array_equal(read_directions(path).linear[0].normal, result.fitted.linear[0].normal)
+    np.testing.assert_array_equal(read_directions(path).directions[0].normal, result.fitted.directions[0].normal)
     with pytest.raises(BadInput, match=r"ends in \.safetensors, got \.txt"):
         result.write(tmp_path / "age.txt")
 
@@ -82,16 +80,6 @@ def test_a_target_object_and_labels_that_are_read_already(view):
     truth = from_truth(view, rows, ["age"])
     ready = transect.fit_directions(view, truth)
     np.testing.assert_array_equal(
-        ready.fitted.linear[0].normal,
-        transect.fit_directions(view, "truth", ["age"], subjects=80).fitted.linear[0].normal,
+        ready.fitted.directions[0].normal,
+        transect.fit_directions(view, "truth", ["age"], subjects=80).fitted.directions[0].normal,
     )
-
-
-def test_local_directions_have_no_condition_number(view):
-    result = transect.fit_directions(view, "truth", ["age"], local=True, subjects=80)
-    assert result.numbers.condition_number is None
-    assert result.numbers.attributes[0].centers > 0
-    assert json.loads(json.dumps(result.to_json(), allow_nan=False))["attributes"][0]["offset"] is None
-    fits(result)
-    with pytest.raises(BadInput, match="--local: expected neither"):
-        transect.fit_directions(view, "truth", ["age"], local=True, method="svm")

@@ -182,6 +182,7 @@ def test_the_command_writes_a_page(files, tmp_path, capsys):
     assert pq.read_table(tmp_path / "run" / "inversions" / "part-00000.parquet").num_rows == 5
 
 
+@pytest.mark.slow
 def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
     """The chain of the how-to: each image of the walk is G(z + λ d) of a photograph's code, computed here again."""
     network = load_generator(files / "small.safetensors")

@@ -40,6 +40,7 @@ def test_metrics_are_named_and_hold_the_ends_of_intervals(run):
     assert settings(results)["transect_version"] == results["transect_version"]
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore")  # MLflow's and SQLAlchemy's own
 def test_mlflow_reads_back_what_was_logged(run, tmp_path, monkeypatch):
     pytest.importorskip("mlflow", reason="needs the extra mlflow")
@@ -81,6 +82,7 @@ def records(log):
             parts = b""
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore")  # wandb's own
 def test_wandb_keeps_an_offline_run(run, tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb", reason="needs the extra wandb")

@@ -54,14 +54,14 @@ def test_json_has_every_key_of_the_contract(labels):
 def test_the_order_of_the_rows_does_not_matter(labels, tmp_path, attacker):
     """Those of the answers neither: identifiers say which are whose."""
     said = tmp_path / "said.parquet"
-    table = pa.parquet.read_table(labels).slice(0, 240)
+    table = pa.parquet.read_table(labels).slice(0, 120)
     app, rng = typer.Typer(), np.random.default_rng(0)
     app.command()(leakage)
-    answers = np.where(rng.random(240) < 0.7, table["verb"].to_numpy(), 0)
+    answers = np.where(rng.random(120) < 0.7, table["verb"].to_numpy(), 0)
     shown = []
-    for order in (np.arange(240), rng.permutation(240)):
+    for order in (np.arange(120), rng.permutation(120)):
         pa.parquet.write_table(table.take(order), labels)
-        other = rng.permutation(240)
+        other = rng.permutation(120)
         pa.parquet.write_table(pa.table({"id": table["id"].take(other), "verb": answers[other]}), said)
         command = ("--labels", str(labels), "--label", "verb", "--protected", "gender", "--predictions", str(said))
         shown.append(CliRunner().invoke(app, [*command, "--attacker", attacker, "--rounds", "1", "--json"]))
@@ -80,15 +80,6 @@ def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
     assert [level["f1"] for level in value["at_accuracy"]] == [100, 80, 60]  # the model's, and the curve
     assert value["model_f1"] == 100
     assert value["amplification"]["estimate"] == 0
-
-
-def test_the_table_says_that_leakage_is_a_lower_bound(labels):
-    command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--attacker", "bayes")
-    code, out, _ = run(*command)
-    assert code == 0
-    assert "dataset leakage λ_D" in out
-    assert "lower bound" in out
-    assert "75 %" in out
 
 
 def test_balanced_splits_are_said_and_written(labels, tmp_path):
@@ -197,10 +188,3 @@ def test_bad_input_is_one_line(labels, arguments, message):
     assert done.exception.exit_code == 2
     assert message in str(done.exception)
     assert "\n" not in str(done.exception)
-
-
-def test_the_installed_command_refuses_in_one_line(labels):
-    code, out, err = run("--labels", labels, "--label", "verbs", "--protected", "gender")
-    assert (code, out) == (2, "")
-    stages = ["reading labels and predictions …"]
-    assert err.splitlines() == [*stages, "transect: unknown column 'verbs': did you mean verb?"]

@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs")
     settings = {"vary": {"skin_tone": (1, 10)}, "subjects": 12, "image_size": 32, "control": False}
     auditing.audit("audited:brightness", out=path / "old", **settings)
-    auditing.audit("audited:brightness", out=path / "deep" / "new", observe=6, **settings)
+    auditing.audit("audited:brightness", out=path / "deep" / "new", observe=6, **{**settings, "subjects": 3})
     shutil.copytree(path / "old", path / "cut")
     for name in ("results.json", "report.html", "effects.parquet"):
         (path / "cut" / name).unlink()

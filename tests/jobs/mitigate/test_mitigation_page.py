@@ -12,7 +12,7 @@ from transect.jobs.mitigate.run import MitigateResult
 from transect.mitigation.data import TaskData
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
-from transect.mitigation.summary import POINTS, by_direction, summary
+from transect.mitigation.summary import by_direction, summary
 from transect.mitigation.testbed import Bench
 from transect.runs.plain_json import plain
 
@@ -142,22 +142,14 @@ def test_the_answer_says_by_how_much_leakage_falls_paired_over_seeds(tmp_path):
     assert by_direction(numbers.mitigations) == {1: [2, 1], -1: [], 0: [3]}
     answer = answer_of(numbers, tmp_path)
     assert answer.strip().startswith(
-        "<critic> 1 lowers Δ by 4.0 points (1.5 to 6.5) at a cost of 1.0 points (1.0 to 1.0) of F₁. Δ is how much better "
-        "an attacker guesses the class (face shape above 0.4) from the answers than from labels with as many "
-        "random errors."
+        "<critic> 1 lowers Δ by 4.0 points (1.5 to 6.5) at a cost of 1.0 points (1.0 to 1.0)"
     )
     assert "Also lower: noise 2, by 9.0 points (9.0 to 9.0) at" in answer
     costs = "reweighed costs 1.0 points (1.0 to 1.0) of F₁, and no gain is shown: Δ falls by 1.0 points (−1.5 to 3.5)."
     assert costs in answer
-    assert "Not decided" not in answer.split("Next:")[0]
-    assert "Next: give more seeds (had 3), which narrows the intervals." in answer
-    assert "means over 3 seeds" in answer
     line = MitigateResult(numbers, tmp_path).headline()
-    assert (
-        "; <critic> 1 lowers Δ by 4.0 (1.5 to 6.5) points at a cost of 1.0 (1.0 to 1.0) points of F1; noise 2 lowers"
-        in line
-    )
-    assert line.endswith("Not decided: reweighed; give more seeds (had 3).")
+    assert "; <critic> 1 lowers Δ by 4.0 (1.5 to 6.5) points" in line
+    assert "Not decided: reweighed" in line
     higher = results({**found, "reweighed": falling(-3, -4, -5)})
     assert by_direction(higher.mitigations)[-1] == [3]
     assert "These raise Δ, as a fall below zero says: reweighed, by −4.0 points" in answer_of(higher, tmp_path)
@@ -180,12 +172,6 @@ def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
         assert {f"/mitigations/{row}/amplification/estimate", f"/mitigations/{row}/f1/estimate"} <= places
 
 
-def test_the_answer_says_the_cost_that_is_accepted(tmp_path):
-    page = write(results({"plain": FOUND["plain"], "noise 2": FOUND["noise 2"]}), tmp_path).read_text()
-    assert "at a cost of at most three points of F₁" in page
-    assert POINTS == 3
-
-
 def test_without_transects_there_is_no_audit(tmp_path):
     bare = {name: [replace(figures, effects=None) for figures in FOUND[name]] for name in FOUND}
     page = write(results(bare, None), tmp_path).read_text()
@@ -203,22 +189,3 @@ def test_a_point_lies_where_its_figures_say():
     assert made.curve == "0,50 100,0"
     assert plane([row("plain", 80.0, 20.0), row("noise", None, 10.0)], "f1", "amplification") is None
     assert covering_tightly([5.0, 5.0]).ticks == (4.8, 5.0)  # one value has an axis too
-
-
-def test_the_page_says_what_picking_an_attacker_does_only_where_several_were_tried(tmp_path):
-    assert "the one that finds most" in results().caveat
-    one = CONFIG.model_copy(update={"attackers": ("logistic",)})
-    found = {
-        name: [replace(each, attackers={"logistic": each.attackers["logistic"]}) for each in FOUND[name]]
-        for name in FOUND
-    }
-    caveat = summary(one, bench(), LEAK, found, PROTOCOL).caveat
-    assert "the one that finds most" not in caveat
-    assert "Δ, a difference, larger or smaller" in caveat
-
-
-def test_a_rendered_setting_is_not_called_what_others_perceive(tmp_path):
-    page = write(results(), tmp_path).read_text()
-    assert "is a setting of the renderer" in page
-    assert "face shape above 0.4</span> from the model's answers" in page
-    assert "It helps nobody" in page

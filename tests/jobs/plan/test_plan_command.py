@@ -1,4 +1,4 @@
-"""`transect plan`, from assumptions and from a pilot; `transect verify estimators`."""
+"""`transect plan`, from assumptions and from a pilot."""
 
 import json
 
@@ -91,13 +91,3 @@ def test_a_population_study_is_no_pilot(tmp_path):
     assert "expected an experiment with a contrast on at least two subjects" in refused(
         "plan", "--effect", "0.1", "--pilot", str(tmp_path / "seen")
     )
-
-
-def test_verify_estimators_prints_its_rows_and_refuses_few_seeds():
-    done = run_here("verify", "estimators", "--seeds", "10", "--json")
-    rows = json.loads(done.stdout)["estimators"]
-    keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid", "wide"}
-    assert all(set(row) == keys for row in rows)
-    assert {row["seeds"] for row in rows} == {10}
-    assert done.stderr == ""
-    assert "seeds: expected at least 10, got 3" in refused("verify", "estimators", "--seeds", "3")

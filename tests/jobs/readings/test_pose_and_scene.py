@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from head_model import mean_head
 
+from tools.head_model import mean_head
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.readings import scene

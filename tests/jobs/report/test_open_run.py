@@ -49,7 +49,7 @@ def test_the_result_of_an_audit(result, tmp_path):
 
 KEYS = {
     "": "schema_version transect_version title question studies effects rates verdicts found_interactions warnings selection family world limits citations "
-    "sections gallery interactions variance_shares projections negative_controls plans families replicated",
+    "sections gallery interactions projections negative_controls plans families replicated",
     "/studies/0": "name spec spec_hash basis subjects images hold population truth seed attributes targets outcomes "
     "cells_left_out",
     "/studies/0/targets/0": "name slug task description truth n_images n_failed failure_reasons found_rule",

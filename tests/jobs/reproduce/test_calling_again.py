@@ -42,8 +42,9 @@ COMMANDS = {
     "retrieve": ("{data}/shown", "--model", "hf:{data}/clip", "--queries", "{data}/queries.txt", "--first", "3", "--out",
                  "{out}"),
 }  # fmt: skip
-SLOW = dict.fromkeys(("invert", "encode", "mitigate"), pytest.mark.slow)
-"""A small command of each job; those that compute longest are slow."""
+OFTEN = ("match", "render", "search")
+"""Those that run with each change; the others are made twice in the second stage, and those that compute long at night."""
+SLOW = ("invert", "encode", "mitigate")
 MITIGATION = """
 seeds = [0]
 attackers = ["logistic"]
@@ -127,7 +128,13 @@ def test_every_job_has_a_way_and_a_command_that_exists():
     assert set(COMMANDS) == set(ways.WAYS)
 
 
-@pytest.mark.parametrize("job", [pytest.param(job, marks=SLOW.get(job, ())) for job in COMMANDS])
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param(job, marks=() if job in OFTEN else pytest.mark.slow if job in SLOW else pytest.mark.integration)
+        for job in COMMANDS
+    ],
+)
 def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     run = made(job, data, tmp_path / "run")
     record = (run / command_record.FILE).read_text()
@@ -152,21 +159,16 @@ def test_the_command_finds_files_beside_the_run(matched, data):
     assert (data / "found" / "reproduce.html").is_file()
 
 
-def changed(matched, tmp_path, file, change):
-    run = shutil.copytree(matched, tmp_path / "run")
-    body = json.loads((run / file).read_text())
-    change(body)
-    (run / file).write_text(json.dumps(body))
-    return run
-
-
 @pytest.mark.parametrize(("factor", "outcome", "code"), [(1 + 1e-7, "within tolerance", 0), (1.01, "differs", 1)])
 def test_another_number_is_named(matched, data, tmp_path, factor, outcome, code):
     def change(body):
         body["seconds"], body["peak_mb"] = 1e6, 1e6  # time and memory are not compared
         body["balance"][0]["before"] *= factor
 
-    run = changed(matched, tmp_path, "match.json", change)
+    run = shutil.copytree(matched, tmp_path / "run")
+    body = json.loads((run / "match.json").read_text())
+    change(body)
+    (run / "match.json").write_text(json.dumps(body))
     words = ("--file", f"people.csv={data}/people.csv", "--file", f"features={data}/places.npy")
     done = run_here("reproduce", str(run), *words, "--json")
     assert done.returncode == code, done.stderr
@@ -220,16 +222,6 @@ def test_a_file_that_is_not_there_or_another_one_is_one_line(matched, data, tmp_
 def test_what_cannot_be_made_again_says_why(file, reason, tmp_path):
     (tmp_path / file).write_text("{}")
     assert refused("reproduce", str(tmp_path), "--out", "again").startswith(f"{tmp_path}: {reason}")
-
-
-def test_a_call_in_python_keeps_no_command(tmp_path):
-    def bright(pixels):
-        return pixels.mean(axis=(1, 2, 3)) / 255
-
-    options = transect.SearchOptions(image_size=32)
-    transect.search(bright, truth="smile>0.5", budget=20, goal="rate", options=options, out=tmp_path / "s", quiet=True)
-    line = refused("reproduce", str(tmp_path / "s"))
-    assert line.startswith(f"{tmp_path / 's'}: expected the command that made it, got none (command.json)")
 
 
 def test_calls_that_cost_money_are_not_made_again(tmp_path):
@@ -298,6 +290,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_code(tmp_path, monkeyp
     assert "which was no file and names one here" in refusal("mitigate", option="", text="api.toml")
 
 
+@pytest.mark.integration
 def test_a_command_runs_in_a_process_of_its_own_and_no_file_here_shadows_a_library(matched, tmp_path, monkeypatch):
     for name in ("typer.py", "numpy.py", "transect.py"):
         (tmp_path / name).write_text("raise SystemExit('the file that lies here ran')\n")

@@ -1,5 +1,6 @@
 """What a search says of its answers: maps, reasons, the course, the page, and the cost over interruptions."""
 
+import functools
 import json
 import re
 from dataclasses import replace
@@ -14,7 +15,7 @@ from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
 from transect.jobs.search.gallery import strip
 from transect.jobs.search.numbers import FailurePicture
-from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, lines, summary
+from transect.jobs.search.results import CELLS, NO_REGION, best_rule, lines, summary
 from transect.records import Attribute
 from transect.reports import builder
 from transect.runs.plain_json import dumps, plain
@@ -93,8 +94,9 @@ def test_too_few_failures_are_told_from_failures_that_lie_anywhere(failing, reas
     assert even in page
 
 
+@functools.cache
 def searched():
-    """400 calls to a target that fails where tone is high and light is low."""
+    """200 calls to a target that fails where tone is high and light is low."""
     strategy = ConfirmedSearch(1, 200, SPACE.thresholds)
     asked = History.empty(2)
     while len(asked) < 200:
@@ -129,8 +131,6 @@ def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     summed_up = page[page.index('id="summary"') : page.index('id="regions"')]
     assert f", {search_page.level_of(found.regions[0])} interval)" in summed_up
     assert "it misses the face in" in summed_up
-    assert "the search chose images where failures were likely" in summed_up
-    assert "none of them helped to find the region" in summed_up
     assert ", 95 % interval)" in summed_up
     assert 'data-source="/regions/0/rate"' in page
     assert "<script" not in page
@@ -176,5 +176,4 @@ def test_a_page_without_failures_regions_or_pairs():
     assert "there is no pair to draw" in page
     assert "No failure was found" in page
     assert "too few failures to find a region (0 in 30 calls)" in page
-    assert NO_FRESH
     json.loads(dumps(found))

@@ -1,6 +1,5 @@
 """`transect.train_gan`, `train_encoder`, `train_classifier`: pixels and names in, histories and files out."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -13,6 +12,7 @@ from transect.generators import load
 from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
 from transect.training.options import GanOptions
+from transect.training.resnet import LAYERS
 from transect.training.schedules import Schedule
 
 TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)
@@ -55,18 +55,16 @@ def test_an_encoder_of_an_opened_generator(gan, tmp_path):
     assert again == result
 
 
-def test_a_classifier_of_pixels_and_classes(pixels, tmp_path):
+def test_a_classifier_of_pixels_and_classes(pixels, tmp_path, monkeypatch):
+    monkeypatch.setitem(LAYERS, "resnet18", (1, 1, 1, 1))  # trained in half the time
     classes = (np.arange(40) % 4 == 0).astype(int)
-    options = ClassifierOptions(held_out=0.3)
+    options = ClassifierOptions(held_out=0.3, batch=8)
     result = transect.train_classifier(pixels, classes, tmp_path / "c", schedule=SCHEDULE, quiet=True, options=options)
     assert result.numbers.epoch == 2
+    assert result.table.num_rows == 2
     assert result.numbers.accuracy == result.table["accuracy"].to_pylist()[-1]
     assert resolve(f"classifier:{tmp_path / 'c'}").name == "classifier:c"
     fits(result)
-    shorter = transect.train_classifier(
-        pixels, classes, tmp_path / "s", schedule=SCHEDULE, quiet=True, options=dataclasses.replace(options, batch=8)
-    )
-    assert shorter.table.num_rows == 2
 
 
 def test_pixels_that_do_not_fit_are_refused(pixels, tmp_path):

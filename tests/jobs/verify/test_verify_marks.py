@@ -10,7 +10,6 @@ from published import fits
 import transect
 from transect.errors import BadInput, UnknownName
 from transect.jobs.verify.marks import LEFT_OUT, TONES, MarksSettings
-from transect.jobs.verify.settings import Settings
 from transect.marks import Marks
 
 
@@ -118,5 +117,7 @@ def test_what_is_refused(tmp_path):
     ):
         with pytest.raises(BadInput, match=message):
             MarksSettings(**wrong)
-    with pytest.raises(BadInput, match="settings: expected MarksSettings, got Settings"):
-        transect.verify("marks", settings=Settings(), quiet=True)
+    with pytest.raises(BadInput, match="settings: expected MarksSettings, got dict"):
+        transect.verify("marks", settings={}, quiet=True)
+    with pytest.raises(UnknownName, match="unknown check 'mark': did you mean marks"):
+        transect.verify("mark")

@@ -151,19 +151,6 @@ def test_an_image_has_all_columns_of_its_tables(http):
     assert "expected the id of an image, got '9-0000'" in missing.json()["detail"]
 
 
-def test_pairs_and_their_differences(http):
-    found = answer(http, "/api/pairs", target="one", by="smile", left="0", right="1")
-    assert (found["count"], found["alone"]) == (6, 0)
-    assert [line["difference"] for line in found["lines"]] == pytest.approx([0.8, 0.6, 0.1, None, -0.1, -0.2])
-    assert (found["lines"][0]["left"]["id"], found["lines"][0]["right"]["id"]) == ("0-0000", "0-0002")
-
-
-def test_where_an_image_stands_in_a_selection(http):
-    asked = {"target": "one", "verdict": "wrong", "sort": "score", "down": "1", "of": "run"}
-    assert answer(http, "/api/place", **asked, id="2-0002") == {"place": 2}
-    assert answer(http, "/api/place", **asked, id="0-0000") == {"place": None}
-
-
 def shown(http, kind, line):
     reply = http.get(f"/{kind}/{line['row']}/{line['digest']}")
     assert reply.status_code == 200
@@ -341,6 +328,7 @@ def test_a_port_that_may_not_be_used_is_not_said_to_be_in_use(tmp_path, monkeypa
         transect.view(tmp_path, port=80)
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_the_command_prints_where_the_page_is_and_ends_at_ctrl_c(tmp_path):
     make_viewed(tmp_path / "run", {"one": ONE}, image_parts=1)

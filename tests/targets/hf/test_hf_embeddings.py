@@ -44,14 +44,6 @@ def test_the_vector_of_each_architecture(tmp_path, make, what, vector):
     check_target(target)
 
 
-def test_dinov2_agrees_with_the_pipeline(tmp_path):
-    """The class token after the last normalization."""
-    folder = tiny.dinov2(tmp_path / "dinov2")
-    pipe = tiny.library().pipeline("image-feature-extraction", model=str(folder))
-    tokens = [pipe(one, return_tensors=True)[0, 0].numpy() for one in tiny.pictures(PIXELS)]
-    np.testing.assert_allclose(resolve(f"hf:{folder}").predict(Images(PIXELS)).scores, tokens, atol=1e-4)
-
-
 def test_a_classifier_embeds_by_its_class_token(tmp_path):
     """Its weights have no pooler, so that the pooled output would be random."""
     folder = tiny.vit_classifier(tmp_path / "vit", ["none", "weak", "broad"])
@@ -59,26 +51,6 @@ def test_a_classifier_embeds_by_its_class_token(tmp_path):
     assert describe(target)["vector"] == "class token"
     tokens = expected(folder, lambda net, x: net(pixel_values=x).last_hidden_state[:, 0])
     np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, tokens, atol=1e-4)
-
-
-def test_the_vision_half_of_clip_with_its_projection(tmp_path):
-    transformers = tiny.library()
-    config = transformers.CLIPVisionConfig(**tiny.SMALL, image_size=32, patch_size=8, projection_dim=8)
-    network = transformers.CLIPVisionModelWithProjection(config)
-    network.save_pretrained(tmp_path / "half")
-    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
-    transformers.CLIPImageProcessorPil(**size).save_pretrained(tmp_path / "half")
-    target = resolve(f"hf:{tmp_path / 'half'}")
-    assert describe(target)["vector"] == "image embeds"
-    assert target.predict(Images(PIXELS)).scores.shape == (3, 8)
-
-
-def test_an_audit_of_embeddings(tmp_path):
-    folder = tiny.clip(tmp_path / "clip")
-    result = transect.audit(
-        f"hf:{folder}", vary="glasses=0,1", subjects=3, image_size=32, quiet=True, out=tmp_path / "run"
-    )
-    assert {effect.outcome for effect in result.effects} == {"distance"}
 
 
 def test_recognition_embeds_by_the_folder(tmp_path):

@@ -99,19 +99,9 @@ def test_a_target_opens_again_from_its_description(clip):
     assert describe(reopen(describe(target), f"hf:{clip}#2")) == describe(target)
 
 
-def test_own_preprocessing_replaces_the_processor(clip):
-    mean = [0.48145466, 0.4578275, 0.40821073]
-    std = [0.26862954, 0.26130258, 0.27577711]
-    settings = {"size": 32, "crop": 1.0, "filter": "bicubic", "mean": mean, "std": std}
-    own = resolve(f"hf:{clip}", labels=LABELS, preprocess=settings).predict(Images(PIXELS)).scores
-    np.testing.assert_allclose(own, judged(clip, LABELS), atol=0.1)  # they crop before and after resizing
-    assert np.isfinite(own).all()
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision_is_near(clip, dtype):
-    target = resolve(f"hf:{clip}", labels=LABELS, dtype=dtype)
-    assert describe(target)["dtype"] == dtype
+def test_half_precision_is_near(clip):
+    target = resolve(f"hf:{clip}", labels=LABELS, dtype="float16")
+    assert describe(target)["dtype"] == "float16"
     np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, judged(clip, LABELS), atol=0.1)
 
 

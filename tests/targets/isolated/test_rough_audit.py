@@ -18,7 +18,7 @@ import numpy as np
 def smile(pixels):
     os.chdir("/")
     for image in pixels:
-        if int(image.sum()) % 4 == 0:
+        if int(image.sum()) % 2 == 0:
             os._exit(0)
     return pixels.mean(axis=(1, 2, 3)) / 255
 
@@ -46,7 +46,7 @@ def folder(tmp_path):
 @pytest.mark.isolated
 def test_a_target_that_leaves_and_moves_is_audited_to_the_end(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    words = ["audit", "rough:smile", "--subjects", "6", "--max-failures", "1", "--out", "run", "--json", *SMALL]
+    words = ["audit", "rough:smile", "--subjects", "3", "--max-failures", "1", "--out", "run", "--json", *SMALL]
     done = run_here(*words)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["effects"]
@@ -54,7 +54,7 @@ def test_a_target_that_leaves_and_moves_is_audited_to_the_end(folder, monkeypatc
     (table,) = {path.name for path in (folder / "run" / "predictions").iterdir()}
     rows = run.read_table(f"predictions/{table}", 1).to_pylist()
     assert {row["reason"] for row in rows} == {"", "its process ended with exit code 0"}
-    assert len(rows) == 12
+    assert len(rows) == 6
     again = run_here(*words)
     assert (again.returncode, again.stdout) == (0, done.stdout)
 
@@ -67,6 +67,7 @@ def heard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_ends_a_run_whose_target_ignores_it(folder):
     words = ["audit", "rough:endless", "--subjects", "4", "--timeout", "500", "--out", "run"]
@@ -81,11 +82,3 @@ def test_ctrl_c_ends_a_run_whose_target_ignores_it(folder):
     assert run.returncode == 130
     assert "rerun the command to resume" in said.lower()
     assert "Traceback" not in said
-
-
-def test_without_a_process_of_its_own_the_exit_is_the_programs(folder):
-    """What --isolate is for: here the target ends the program in the middle."""
-    words = ["audit", "rough:smile", "--subjects", "6", "--out", "run", "--no-isolate"]
-    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0
-    assert not (folder / "run" / "results.json").exists()

@@ -184,12 +184,6 @@ class TestTokensHeld:
     def test_of_an_image_by_the_documented_rules(self, preset, size, tokens):
         assert RULES[preset](*size) == tokens
 
-    def test_of_text_are_its_bytes_and_of_the_answer_its_limit(self):
-        ask = Ask("é", "ab", max_tokens=5)
-        request = ChatRequest(model="m", image_tokens=7, reasoning_tokens=90)
-        settings = ChatSettings(preset="openai-chat", request=request)
-        assert bound(settings, [(9, 9), (8, 8)], ask) == Tokens(14 + 4 + 100, 95)
-
 
 @settings(max_examples=50, deadline=None)
 @given(

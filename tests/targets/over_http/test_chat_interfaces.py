@@ -62,6 +62,14 @@ class TestWhatAnswersSay:
                 assert isinstance(said.text, str)
                 assert said.tokens_sent is None or said.tokens_sent >= 0
 
+    def test_the_call_of_the_answers_tool_is_the_answer(self):
+        called = {"type": "tool_use", "name": "answer", "input": {"answer": "B"}}
+        reply = reply_of({"content": [called], "stop_reason": "tool_use"})
+        assert spoken(reply, INTERFACES["anthropic-messages"]) == Spoken('{"answer": "B"}')
+        said = {"message": {"content": [{"toolUse": {"name": "answer", "input": {"answer": None}}}]}}
+        reply = reply_of({"output": said, "stopReason": "tool_use"})
+        assert spoken(reply, INTERFACES["bedrock-converse"]) == Spoken('{"answer": null}')
+
     def test_a_reply_that_was_cut_at_the_largest_answer(self):
         reply = Reply(200, "application/json", b"{", "an answer larger than 1 MB")
         assert spoken(reply, INTERFACES["gemini"]).failure == "invalid answer: an answer larger than 1 MB"
@@ -73,10 +81,6 @@ class TestWhatAnswersSay:
         failure = spoken(reply_of({"\x1b[2J\n" * 500: 1}), INTERFACES["openai-chat"]).failure
         assert len(failure) <= 200
         assert failure.isprintable()
-
-    def test_a_page_of_a_proxy(self):
-        said = spoken(reply_of(b"<html>", 413, "text/html"), INTERFACES["openai-chat"])
-        assert said == Spoken(failure="refused: HTTP 413")
 
 
 def damages(value):
@@ -233,6 +237,29 @@ class TestWhatIsSent:
             "topP": 0.5,
         }
 
+    def test_the_form_of_an_answer(self):
+        """A question with options, or for a number, asks for JSON after a schema; a free text never does."""
+
+        def sent(preset, ask, structured=True):
+            request = ChatRequest(model="m", url=URLS[preset], structured=structured)
+            return INTERFACES[preset].message(request, [], ask).json
+
+        choice, number = Ask("", "Q", options=("A", "B")), Ask("", "Q", number=True)
+        schema = sent("openai-chat", choice)["response_format"]["json_schema"]["schema"]
+        assert schema["properties"]["answer"]["enum"] == ["A", "B", None]
+        assert schema["required"] == ["answer"]
+        assert sent("openai-responses", choice)["text"]["format"]["schema"] == schema
+        tool = sent("anthropic-messages", choice)
+        assert tool["tools"][0]["input_schema"] == schema
+        assert tool["tool_choice"] == {"type": "tool", "name": tool["tools"][0]["name"]}
+        assert sent("bedrock-converse", choice)["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"] == schema
+        form = sent("gemini", number)["generationConfig"]["responseSchema"]["properties"]["answer"]
+        assert (form["type"], form["nullable"]) == ("NUMBER", True)
+        assert sent("openai-chat", choice)["max_tokens"] == choice.max_tokens + 32
+        for preset in PRESETS:
+            assert sent(preset, Ask("", "Q")) == sent(preset, Ask("", "Q"), structured=False)
+            assert sent(preset, choice, structured=False) == sent(preset, Ask("", "Q"))
+
     def test_what_the_limit_is_called(self):
         """OpenAI's newer models refuse max_tokens; other servers may not know max_completion_tokens."""
         ask = INTERFACES["openai-chat"].message
@@ -246,10 +273,6 @@ class TestWhatIsSent:
         for preset, place in (("openai-chat", lambda body: body), ("gemini", lambda body: body["generationConfig"])):
             request = ChatRequest(model="m", url=URLS[preset], send_seed=True)
             assert place(INTERFACES[preset].message(request, [], Ask("", "Q", 7, 1.0)).json)["seed"] == 7
-
-    def test_the_least_limit_of_responses(self):
-        request = ChatRequest(model="m", url=URLS["openai-responses"])
-        assert INTERFACES["openai-responses"].message(request, [], YES).json["max_output_tokens"] == 16
 
     def test_a_header_of_the_file_goes_before_the_interfaces_own(self):
         request = ChatRequest(model="m", url=URLS["anthropic-messages"], headers={"Anthropic-Version": "2030-01-01"})

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from chat_servers import PRESETS, write_chat
-from commands import refused
 from hostile_server import SECRET
 from places import ROOT
 
@@ -62,19 +61,29 @@ def test_keys_that_an_interface_lacks(tmp_path, preset, request_, message):
         read_chat_settings(write_chat(tmp_path, LOCAL, preset, request=request_))
 
 
-def test_bedrock_needs_its_region(tmp_path):
-    file = write_chat(tmp_path, LOCAL, "bedrock-converse")
-    file.write_text(file.read_text().replace('region = "eu-west-1"', ""))
-    with pytest.raises(BadInput, match="request.region: expected the AWS region, e.g. 'eu-west-1': add it"):
-        read_chat_settings(file)
-
-
 def test_where_an_interface_is_unless_the_file_says_so(tmp_path):
     file = write_chat(tmp_path, LOCAL, "anthropic-messages", more="[budget]\ncalls = 1")
     file.write_text(file.read_text().replace(f'url = "{LOCAL}/v1/messages"', ""))
     settings = read_chat_settings(file)
     assert settings.request.url == "https://api.anthropic.com/v1/messages"
     assert (settings.limits.timeout, settings.limits.concurrency) == (1.0, 16)
+
+
+@pytest.mark.parametrize(
+    ("preset", "url", "request_", "structured"),
+    [
+        ("openai-chat", "http://127.0.0.1:1", "", False),
+        ("openai-chat", "http://127.0.0.1:1", "structured = true", True),
+        ("openai-chat", "https://api.openai.com", "", True),
+        ("gemini", "http://127.0.0.1:1", "", True),
+        ("gemini", "http://127.0.0.1:1", "structured = false", False),
+        ("anthropic-messages", "http://127.0.0.1:1", "json = { thinking = { type = 'enabled' } }", False),
+        ("bedrock-converse", "http://127.0.0.1:1", "", False),
+    ],
+)
+def test_where_answers_are_structured_unless_the_file_says_so(tmp_path, preset, url, request_, structured):
+    file = write_chat(tmp_path, url, preset, request=request_, more="[budget]\ncalls = 1")
+    assert read_chat_settings(file).request.structured is structured
 
 
 def test_a_secret_that_is_not_set(tmp_path, monkeypatch):
@@ -108,8 +117,3 @@ def test_every_file_of_the_guide_is_read(tmp_path):
         path.write_text(text, encoding="utf-8")
         assert read_chat_settings(path).request.model
     assert {read_chat_settings(path).preset for path in tmp_path.glob("*.toml")} == set(PRESETS)
-
-
-def test_an_audit_says_so_too(tmp_path):
-    said = refused("audit", str(write_chat(tmp_path, LOCAL)), "--vary", "glasses=0,1", "--truth", "face", "--dry-run")
-    assert "answers in words: expected questions to ask it, got none; add --questions FILE" in said

@@ -1,7 +1,5 @@
 """How many calls the answers took: counted in the file of answers, kept with the run, and shown on the page."""
 
-import json
-
 import pytest
 from hostile_server import asking, pictures, serving
 
@@ -10,7 +8,6 @@ from transect.errors import BadInput
 from transect.experiment import calls
 from transect.records import CallCounts, Images
 from transect.reports.records import Section
-from transect.runs.plain_json import plain
 
 
 def busy(number, body):
@@ -79,18 +76,10 @@ def test_a_finished_run_keeps_its_counts(tmp_path):
     assert kept[0].counts == CallCounts(2, 2, 2)
 
 
-def test_without_a_call_nothing_is_kept(tmp_path):
-    with serving() as server, asking(tmp_path, server.url) as target:
-        calls.keep(tmp_path / "run", [target])
-    assert calling.sections(tmp_path / "run") == []
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("{", "Expecting property name"),
-        ("[]", "expected an object"),
-        ('{"target": "acme"}', "no key 'counts'"),
         ('{"target": "acme", "counts": {"images": 1, "answered": 1, "calls": "x"}}', "counts.calls: expected a whole"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -102,12 +91,3 @@ def test_a_broken_file_of_counts_is_an_error_of_one_line(tmp_path, text, problem
         calling.sections(tmp_path)
     assert "acme.json" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_counts_are_plain_json():
-    kept = calls.TargetCalls("acme", CallCounts(3, 2, 6, {"HTTP 503": 3}))
-    assert json.loads(json.dumps(plain(kept)))["counts"]["failed"] == {"HTTP 503": 3}
-    assert calling.section(kept).text[0] == (
-        "3 images took 6 calls: 3 repeated an earlier one, and 1 image has no answer."
-    )
-    assert "no call was repeated" in calling.section(calls.TargetCalls("acme", CallCounts(1, 1, 1))).text[0]

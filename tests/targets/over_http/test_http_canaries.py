@@ -12,7 +12,6 @@ from transect.cli.app import app
 from transect.experiment import canaries
 from transect.records import Images, Predictions, Task
 from transect.runs.plain_json import plain
-from transect.targets import as_target
 from transect.targets.http.canaries import apart
 
 CANARY = "[canary]\nimages = 4\nevery = 10\n"
@@ -46,13 +45,6 @@ def test_canary_answers_are_stored_and_paid_for_once(tmp_path):
             ask(target, 30)
             assert target.asked_again()["rounds"] == [0, 1, 2, 3]
     assert len(server.requests) == 42
-
-
-def test_without_every_there_are_none(tmp_path):
-    with serving() as server, asking(tmp_path, server.url) as target:
-        ask(target, 30)
-        assert target.asked_again() is None
-    assert len(server.requests) == 30
 
 
 def test_a_round_is_another_request_to_a_server_that_knows_its_keys(tmp_path):
@@ -136,15 +128,6 @@ class TestApart:
         assert apart(predictions(0.9, boxes=one), predictions(0.9, boxes=moved)) == pytest.approx(1 - 50 / 150)
         assert apart(predictions(0.9, boxes=one), predictions(0.9, boxes=one + moved)) == 1.0
         assert apart(predictions(0.0, boxes=[]), predictions(0.0, boxes=[])) == 0.0
-
-
-def test_a_target_without_canaries_leaves_nothing(tmp_path):
-    assert (
-        canaries.keep_canaries(tmp_path, [as_target(lambda pixels: [0.5] * len(pixels), name="own", task="binary")])
-        == []
-    )
-    assert steady.sections(tmp_path) == []
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_alarm_is_raised_while_the_run_goes_on(tmp_path):

@@ -83,15 +83,6 @@ class TestCheck:
         assert "expected an answer, got not allowed: HTTP 401" in str(error)
         assert json.loads(again)["calls"] == 1, "no answer was kept"
 
-    def test_of_what_is_no_image(self, tmp_path):
-        with serving() as server:
-            file = write(tmp_path, server.url)
-            _, error = invoke("targets", "check", file, "--image", file)
-            assert "acme.toml: expected an image, got another kind of file" in str(error)
-            _, error = invoke("targets", "check", file, "--image", tmp_path / "no.png")
-            assert "no.png: expected an image, got there is no such file or folder" in str(error)
-        assert server.requests == []
-
 
 def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
     """3 subjects with and without glasses are 6 images: 6 calls, none of them to measure time or as a control."""
@@ -193,21 +184,3 @@ def test_an_audit_in_words_says_the_price_of_images_of_its_size(tmp_path):
     asked = ("audit", file, "--questions", questions, "--vary", "glasses=0,1", "--subjects", "3", "--dry-run", "--json")
     tokens = [json.loads(invoke(*asked, "--size", size)[0])["targets"][0]["tokens"] for size in (64, 512)]
     assert tokens[1] - tokens[0] == 6 * (361 - 9)
-
-
-def test_a_search_says_its_price_and_stops(tmp_path):
-    """30 calls at .5 are 15; nobody is asked, and no folder is made."""
-    with serving() as server:
-        file = write(tmp_path, server.url, more="[budget]\ncalls = 20\n[price]\nper_call = 0.5")
-        asked = ("search", file, "--budget", "30", "--goal", "rate", "--truth", "smile>0.5", "--out", tmp_path / "run")
-        said, error = invoke(*asked, "--dry-run", "--json")
-        line, _ = invoke(*asked, "--dry-run")
-    assert error is None
-    assert {key: json.loads(said)[key] for key in ("images", "calls", "cost")} == {
-        "images": 30,
-        "calls": 30,
-        "cost": 15.0,
-    }
-    assert "at most 30 calls and 15 USD" in line
-    assert server.requests == []
-    assert not (tmp_path / "run").exists()

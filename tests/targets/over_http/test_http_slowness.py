@@ -13,9 +13,9 @@ from transect.targets.http.transport import CallFailed, HttpTransport, Message
 
 
 @pytest.mark.parametrize(
-    "plan", [{"deed": "drip header", "drip": 0.05}, {"body": b"x" * 400, "chunk": 1, "drip": 0.05}]
+    ("plan", "kept_alive"),
+    [({"deed": "drip header", "drip": 0.05}, False), ({"body": b"x" * 400, "chunk": 1, "drip": 0.05}, True)],
 )
-@pytest.mark.parametrize("kept_alive", [False, True])
 def test_a_call_is_over_in_time_however_slowly_bytes_come(tmp_path, plan, kept_alive):
     """Pauses of 50 ms are far below the timeout of 1 s; the body would take 20 s, the header for ever."""
     with (

@@ -13,7 +13,7 @@ from hostile_server import SECRET, asking, picture, pictures, serving, write
 
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import Images, Task
-from transect.targets import describe, guarded, resolve
+from transect.targets import describe, guarded
 from transect.targets.http.target import load
 
 
@@ -315,18 +315,6 @@ class TestSecrets:
                 assert describe(target) == before
 
 
-def test_replies_are_kept_whatever_they_were(tmp_path):
-    plans = [{"status": 500, "body": {"why": "tired"}}, {"body": {"score": 0.1}}]
-    with serving(lambda number, body: plans[number]) as server, asking(tmp_path, server.url) as target:
-        target.predict(Images(pictures(1)))
-        store = target.ledger.path
-    assert store == tmp_path / "acme.answers.sqlite"
-    database = sqlite3.connect(store)
-    rows = database.execute("SELECT status, final, body FROM calls ORDER BY id").fetchall()
-    database.close()
-    assert rows == [(500, 0, b'{"why": "tired"}'), (200, 1, b'{"score": 0.1}')]
-
-
 def test_a_file_of_answers_that_is_none(tmp_path):
     (tmp_path / "acme.answers.sqlite").write_bytes(b"not a database, surely" * 100)
     with serving() as server, asking(tmp_path, server.url) as target:
@@ -334,26 +322,6 @@ def test_a_file_of_answers_that_is_none(tmp_path):
             guarded(target, Images(pictures(1)), timeout=1, batch=1)
         assert "\n" not in str(error.value)
     assert server.requests == []
-
-
-def test_a_price_is_told_without_asking_or_making_a_file(tmp_path):
-    more = "[budget]\ncalls = 100\n[price]\nper_call = 0.0015"
-    with serving() as server, asking(tmp_path, server.url, more=more) as target:
-        quote = target.quote(60)
-        assert list(tmp_path.glob("*.sqlite*")) == []
-        target.predict(Images(pictures(2)))
-        after = target.quote(60)
-    assert (quote.calls, quote.cost, quote.calls_left, quote.answers_kept) == (60, 0.09, 100, 0)
-    assert (after.calls_left, after.answers_kept, after.money_spent) == (98, 2, 0.003)
-    assert len(server.requests) == 2
-
-
-def test_resolve_takes_a_file_and_no_options_beside_it(tmp_path):
-    with serving() as server:
-        file = write(tmp_path, server.url)
-        assert resolve(str(file)).name == "acme"
-        with pytest.raises(Exception, match="holds every setting of its target: expected no task option"):
-            resolve(str(file), task="binary")
 
 
 def test_many_images_through_a_storm(tmp_path):

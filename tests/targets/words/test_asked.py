@@ -11,7 +11,7 @@ from transect.targets import describe, resolve
 from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.guard import guarded
 from transect.targets.words import reading_rules
-from transect.targets.words.asked import ask, asked_of, image_key, why_not
+from transect.targets.words.asked import ask, asked_of, image_key
 from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.targets.words.speakers import SharedSpeaker, asked_specs, gives_words, shared, shared_object
 
@@ -97,10 +97,6 @@ def test_an_image_without_a_value_says_why(texts, reason):
     assert declared(reason) == ("as the answer says" in reason)
 
 
-def test_nothing_said_at_all_is_a_failure():
-    assert why_not([]) == "no answer came"
-
-
 def test_an_answer_depends_on_its_image_alone():
     images = pictures(20, 90, 200, 240)
     target = asked(JOB, prefers=(0.5, 0.5), refuses=(0.2, 0.2))
@@ -117,18 +113,6 @@ def test_the_guard_carries_what_was_said_also_of_images_without_a_value():
     assert found.failures == ("refused: as the answer says", "")
     assert [one.status for one in found.said[0]] == [Status.REFUSED, Status.REFUSED]
     assert [one.text for one in found.said[1]] == ["Yes.", "Yes."]
-
-
-def test_a_call_that_raises_is_a_failure_without_words():
-    class Broken:
-        name = "broken"
-
-        def speak(self, shown, asks):
-            raise RuntimeError("no memory")
-
-    found = guarded(ask(SharedSpeaker(Broken()), SMILE), pictures(20), timeout=10, batch=2)
-    assert found.failures == ("raised RuntimeError: no memory",)
-    assert found.said == ((),)
 
 
 def test_the_description_holds_the_question_in_full():
@@ -150,12 +134,6 @@ def test_questions_of_a_file_share_one_model_that_is_closed_last(tmp_path):
     assert speaker.closed == 0
     second.close()
     assert speaker.closed == 1
-
-
-def test_a_model_of_the_caller_stays_open():
-    speaker = StubSpeaker()
-    ask(shared_object(speaker), SMILE).close()
-    assert speaker.closed == 0
 
 
 class Priced(StubSpeaker):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from transect.said import Said, Status
 from transect.targets.words.questions import Code, Kind, WordQuestion
-from transect.targets.words.values import scores_of, value_of, width_of
+from transect.targets.words.values import scores_of, value_of
 
 NUMBER = WordQuestion("n", Kind.NUMBER, ("a", "b", "c"), high=100.0)
 YES = WordQuestion("y", Kind.YES_NO, ("a", "b"))
@@ -84,13 +84,6 @@ def test_likelihoods_are_averaged_where_every_paraphrase_has_some():
     rows = [row(0, 0.0, likelihood=(0.2, 0.8)), row(1, status=Status.REFUSED, likelihood=(0.6, 0.4))]
     assert value_of(rows, YES).likelihood == pytest.approx((0.4, 0.6))
     assert value_of([rows[0], row(1, 0.0)], YES).likelihood == ()
-
-
-def test_nothing_asked_is_incomplete_and_no_error():
-    made = value_of([], JOB)
-    assert not made.complete
-    assert len(made.scores) == width_of(JOB) == 3
-    assert math.isnan(made.refusal)
 
 
 STATUSES = st.sampled_from(list(Status))

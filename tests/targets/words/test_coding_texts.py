@@ -14,8 +14,7 @@ from transect.targets.words.coding import (
     codes_of,
     length_in_words,
     matcher,
-    scored,
-    scorer,
+    scores_by,
     share_of,
     shares_of,
     wordlist,
@@ -74,22 +73,6 @@ def test_a_pattern_that_is_none_is_refused_in_one_line(pattern):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", WORDLISTS)
-def test_a_shipped_list_has_sources_and_words_in_small_letters_once(name):
-    made = wordlist(name)
-    assert made.sources
-    assert len(made.words) >= 40
-    assert list(made.words) == sorted(set(made.words)) or len(set(made.words)) == len(made.words)
-    for word in made.words:
-        assert word == word.lower().strip()
-        assert "*" not in word[:-1]
-
-
-def test_the_lists_share_no_word():
-    competence, warmth = (set(wordlist(name).words) for name in ("competence", "warmth"))
-    assert not competence & warmth
-
-
 def test_shares_are_of_all_words():
     assert share_of(wordlist("competence"), "A capable and intelligent man with a hat") == pytest.approx(2 / 8)
     assert share_of(wordlist("warmth"), "friendly friends") == 1.0
@@ -112,7 +95,7 @@ def test_words_are_counted_as_people_count_them():
 
 
 def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
-    values, reason = scored(lambda texts: np.array([len(text) for text in texts]), ["a", "bc"])
+    values, reason = scores_by(lambda texts: np.array([len(text) for text in texts]), ["a", "bc"])
     assert (values.tolist(), reason) == ([1.0, 2.0], "")
     for score, words in [
         (lambda texts: [1.0], "wrong shape: expected 2 numbers, got 1"),
@@ -121,18 +104,12 @@ def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
         (lambda texts: ["a", "b"], "raised ValueError"),
         (lambda texts: [[1, 2], [3, 4]], "wrong shape"),
     ]:
-        values, reason = scored(score, ["a", "bc"])
+        values, reason = scores_by(score, ["a", "bc"])
         assert np.isnan(values).all()
         assert reason.startswith(words)
 
 
 def test_a_scorer_that_hangs_is_left():
-    values, reason = scored(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
+    values, reason = scores_by(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
     assert np.isnan(values).all()
     assert reason == "timed out after 0.05 s"
-
-
-def test_a_scorer_is_named_as_other_functions_are():
-    assert scorer("math:fsum")([1.0, 2.0]) == 3.0
-    with pytest.raises(BadInput, match="scorer math:pi: expected a function of a list of texts, got float"):
-        scorer("math:pi")

@@ -154,16 +154,6 @@ def test_a_file_states_a_judge_in_place_of_rules():
         parse(CODE, "mine.toml")
 
 
-def test_a_question_without_a_judge_is_stated_as_before():
-    plain = WordQuestion("a", Kind.TEXT, ("?",), codes=(HAT,))
-    assert plain.facts()["codes"] == ({"name": "hat", "labels": ("hat",), "patterns": ()},)
-    assert ALT.facts()["codes"][1]["judge"] == WARM.judge
-    assert (
-        WordQuestion("a", Kind.TEXT, ("?",), codes=(Code("w", judge="A?"),)).digest
-        != WordQuestion("a", Kind.TEXT, ("?",), codes=(Code("w", judge="B?"),)).digest
-    )
-
-
 def test_tables_hold_what_the_judge_was_sent_and_said():
     said = (tuple(judged(JudgeSpeaker(says={"x": "?!"}), "A kind face.", "x")[:1]),)
     table = coded_table(["1-0000"], said)

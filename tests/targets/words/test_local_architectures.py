@@ -38,11 +38,3 @@ def test_two_images_at_once(folder_of, kind):
     pairs = [(IMAGES[0], IMAGES[1]), (IMAGES[1], IMAGES[0])]
     found = speaker.speak(pairs, [[Ask("", PROMPTS[0], max_tokens=6)]] * 2)
     assert [row[0].text for row in found] == [naive.text(pair, PROMPTS[0], tokens=6) for pair in pairs]
-
-
-@pytest.mark.parametrize("kind", ARCHITECTURES)
-def test_batches_change_nothing(folder_of, kind):
-    asks = [Ask("", prompt, max_tokens=6, temperature=heat) for prompt in PROMPTS for heat in (0.0, 1.0)]
-    shown = [(image,) for image in IMAGES]
-    together, alone = load(folder_of(kind)), load(folder_of(kind), batch=1)
-    assert together.speak(shown, [asks] * 3) == [alone.speak([one], [asks])[0] for one in shown]

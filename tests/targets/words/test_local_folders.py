@@ -3,16 +3,13 @@
 import contextlib
 import json
 import shutil
-import sys
 
-import numpy as np
 import pytest
 from naive_words import pictures
-from tiny_vlm import shared_vlm, tiny_vlm
+from tiny_vlm import shared_vlm
 
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput, UnknownName
 from transect.said import Ask
-from transect.targets import available, resolve
 from transect.targets.words.local import load
 
 SHOWN = [(image,) for image in pictures(2)]
@@ -37,42 +34,51 @@ def refusal(folder, **settings):
     return str(error.value)
 
 
-def test_a_name_and_a_batch(folder):
-    assert load(folder, name="mine", batch=1).name == "mine"
-    assert refusal(folder, batch=0) == "batch: expected a number of asks from 1, got 0"
+def without(*names):
+    return lambda folder: [(folder / name).unlink() for name in names]
 
 
-def test_a_folder_without_a_model(tmp_path):
-    assert "found no config.json and no *.safetensors" in refusal(tmp_path)
-    assert "expected a folder with config.json, found none" in refusal(tmp_path / "nowhere")
-    message = refusal("models/nowhere")
-    assert (
-        message
-        == "vlm:models/nowhere: expected a folder, or the id of a model in the local cache, found neither: check the path"
-    )
+def written(name, text):
+    return lambda folder: (folder / name).write_text(text)
 
 
-def test_an_unknown_model_type(folder):
-    for kind in ("bert", "no-such-model", None, ["llava"]):
-        edit(folder / "config.json", model_type=kind)
-        message = refusal(folder)
-        assert (
-            f"expected an image-text-to-text model of Transformers, such as llava or qwen2_vl, got the model type {kind!r}"
-            in message
-        )
+def stating(name, **settings):
+    return lambda folder: edit(folder / name, **settings)
 
 
-def test_a_config_that_is_none(folder):
-    (folder / "config.json").write_text("[1]")
-    assert "expected config.json to be an object, got list" in refusal(folder)
-    (folder / "config.json").write_text("{")
-    assert "expected config.json to be JSON" in refusal(folder)
+NO_PLACE = "{% for m in messages %}{{ m['content'][-1]['text'] }}{% endfor %}"
+UNKNOWN = "expected an image-text-to-text model of Transformers, such as llava or qwen2_vl, got the model type"
+NO_IMAGE = "expected a processor and a model that take an image with a text, got: "
 
 
-def test_code_of_a_model_never_runs(folder):
-    edit(folder / "config.json", auto_map={"AutoConfig": "own.Config"})
+@pytest.mark.parametrize(
+    ("spoil", "fragment"),
+    [
+        (without("config.json"), "found no config.json"),
+        (without("model.safetensors"), "found no *.safetensors"),
+        (stating("config.json", model_type="bert"), f"{UNKNOWN} 'bert'"),
+        (stating("config.json", model_type=["llava"]), f"{UNKNOWN} ['llava']"),
+        (written("config.json", "[1]"), "expected config.json to be an object, got list"),
+        (written("config.json", "{"), "expected config.json to be JSON"),
+        (stating("config.json", auto_map={"AutoConfig": "own.Config"}), "code of the model's own, which is never run"),
+        (stating("config.json", image_token_id=9, image_token_index=9), NO_IMAGE),
+        (without("processor_config.json", "tokenizer_config.json", "tokenizer.json"), "expected the model's processor"),
+        (without("chat_template.jinja"), "expected a chat template (chat_template.jinja), found none"),
+        (written("chat_template.jinja", NO_PLACE), NO_IMAGE),
+    ],
+)
+def test_a_folder_that_does_not_fit_is_refused_in_one_line(folder, spoil, fragment):
     (folder / "own.py").write_text("raise SystemExit('it ran')")
-    assert "names code of the model's own, which is never run" in refusal(folder)
+    spoil(folder)
+    assert fragment in refusal(folder)
+
+
+def test_settings_that_are_refused(folder):
+    assert "expected a number of asks from 1, got 0" in refusal(folder, batch=0)
+    assert "expected one that PyTorch has, got 'abacus'" in refusal(folder, device="abacus")
+    assert "found neither: check the path" in refusal("models/nowhere")
+    with pytest.raises(UnknownName, match="unknown dtype 'float31'"):
+        load(folder, dtype="float31")
 
 
 @pytest.mark.parametrize("file", ["processor_config.json", "tokenizer_config.json"])
@@ -84,26 +90,6 @@ def test_code_of_a_processor_never_runs(folder, file):
         load(folder)
 
 
-def test_no_processor(folder):
-    (folder / "processor_config.json").unlink()
-    (folder / "tokenizer_config.json").unlink()
-    (folder / "tokenizer.json").unlink()
-    assert (
-        "expected the model's processor (processor_config.json or preprocessor_config.json), found none: save it"
-        in (refusal(folder))
-    )
-
-
-def test_no_chat_template(folder):
-    (folder / "chat_template.jinja").unlink()
-    assert "expected a chat template (chat_template.jinja), found none" in refusal(folder)
-
-
-def test_a_template_without_a_place_for_images(folder):
-    (folder / "chat_template.jinja").write_text("{% for m in messages %}{{ m['content'][-1]['text'] }}{% endfor %}")
-    assert "expected a processor and a model that take an image with a text, got: " in refusal(folder)
-
-
 def test_a_template_that_takes_no_system_prompt_fails_those_asks(folder):
     template = (folder / "chat_template.jinja").read_text()
     only = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
@@ -111,19 +97,6 @@ def test_a_template_that_takes_no_system_prompt_fails_those_asks(folder):
     bad, good = load(folder).speak(SHOWN[:1], [[Ask("Be fair.", "Old?"), Ask("", "Old?", max_tokens=2)]])[0]
     assert "no system role" in bad.failure
     assert good.failure == ""
-
-
-def test_image_tokens_that_the_model_does_not_know(folder):
-    edit(folder / "config.json", image_token_id=9, image_token_index=9)
-    assert "expected a processor and a model that take an image with a text, got: " in refusal(folder)
-
-
-def test_pickled_weights_are_not_read(folder):
-    import torch
-
-    (folder / "model.safetensors").unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-    assert "found no *.safetensors" in refusal(folder)
 
 
 def test_weights_that_do_not_fill_the_network(folder):
@@ -142,18 +115,6 @@ def test_a_model_that_cannot_generate(folder, monkeypatch):
 
     monkeypatch.setattr(transformers.LlavaForConditionalGeneration, "can_generate", lambda self: False)
     assert "expected a model that generates text, got LlavaForConditionalGeneration" in refusal(folder)
-
-
-def test_devices_and_dtypes(folder):
-    assert "device: expected one that PyTorch has, got 'abacus'" in refusal(folder, device="abacus")
-    with pytest.raises(UnknownName, match="unknown dtype 'float31': did you mean float32"):
-        load(folder, dtype="float31")
-
-
-def test_without_the_library_the_extra_is_named(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "transformers.utils.logging", None)
-    with pytest.raises(MissingExtra, match=r"^vlm:.* needs an optional part: pip install 'transect\[huggingface\]'"):
-        load(folder)
 
 
 def test_settings_of_generation_that_come_with_a_folder_change_nothing(folder):
@@ -177,29 +138,3 @@ def test_every_end_token_ends_an_answer(folder):
     edit(folder / "generation_config.json", eos_token_id=[2, 0])
     (more,) = load(folder).speak(SHOWN[:1], [[Ask("", "Old?", options=("yes",))]])[0]
     assert more.likelihoods[0] > few.likelihoods[0], "the end is as likely as all its tokens together"
-
-
-def test_weights_that_are_overwritten_in_place_are_not_those_of_a_running_audit(folder):
-    speaker = load(folder)
-    before = speaker.speak(SHOWN, ASKED)
-    file = folder / "model.safetensors"
-    content = file.read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    with file.open("r+b") as stream:
-        stream.seek(start)
-        stream.write(np.full((len(content) - start) // 4, 0.5, np.float32).tobytes())
-    assert load(shared_vlm()).speak(SHOWN, ASKED) == before
-    assert speaker.speak(SHOWN, ASKED) == before
-
-
-def test_two_seeds_are_two_models(tmp_path):
-    facts = [load(tiny_vlm(tmp_path / str(seed), seed)).describe() for seed in (0, 1)]
-    assert facts[0]["files"] != facts[1]["files"]
-    assert load(tiny_vlm(tmp_path / "again")).describe()["files"] == facts[0]["files"]
-
-
-def test_a_spec_without_questions_says_what_is_missing():
-    with pytest.raises(BadInput, match=r"^vlm:folder answers in words: expected questions to ask it.*--questions FILE"):
-        resolve("vlm:folder")
-    (entry,) = [info for info in available() if info.name == "vlm:folder"]
-    assert entry.extra == "huggingface"

@@ -8,7 +8,7 @@ from naive_words import NaiveWords, pictures
 from tiny_vlm import ANSWERS, shared_vlm, tiny_vlm
 
 from transect.errors import BadInput
-from transect.said import Ask, Speaker
+from transect.said import Ask
 from transect.targets.words.local import load
 
 PROMPTS = (
@@ -39,11 +39,6 @@ def texts(found):
     return [[said.text for said in row] for row in found]
 
 
-def test_it_is_a_speaker_named_by_its_folder(speaker):
-    assert isinstance(speaker, Speaker)
-    assert speaker.name == "vlm:tinyvlm"
-
-
 def test_it_says_what_the_loop_says(speaker, naive):
     found = speaker.speak(SHOWN, [asks()] * 3)
     assert texts(found) == [[naive.text([image], prompt) for prompt in PROMPTS] for image in IMAGES]
@@ -59,8 +54,9 @@ def test_a_system_prompt_is_part_of_what_is_asked(speaker, naive):
     assert [said.text for said in found] != texts(speaker.speak(SHOWN[1:2], [asks()]))[0]
 
 
-@pytest.mark.parametrize("settings", [{}, {"temperature": 1.3, "repeat": 2}])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("dtype", "settings"), [("float32", {}), ("float32", {"temperature": 1.3, "repeat": 2}), ("bfloat16", {})]
+)
 def test_an_answer_depends_on_its_ask_alone(dtype, settings):
     """Batches of other sizes, another order and other company: the same records, bit for bit."""
     wanted = asks(options=("yes", "no"), **settings)
@@ -72,11 +68,10 @@ def test_an_answer_depends_on_its_ask_alone(dtype, settings):
     assert load(shared_vlm(), dtype=dtype).speak(SHOWN[1:], [wanted, wanted[:1]]) == [expected[1], expected[2][:1]]
 
 
-@pytest.mark.parametrize("heat", [0.0, 1.0])
-def test_half_precision_rounds_and_nobody_hears_it(heat):
+def test_half_precision_rounds_and_nobody_hears_it():
     """12 images, 4 texts: in bfloat16 a logit differs by percents between batches, and some asks are asked alone."""
     shown = [(image,) for image in pictures(12, seed=3)]
-    wanted = [[Ask("", prompt, max_tokens=12, temperature=heat) for prompt in PROMPTS]] * 12
+    wanted = [[Ask("", prompt, max_tokens=12, temperature=1.0) for prompt in PROMPTS]] * 12
     together, alone = load(shared_vlm(), dtype="bfloat16"), load(shared_vlm(), dtype="bfloat16", batch=1)
     assert together.speak(shown, wanted) == alone.speak(shown, wanted)
     assert alone.asked_alone == 0
@@ -101,11 +96,6 @@ def test_the_tower_sees_each_image_once():
         assert seen == [1, 1, 1]
         speaker.speak([(shown[0][0] // 2,)], [asks()])
         assert seen == [1, 1, 1, 1]
-
-
-def test_memory_for_features_is_bounded_and_changes_nothing(speaker):
-    forgetful = load(shared_vlm(), feature_bytes=0)
-    assert forgetful.speak(SHOWN, [asks()] * 3) == speaker.speak(SHOWN, [asks()] * 3)
 
 
 def test_an_architecture_without_features_is_asked_with_pixels(monkeypatch, speaker):
@@ -171,12 +161,11 @@ def test_repeats_are_one_answer_at_temperature_0_and_draws_above(speaker):
     assert [said.text for said in cold] == [said.text for said in greedy]
 
 
-@pytest.mark.parametrize("temperature", [0.7, 1.6])
-def test_draws_follow_the_models_probabilities(speaker, naive, temperature):
-    """First tokens of 1,500 repeats against softmax(logits / temperature): chi-squared, tokens of 5 and more."""
+def test_draws_follow_the_models_probabilities(speaker, naive):
+    """First tokens of 800 repeats against softmax(logits / temperature): chi-squared, tokens of 5 and more."""
     from scipy import stats
 
-    number = 1500
+    number, temperature = 800, 1.6
     wanted = [Ask("", PROMPTS[0], repeat=n, temperature=temperature, max_tokens=1) for n in range(number)]
     found = [said.text for said in speaker.speak(SHOWN[:1], [wanted])[0]]
     logits = np.log(naive.first([IMAGES[0]], PROMPTS[0])) / temperature
@@ -273,18 +262,6 @@ def test_tokens_are_counted_with_the_image_and_the_end(speaker, naive):
         assert (said.end == "length") == (words == 8)
     (short,) = speaker.speak(SHOWN[:1], [[Ask("", PROMPTS[0], max_tokens=1)]])[0]
     assert short.tokens_received == 1
-
-
-def test_answers_of_different_lengths_share_a_batch(speaker):
-    wanted = [Ask("", PROMPTS[0], max_tokens=n) for n in (1, 2, 12)]
-    short, middle, long = (said.text for said in speaker.speak(SHOWN[:1], [wanted])[0])
-    assert long.startswith(middle)
-    assert middle.startswith(short)
-
-
-def test_nothing_asked_is_nothing_said(speaker):
-    assert speaker.speak([], []) == []
-    assert speaker.speak(SHOWN, [[], [], []]) == [[], [], []]
 
 
 def test_threads_share_one_speaker(speaker):

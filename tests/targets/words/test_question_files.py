@@ -61,11 +61,6 @@ def test_the_prompt_is_the_first_paraphrase_and_ends_are_trimmed():
     assert question.prompt == "Smiling?"
 
 
-def test_the_positive_option_is_a_number():
-    [question] = parse(CHOICE + 'positive = "pilot"\n', "f")
-    assert question.positive == 1
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -109,17 +104,6 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(text, message):
         parse(text, "f")
     assert str(caught.value).startswith(message) or message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_repeats_are_allowed_at_a_temperature():
-    [question] = parse(YES + "repeats = 3\ntemperature = 0.7\n", "f")
-    assert question.repeats == 3
-
-
-def test_a_suffix_of_another_option_is_allowed():
-    """Whole words are looked for, the longest first: only a common beginning cannot be told apart."""
-    [question] = parse(CHOICE.replace("nurse", "head pilot"), "f")
-    assert question.options == ("head pilot", "pilot")
 
 
 def test_a_file_is_named_for_its_file(tmp_path):

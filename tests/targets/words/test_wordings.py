@@ -56,14 +56,6 @@ def test_both_images_come_first_once():
     assert {each.ask.options for each in made} == {("first", "second", "neither")}
 
 
-def test_scored_texts_are_what_is_asked_for():
-    assert wordings(JOB, "x")[0].ask.options == ("A", "B", "C")
-    listed = WordQuestion("job", Kind.CHOICE, ("Which?",), options=("nurse", "pilot"), shown="list")
-    one = wordings(listed, "x")[0]
-    assert one.ask.options == tuple(listed.options[number] for number in one.order)
-    assert wordings(WordQuestion("y", Kind.YES_NO, ("?",)), "x")[0].ask.options == ("No", "Yes")
-
-
 @given(key=st.text(max_size=20), others=st.lists(st.text(max_size=5), max_size=5))
 def test_an_order_hangs_on_its_own_image_alone(key, others):
     before = wordings(JOB, key)
@@ -72,13 +64,6 @@ def test_an_order_hangs_on_its_own_image_alone(key, others):
     assert wordings(JOB, key) == before
     for each in before:
         assert sorted(each.order) == [0, 1, 2]
-
-
-@given(number=st.integers(0, 2**256 - 1), n=st.integers(0, 26))
-def test_each_number_is_a_permutation_and_repeats_after_n_factorial(number, n):
-    order = _permutation(number, n)
-    assert sorted(order) == list(range(n))
-    assert _permutation(number + math.factorial(n), n) == order
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])

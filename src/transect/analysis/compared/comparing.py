@@ -30,11 +30,7 @@ class Comparison:
 
 
 def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
-    """Compare the models of finished runs, each with its reference, on the images that both answered.
-
-    targets: names, all by default. stated: margins as `runs.margins.parse` reads them; by default those of the first
-    run. Raises as `models_of` and `paired_outcomes`, and BadInput or UnknownName for a margin that cannot be read.
-    """
+    """Compare the models of finished runs, each with its reference, on the images that both answered."""
     asked = asked_models(images_of(folders), targets)
     about_one = [name for name in targets if name not in {each.target for each in asked}]
     models = models_of(folders, about_one) if about_one or not targets else ()

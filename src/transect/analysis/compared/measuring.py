@@ -85,10 +85,7 @@ def _numbers(
 def _subjects_and_cells(
     pair: PairedOutcome,
 ) -> tuple[Float[np.ndarray, "n cells"], Float[np.ndarray, "n cells"], Int[np.ndarray, " n"] | None]:
-    """Both outcomes with a row for each subject, and the person of each where several photographs show one.
-
-    Of observed images a row is a person's, NaN where one has fewer images than another.
-    """
+    """Both outcomes with a row for each subject, and the person of each where several photographs show one."""
     design, people = pair.run.design, pair.run.people
     if design.levels:
         shape = design.subjects, design.n_cells

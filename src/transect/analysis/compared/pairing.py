@@ -76,11 +76,7 @@ class PairedOutcome:
 
 
 def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
-    """The targets of all folders, in order, or those that are named.
-
-    Raises BadInput where there are fewer than two, or the images of two folders differ; UnknownName for a target that
-    no folder has.
-    """
+    """The targets of all folders, in order, or those that are named."""
     runs = images_of(folders)
     found = [(folder, target.name) for folder, studies in runs for target in _targets(studies)]
     if unknown := [name for name in targets if name not in {target for _, target in found}]:
@@ -160,10 +156,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[str]]:
-    """Every outcome that a model and its reference both have, and in words those that are not compared.
-
-    Raises BadInput where there is none.
-    """
+    """Every outcome that a model and its reference both have, and in words those that are not compared."""
     pairs: list[PairedOutcome] = []
     notes: list[str] = []
     for reference, model in _with_references(models):

@@ -40,11 +40,7 @@ def _worst(pair: PairedOutcome) -> Left | None:
 
 
 def shifted(differing: Sequence[Disagreement]) -> Disagreement | None:
-    """Where one model says yes on all images on which they differ, and the images cannot show what that costs.
-
-    differing: of one model and study. A miss against no face is what a lower threshold changes, and false alarms would
-    rise; and the other way round. None where both kinds of error are compared, or both models are alone somewhere.
-    """
+    """Where one model says yes on all images on which they differ, and the images cannot show what that costs."""
     kinds = {each.outcome: each for each in differing}
     if {"miss", "false_alarm"} <= kinds.keys():
         return None

@@ -53,41 +53,25 @@ MOST: Final = 3
 
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
-    """A difference in its unit: points for proportions.
-
-    >>> amount(-0.0312, "proportion", signed=True), amount(0.25, "score")
-    ('−3.1 points', '0.25')
-    """
+    """A difference in its unit: points for proportions."""
     return f"{number(value, unit, signed=signed)}{' points' if unit == 'proportion' else ''}"
 
 
 def number(value: float, unit: str, *, signed: bool = False) -> str:
-    """The same without its unit.
-
-    >>> number(-0.0312, "proportion"), number(math.nan, "score")
-    ('−3.1', 'unknown')
-    """
+    """The same without its unit."""
     text = decimals(100 * value, 1) if unit == "proportion" else significant(value)
     return f"+{text}" if signed and value > 0 and text.strip("0.") else text
 
 
 def interval(low: float, high: float, unit: str) -> str:
-    """An interval without its unit.
-
-    >>> interval(-0.049, -0.012, "proportion")
-    '−4.9 to −1.2'
-    """
+    """An interval without its unit."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return "no interval"
     return f"{number(low, unit)} to {number(high, unit)}"
 
 
 def level_words(confidence: float) -> str:
-    """A level of confidence.
-
-    >>> level_words(0.95), level_words(0.9875)
-    ('95 %', '98.8 %')
-    """
+    """A level of confidence."""
     return f"{100 * confidence:.3g} %"
 
 
@@ -139,10 +123,7 @@ def needs(conclusion: Conclusion) -> str:
 
 
 def finding(conclusion: Conclusion, row: Row) -> str:
-    """A difference as what the model does to the reference's number.
-
-    A gap that shrinks or grows by half or twice, to a tenth, is said to.
-    """
+    """A difference as what the model does to the reference's number."""
     sized, place = f"({_sized(conclusion, row)})", compared(conclusion, row)
     if row.kind == "rate":
         verb = "has a lower" if row.estimate < 0 else "has a higher"
@@ -275,11 +256,7 @@ def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[
 
 
 def left(found: Left) -> str:
-    """Where a model errs most, so that "better" is not read as "good".
-
-    >>> left(Left("", "new", "miss", (("skin_tone", "10"),), 0.82, 0.75, 0.873, 150, 6))
-    'new still misses 82.0 % of 150 images at skin tone 10, the most of 6 combinations (95 % interval 75.0 to 87.3).'
-    """
+    """Where a model errs most, so that "better" is not read as "good"."""
     at = ", ".join(f"{spaced(name)} {value.replace('-', '−')}" for name, value in found.settings)
     share = f"{number(found.rate, 'proportion')} % of {counted(found.images, 'image')} at {at}"
     ends = interval(found.low, found.high, "proportion")

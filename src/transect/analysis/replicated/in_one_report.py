@@ -33,10 +33,7 @@ _TEXT: Final = (
 def of(
     folder: Path, studies: Sequence[Findings], entries: Sequence[Mapping[str, object]], margins: Mapping[str, float]
 ) -> ReplicateNumbers | None:
-    """What is said of the effects that several worlds of a report share; None where it has experiments in one alone.
-
-    entries: the effects as results.json has them.
-    """
+    """What is said of the effects that several worlds of a report share; None where it has experiments in one alone."""
     if not in_several_worlds(studies):
         return None
     experiments = [study for study in studies if study.design.levels and not study.in_steps]

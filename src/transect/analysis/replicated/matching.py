@@ -98,10 +98,7 @@ def _check_held(worlds: Sequence[World]) -> None:
 
 
 def _of_one_model(readings: Sequence[Reading]) -> list[WorldEffect]:
-    """All effects; those of matched pairs under the only model of the others.
-
-    Raises BadInput where the others have several.
-    """
+    """All effects; those of matched pairs under the only model of the others."""
     effects = [effect for reading in readings for effect in reading.effects]
     models = {effect.digest: effect.target for effect in effects if effect.digest}
     unnamed = [reading.world for reading in readings if reading.world.how == "matched"]

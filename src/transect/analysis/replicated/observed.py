@@ -33,10 +33,7 @@ NAMED: Final = "{}: its levels have no order and are more than two, so that it h
 
 
 def adjusted_effects(place: Path, digests: Mapping[str, str]) -> tuple[tuple[WorldEffect, ...], tuple[str, ...]]:
-    """The adjusted effects of a run of observed images, p corrected over all of them (Holm), and what has none.
-
-    digests: of the targets, by name. Raises CorruptedPart or BadInput as reading a run does.
-    """
+    """The adjusted effects of a run of observed images, p corrected over all of them (Holm), and what has none."""
     run = finished_run.read(place)
     known = {**run.attributes, **run.held}
     columns = {name: run.true[name] for name in known if name in run.true}

@@ -47,11 +47,7 @@ class Reading:
 
 
 def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
-    """Every world in some run folders, in their order, each under a name of its own.
-
-    Raises BadInput for a folder that holds neither an audit nor matched pairs, a run that is given twice, or fewer than
-    two worlds.
-    """
+    """Every world in some run folders, in their order, each under a name of its own."""
     counts = Counter(folder.resolve() for folder in folders)
     if twice := [folder for folder in folders if counts[folder.resolve()] > 1]:
         raise BadInput(f"{twice[0]}: expected each run once, got it {counts[twice[0].resolve()]} times; leave one out")
@@ -120,10 +116,7 @@ def _audited(folder: Path) -> Iterator[Reading]:
 
 
 def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
-    """The world of an experiment, and its effects as the report has them.
-
-    effects: of all studies of the folder. place: the folder of the study's own run.
-    """
+    """The world of an experiment, and its effects as the report has them."""
     attributes = {attribute.name: attribute for attribute in study.attributes}
     known = {target.name: (target.description, target.truth) for target in study.targets}
     known |= {str(asked["name"]): (asked["description"], None) for asked in study.spec.get("pairs") or ()}
@@ -164,15 +157,7 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
 
 
 def digest(description: Mapping[str, Any]) -> str:
-    """What tells two models apart: SHA-256 of the description without names, device and versions of libraries.
-
-    Names are those that the user gave; a target that asks in words has that of its model too, under `model`.
-
-    >>> digest({"name": "a", "threshold": 0.5}) == digest({"name": "b", "threshold": 0.5})
-    True
-    >>> digest({"model": {"name": "a", "dtype": "float32"}}) == digest({"model": {"name": "b", "dtype": "float32"}})
-    True
-    """
+    """What tells two models apart: SHA-256 of the description without names, device and versions of libraries."""
     said = _without(without_versions(description))
     if isinstance(model := said.get("model"), Mapping):
         said |= {"model": _without(model)}
@@ -219,10 +204,7 @@ def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
 
 
 def observation(study: StudyEntry, digests: Mapping[str, str], folder: Path, place: Path) -> Reading:
-    """The world of observed images, and their adjusted effects.
-
-    digests: of the targets, by name. place: the folder of the study's own run.
-    """
+    """The world of observed images, and their adjusted effects."""
     adjusted, notes = observed.adjusted_effects(place, digests)
     shown = photographed(GeneratorDescription(study.spec["generator"]), place)
     return Reading(folder, world_of(study, notes), adjusted, shown)

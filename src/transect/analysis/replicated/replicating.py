@@ -30,13 +30,7 @@ _ORDER: Final = tuple(words.MARKS)
 
 
 def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
-    """The same effects in the worlds of finished runs, and whether they replicate.
-
-    stated: margins as `runs.margins.parse` reads them; by default those of the first run. combine: also the effects on
-    the photographs of the last of two runs with the help of the rendering, the first.
-
-    Raises as `reading.read` and `matching.match`, and BadInput or UnknownName for a margin that cannot be read.
-    """
+    """The same effects in the worlds of finished runs, and whether they replicate."""
     if combine and len(folders) != 2:
         raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}; give these two")
     readings = read(folders)

@@ -96,11 +96,7 @@ def models(findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def size(value: float, unit: str) -> str:
-    """An effect or a difference in its unit, signed; "–" where there is none.
-
-    >>> size(-0.0312, "proportion"), size(math.nan, "proportion")
-    ('−3.1 points', '–')
-    """
+    """An effect or a difference in its unit, signed; "–" where there is none."""
     return amount(value, unit, signed=True) if math.isfinite(value) else "–"
 
 

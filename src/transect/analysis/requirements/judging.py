@@ -46,11 +46,7 @@ _JOB_OF: Final = {"ratio": "a recognition benchmark", "leakage": "a leakage anal
 
 
 def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, ...]:
-    """What a finished run says about each requirement, for every target where none is named.
-
-    folder: a run folder, or one of several studies. Raises BadInput or UnknownName where a requirement does not fit
-    the run: another job's, an attribute, outcome or target that it does not have, or a baseline of other images.
-    """
+    """What a finished run says about each requirement, for every target where none is named."""
     runs = runs_in(folder)
     rows = []
     for name, sound in named(requirements):
@@ -158,10 +154,7 @@ def _with_unanswered(row: Checked, about: _About, limit: float) -> Checked:
 def conclude(
     name: str, target: str, groups: Sequence[str], bounds: Sequence[Bound], limit: float, *, points: bool
 ) -> Checked:
-    """A requirement judged by the bounds of what it limits. groups: what each bound is of, in words.
-
-    points: estimates are proportions, and printed a hundredfold.
-    """
+    """A requirement judged by the bounds of what it limits. groups: what each bound is of, in words."""
     said = status(bounds, limit)
     distances = [bound.lower if said == "violated" else bound.upper for bound in bounds]
     unknown = [place for place, distance in enumerate(distances) if math.isnan(distance)]

@@ -19,11 +19,7 @@ def is_about_two(requirement: Requirement, runs: Sequence[Run]) -> bool:
 
 
 def asked_in(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, PairsEntry]]:
-    """The questions that a requirement is about, with their runs.
-
-    Raises BadInput where it limits anything but a difference between levels, UnknownName for an attribute, outcome or
-    target that no run asked about.
-    """
+    """The questions that a requirement is about, with their runs."""
     if requirement.kind != "difference" or not requirement.attribute:
         raise BadInput(
             f"{name}: expected attribute and margin of a question about two images, got another limit; it has no rate "

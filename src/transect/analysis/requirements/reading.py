@@ -26,11 +26,7 @@ _EXAMPLE: Final = 'for example [[require]] attribute = "skin_tone" outcome = "mi
 
 
 def read(path: str | Path) -> tuple[Requirement, ...]:
-    """The requirements in a TOML file; tables of a study's settings beside them are left alone.
-
-    A relative no_worse_than starts at the file's folder. Raises BadInput or UnknownName for a file without
-    requirements, an unknown key, a value of another type or limits that exclude each other.
-    """
+    """The requirements in a TOML file; tables of a study's settings beside them are left alone."""
     place = Path(path)
     tables = toml_files.parse(toml_files.read_text(place), str(path)).get(TABLE)
     if not isinstance(tables, list) or not tables:
@@ -108,11 +104,7 @@ def named(requirements: Sequence[Requirement]) -> list[tuple[str, Requirement]]:
 
 
 def names(requirements: Sequence[Requirement]) -> list[str]:
-    """What outputs call each requirement: its name, or its own words.
-
-    >>> names([Requirement(attribute="skin_tone", outcome="miss", margin=0.02)])
-    ['skin_tone: no difference in miss above 0.02']
-    """
+    """What outputs call each requirement: its name, or its own words."""
     return [requirement.name or _words(requirement) for requirement in requirements]
 
 

@@ -67,10 +67,7 @@ class CheckResult(ShortPageResult[CheckNumbers]):
 
 
 def check_run(folder: Path, requirements: Sequence[Requirement]) -> CheckResult:
-    """Judge the requirements on a finished run and store what was found in it as checks.json.
-
-    Raises BadInput or UnknownName where a requirement does not fit the run.
-    """
+    """Judge the requirements on a finished run and store what was found in it as checks.json."""
     judge = other_jobs.judge if other_jobs.numbers_in(folder) else judging.judge
     rows = judge(folder, requirements)
     numbers = CheckNumbers(mounts.name_of(folder), overall(rows), rows)
@@ -85,10 +82,7 @@ def write_outputs(
     summary_file: Path | None = None,
     badge_file: Path | None = None,
 ) -> None:
-    """Write JUnit XML, a Markdown summary and a badge where a path is given.
-
-    In a GitHub workflow the summary is also added to the step's own, whose file the variable GITHUB_STEP_SUMMARY names.
-    """
+    """Write JUnit XML, a Markdown summary and a badge where a path is given."""
     rows = result.numbers.requirements
     texts = {junit_file: junit(rows, result.numbers.run), summary_file: markdown(rows), badge_file: badge(rows)}
     for path, text in texts.items():

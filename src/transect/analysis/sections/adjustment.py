@@ -236,11 +236,7 @@ def _ends(effect: Effect, more: AddedByRaters | None, place: int) -> str:
 
 
 def overlap(effect: Effect) -> str:
-    """How far the sides overlap, of an AIPW effect: share of chances clipped, effective subjects; "" where unknown.
-
-    >>> overlap(aipw([0.0, 1.0], {"hat": [1.0, 1.0]}, {"old": [0.0, 1.0]}))
-    ''
-    """
+    """How far the sides overlap, of an AIPW effect: share of chances clipped, effective subjects; "" where unknown."""
     treated, untreated = effect.spec["effective_treated"], effect.spec["effective_untreated"]
     if not np.isfinite(treated):
         return ""

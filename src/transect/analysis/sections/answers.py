@@ -90,10 +90,7 @@ class Answers:
 
     @property
     def adjusted(self) -> Mapping[str, Float[np.ndarray, " n"]]:
-        """What errors are adjusted for: perceived values, or the images' own; those that the user names, else all.
-
-        Ratings of the picture, as its fakeness, are none unless the user names them.
-        """
+        """What errors are adjusted for: perceived values, or the images' own; those that the user names, else all."""
         columns = self.perceived or {**self.values, **self.held}
         if self.covariates:
             return {name: values for name, values in columns.items() if name in self.covariates}
@@ -130,10 +127,7 @@ class Answers:
 
 
 def number(value: float) -> float | None:
-    """The number, or None where it is not finite.
-
-    >>> number(float("nan"))
-    """
+    """The number, or None where it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -158,11 +152,7 @@ def point(
 
 
 def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Table:
-    """A table from (heading, unit) pairs; NaN as None.
-
-    >>> table("Errors", [("group", "text"), ("rate", "proportion")], [["old", float("nan")]]).rows
-    [['old', None]]
-    """
+    """A table from (heading, unit) pairs; NaN as None."""
     cells = [[_cell(value) for value in row] for row in rows]
     return Table(title, [name for name, _ in columns], [column_unit(unit) for _, unit in columns], cells)
 
@@ -186,11 +176,7 @@ def compared(answers: Answers) -> tuple[str, Float[np.ndarray, " n"]]:
 
 
 def nominal(attribute: Attribute | None) -> bool:
-    """Whether values are names in no order, so that their numbers mean nothing: more than two levels.
-
-    >>> nominal(Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long")))
-    True
-    """
+    """Whether values are names in no order, so that their numbers mean nothing: more than two levels."""
     return attribute is not None and attribute.nominal
 
 

@@ -37,11 +37,7 @@ def sections(
     answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
     who: Int[np.ndarray, " n"] | None = None,
 ) -> list[Section]:
-    """The section of one experiment; none where no outcome is a yes or no that is tested.
-
-    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none. who: the person of
-    each subject, where several show one person (`repeated.clusters_of`); shares stay means over subjects.
-    """
+    """The section of one experiment; none where no outcome is a yes or no that is tested."""
     several = any(design.n_cells > len(levels) for levels in design.levels.values())
     what = "photographs" if who is not None else "pairs" if several else "subjects"
     more = [_PEOPLE] if who is not None else [_PAIRS] if several else []

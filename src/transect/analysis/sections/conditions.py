@@ -48,22 +48,14 @@ def _perceived(seen: PerceivedAttribute, stated: Sequence[float] | None) -> Cond
 
 
 def renumbered(codes: Int[np.ndarray, " n"], present: Sequence[int], groups: int) -> Int[np.ndarray, " n"]:
-    """Codes as places among the groups that are present; -1 for the others.
-
-    >>> renumbered(np.array([2, 0, -1, 1]), [0, 2], 3)
-    array([ 1,  0, -1, -1])
-    """
+    """Codes as places among the groups that are present; -1 for the others."""
     places = np.full(groups + 1, -1, dtype=np.int64)
     places[list(present)] = np.arange(len(present))
     return np.asarray(places[codes])
 
 
 def texts(groups: Condition) -> np.ndarray:
-    """Each image's group as a text, "" for none: object [n].
-
-    >>> texts(Condition(("off", "on"), np.array([1, -1, 0]))).tolist()
-    ['on', '', 'off']
-    """
+    """Each image's group as a text, "" for none: object [n]."""
     return np.asarray(np.array([*groups.groups, ""], dtype=object)[groups.codes])
 
 

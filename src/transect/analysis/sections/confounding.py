@@ -122,10 +122,7 @@ def _measured(
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
 ) -> tuple[float, float, float, int, str]:
-    """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation that is left.
-
-    chosen: 0 or 1, or the attribute in standard deviations.
-    """
+    """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation that is left."""
     if answers.binary:
         effect = poisson(values, {"chosen": chosen, **others}, clusters=answers.subjects)[0]
         ends = np.exp([effect.low, effect.estimate, effect.high])

@@ -52,11 +52,7 @@ def sections(
     answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
     who: _Who = None,
 ) -> list[Section]:
-    """The section of one experiment; none where no ordered attribute has three levels.
-
-    answered: what was measured, and its values [subjects, *design.shape], NaN where there is none. who: the person of
-    each subject, where several show one person (`repeated.clusters_of`).
-    """
+    """The section of one experiment; none where no ordered attribute has three levels."""
     curves = [
         curve
         for measure, values in answered

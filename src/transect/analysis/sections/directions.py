@@ -12,7 +12,6 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.correlated import matrix_table
 from transect.controls.directions import LEAK
-from transect.controls.files import LOCAL
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 from transect.runs.spec import RunSpec
 
@@ -30,12 +29,6 @@ _TEXT: Final = (
     "along those directions: a label's unit for continuous attributes, the signed distance from the hyperplane "
     "for binary ones (yes above 0). An image may show something else, and attributes that were not fitted may "
     "change as well."
-)
-_LOCAL: Final = (
-    "This is a learned generator. Each attribute was set along a path that follows the gradient of a model of "
-    "labels in its latent space (kernel ridge regression), adjusted so that models of the other fitted "
-    "attributes keep their values. Intended values are the labels that the models predict, a share of yes for "
-    "binary ones. An image may show something else, and attributes that were not fitted may change as well."
 )
 _PHOTOGRAPHS: Final = (
     "Subjects are inverted photographs: their images are what the generator renders from the inverted codes, "
@@ -57,8 +50,9 @@ def limits(spec: RunSpec) -> list[str]:
     fitted = spec.generator.directions
     if not fitted:
         return []
-    along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
-    sentences = [f"Intended values are {along}; what images show is for raters to judge."]
+    sentences = [
+        "Intended values are values along directions fitted to labels; what images show is for raters to judge."
+    ]
     if photographs := spec.generator.photographs:
         sentences.append(
             f"Subjects are {photographs['count']:,} inverted photographs; {photographs['failed']:,} more could "
@@ -124,7 +118,7 @@ def _between_moves(cosines: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"
 
 
 def angles(fitted: Mapping[str, Any]) -> list[Table]:
-    """The cosine of every two directions as a matrix, and their angles; none of local ones, or of a single one."""
+    """The cosine of every two directions as a matrix, and their angles; none of a single one."""
     cosines = np.array(fitted.get("cosines", []))
     if len(cosines) < 2:
         return []
@@ -141,7 +135,7 @@ def angles(fitted: Mapping[str, Any]) -> list[Table]:
 
 def _texts(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> list[str]:
     apart = [_APART] if len(fitted.get("cosines", [])) > 1 else []
-    return [_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY, *apart]
+    return [_TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY, *apart]
 
 
 def _degrees(cosine: float) -> list[float]:
@@ -150,10 +144,6 @@ def _degrees(cosine: float) -> list[float]:
 
 def _nan(value: float | None) -> float:
     return float("nan") if value is None else float(value)
-
-
-def _is_local(fitted: Mapping[str, Any]) -> bool:
-    return fitted.get("kind") == LOCAL
 
 
 def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:

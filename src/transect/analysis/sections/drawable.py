@@ -10,10 +10,7 @@ from transect.reports.records import Figure, Panel, Point, Section
 
 
 def without_empty(section: Section) -> Section:
-    """The section without points, series, panels and figures that have no value; a last paragraph names them.
-
-    The numbers that are missing stay in the section's tables, with their reasons.
-    """
+    """The section without points, series, panels and figures that have no value; a last paragraph names them."""
     figures = [(figure, _drawn(figure)) for figure in section.figures]
     left_out = [name for figure, drawn in figures for name in _missing(figure, drawn)]
     kept = [drawn for _, drawn in figures if drawn.panels]

@@ -24,6 +24,7 @@ from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 
 SHOWN: Final = 40
+PREFIX: Final = "reading."
 TITLE: Final = "Effects, as they are and at equal readings of what was not set"
 TEXT: Final = (
     "The raw effect of an edit is that of all it moved; estimate and interval are those of the table of effects. "
@@ -34,20 +35,13 @@ TEXT: Final = (
     "drifted unread. Noise in the readings hides a part of the drift, so that the truth may lie beyond the adjusted "
     "effect."
 )
-SECOND: Final = (
-    " The last estimate takes a second reader's readings as instruments for the first's, which undoes that noise where "
-    "the errors of the two are unrelated; it leaves out what the second reader does not read."
-)
 __all__ = ["SOURCES", "adjusted_table"]
 
 
 def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effects: Sequence[Effect]) -> Table | None:
-    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit.
-
-    effects: as the report has them, of which the raw effect is that from an attribute's first level to its last.
-    """
-    first, second = readings_of(edits, rows, run.design.levels)
-    if not first or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
+    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit."""
+    readings = readings_of(edits, rows, run.design.levels)
+    if not readings or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
         return None
     subjects = run.images["subject"].to_numpy().astype(np.int64)
     of_levels = (each for each in effects if each.kind == "contrast")
@@ -63,13 +57,12 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effec
                 reported = contrasts.get((target.name, name, attribute, ends[0], ends[-1]))
                 if reported is None:
                     continue  # one level
-                found = drift_adjusted(
-                    counted.values, levels, first, subjects, people=run.people, second=second, labels=labels
-                )
-                raw = _raw(run, reported, counted.values, _read(first, second))
-                lines.append(_line(run.attributes[attribute], ends, target, name, raw, found, second is not None))
+                found = drift_adjusted(counted.values, levels, readings, subjects, people=run.people, labels=labels)
+                read = np.isfinite(np.stack(list(readings.values()))).all(axis=0)
+                raw = _raw(run, reported, counted.values, read)
+                lines.append(_line(run.attributes[attribute], ends, target, name, raw, found))
     heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
-    for way in ("raw", "adjusted", *(("by the second reader",) if second else ())):
+    for way in ("raw", "adjusted"):
         heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
     heads += [("adjusted for", "text"), ("images", "count"), ("note", "text")]
     more = f": {SHOWN} of {len(lines)}" if len(lines) > SHOWN else ""
@@ -78,22 +71,11 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effec
 
 def readings_of(
     edits: pa.Table, rows: Int[np.ndarray, " n"], varied: Mapping[str, Sequence[float]]
-) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, Float[np.ndarray, " n"]] | None]:
-    """Readings of attributes that were not set and that vary; by the second reader too, of those that it reads."""
-
-    def of(prefix: str) -> dict[str, Float[np.ndarray, " n"]]:
-        names = [name.removeprefix(prefix) for name in edits.column_names if name.startswith(prefix)]
-        return {name: edits[f"{prefix}{name}"].to_numpy()[rows] for name in names if name not in varied}
-
-    first, second = of("reading."), of("second.")
-    first = {name: column for name, column in first.items() if np.nanstd(column) > 0}
-    return first, {name: second[name] for name in first if name in second} or None
-
-
-def _read(*readings: Mapping[str, Float[np.ndarray, " n"]] | None) -> Bool[np.ndarray, " n"]:
-    """The images of which every reading is there."""
-    columns = [column for each in readings for column in (each or {}).values()]
-    return np.asarray(np.isfinite(np.stack(columns)).all(axis=0))
+) -> dict[str, Float[np.ndarray, " n"]]:
+    """Readings of attributes that were not set and that vary."""
+    names = [name.removeprefix(PREFIX) for name in edits.column_names if name.startswith(PREFIX)]
+    readings = {name: edits[f"{PREFIX}{name}"].to_numpy()[rows] for name in names if name not in varied}
+    return {name: column for name, column in readings.items() if np.nanstd(column) > 0}
 
 
 @final
@@ -141,14 +123,11 @@ def _line(
     outcome: str,
     raw: _Raw,
     found: DriftAdjusted,
-    by_second: bool,
 ) -> list[object]:
-    effects = [found.adjusted, *([found.instrumented] if found.instrumented is not None else [])]
-    missing = [math.nan] * 3 if by_second and found.instrumented is None else []
+    adjusted = found.adjusted
     between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
-    cells = [raw.estimate, raw.low, raw.high]
-    cells += [end for effect in effects for end in (effect.estimate, effect.low, effect.high)]
+    cells = [raw.estimate, raw.low, raw.high, adjusted.estimate, adjusted.low, adjusted.high]
     adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
-    reasons = dict.fromkeys(reason for reason in (raw.note, *(effect.reason for effect in effects)) if reason)
-    row = [short_name(target.name), words(outcome), between, *cells, *missing, adjusted_for, found.raw.n_images]
+    reasons = dict.fromkeys(reason for reason in (raw.note, adjusted.reason) if reason)
+    row = [short_name(target.name), words(outcome), between, *cells, adjusted_for, found.raw.n_images]
     return [*row, "; ".join(reasons)]

@@ -22,8 +22,6 @@ from transect.designs.edit_validity import (
     RANGE,
     REALISM,
     SAME_PERSON,
-    SECOND_DRIFT,
-    SECOND_SHIFT,
     SHIFT,
     YES_OR_NO,
 )
@@ -70,15 +68,9 @@ _SHIPPED_PHOTOGRAPHS: Final = (
     "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
     "--questions edits."
 )
-_OPTIMISED: Final = (
-    "Edits were moved on until that network read what was set, and everything else as before (hold=reoptimise). Its "
-    "gates therefore say little. A second reader, which shares neither its form nor its labels, judges the same."
-)
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
     DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
-    SECOND_SHIFT: "the same as the second reader has it",
-    SECOND_DRIFT: "the same as the second reader has it",
     IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
     REALISM: f"as real as {KEPT:g} % of unedited images",
     OUTSIDE: "every pixel outside of what was edited is that of the subject's own image",
@@ -94,10 +86,7 @@ def section(
     people: Int[np.ndarray, " n"],
     adjusted: Table | None = None,
 ) -> Section:
-    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image.
-
-    adjusted: effects beside those at equal readings of what was not set, see `drift`; None where nothing else is read.
-    """
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image."""
     rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
     cells = edits["cell"].to_numpy()[rows]
     gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]
@@ -113,14 +102,13 @@ def section(
         key=KEY,
         study=spec.name,
         title="Do the images show what was set, and nothing else?",
-        text=_texts(spec, SECOND_DRIFT in gates, adjusted),
+        text=_texts(spec, adjusted),
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, people, cells, labels)],
         tables=[
             _gates(fails, unknown, people, limits, meanings),
             _by_cell(fails, failed, people, cells, labels, _natural(design, attributes, reference)),
-            *_drifts(edits, rows, "drift.", "Attributes that were not set"),
-            *_drifts(edits, rows, "second_drift.", "Attributes that were not set, by the second reader"),
+            *_drifts(edits, rows),
             *([] if adjusted is None else [adjusted]),
             *_draws(spec, edits, rows, failed),
         ],
@@ -128,12 +116,12 @@ def section(
     )
 
 
-def _texts(spec: RunSpec, second: bool, adjusted: Table | None) -> list[str]:
+def _texts(spec: RunSpec, adjusted: Table | None) -> list[str]:
     shipped = bool(spec.edits and spec.edits.shipped)
-    told = [] if adjusted is None else [drift.TEXT + (drift.SECOND if second else "")]
+    told = [] if adjusted is None else [drift.TEXT]
     if not _in_latents(spec):
         return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else []), *told]
-    return [_TEXT, *([_SHIPPED] if shipped else []), *([_OPTIMISED] if second else []), *told]
+    return [_TEXT, *([_SHIPPED] if shipped else []), *told]
 
 
 def _in_latents(spec: RunSpec) -> bool:
@@ -261,12 +249,12 @@ def _coverage_figure(
     return Figure(kind="rows", title=title, caption="(the numbers are images)", panels=[panel])
 
 
-def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"], prefix: str, title: str) -> list[Table]:
+def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     """How far each attribute that was not set moved; nothing where none is read."""
-    names = [name.removeprefix(prefix) for name in edits.column_names if name.startswith(prefix)]
+    names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
     drifts: list[tuple[str, float | None, float | None, float, int, int]] = []
     for name in names:
-        moved = edits[f"{prefix}{name}"].to_numpy()[rows]
+        moved = edits[f"drift.{name}"].to_numpy()[rows]
         known = moved[np.isfinite(moved)]
         lost = len(moved) - len(known)
         shares = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
@@ -280,7 +268,7 @@ def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"], prefix: str, title: st
     heads = [("attribute", "text"), ("mean change, SD", "number"), ("95 % below, SD", "number")]
     heads += [("beyond the limit, or level changed", "proportion"), ("images", "count"), ("not read", "count")]
     more = f": the {SHOWN} of {len(drifts)} that fail most" if len(drifts) > SHOWN else ""
-    return [table(f"{title}{more}", heads, drifts[:SHOWN])]
+    return [table(f"Attributes that were not set{more}", heads, drifts[:SHOWN])]
 
 
 def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:

@@ -20,10 +20,7 @@ _EQUAL: Final = "equal errors"
 
 
 def figures(by: Sequence[str], conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[Figure]:
-    """A scatter per attribute of several: its last group's error against its first's, a dot for each other combination.
-
-    conditions: of each attribute alone. rates: of all measures; the first measure that has combinations is drawn.
-    """
+    """A scatter per attribute of several: its last group's error against its first's."""
     whole = [rate for rate in rates if rate.by == crossing(by) and rate.group and not rate.uniform]
     if len(by) < 2 or not whole:
         return []

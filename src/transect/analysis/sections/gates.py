@@ -27,11 +27,7 @@ def section(
     sha256: str,
     left_out: Sequence[str],
 ) -> Section:
-    """The section of one study.
-
-    entries: what the validation says of its generator; levels: what the study sets, by attribute. left_out: the reason
-    of each image that a failed condition leaves out.
-    """
+    """The section of one study."""
     counts = Counter(left_out)
     judged = sum(entry["groups"][0]["judged"] for entry in entries)
     text = [

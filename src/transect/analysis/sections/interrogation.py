@@ -130,10 +130,7 @@ def _faces(
 
 
 def conditions_of(answers: Answers) -> dict[str, Condition]:
-    """Each image's group by attribute, but the truth's own: a level, or a range of the values.
-
-    What was asked for with `by` comes last: where several were named, all their combinations as one.
-    """
+    """Each image's group by attribute, but the truth's own: a level, or a range of the values."""
     return {crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
 
 
@@ -143,11 +140,7 @@ def _groupings(answers: Answers) -> list[tuple[str, ...]]:
 
 
 def combinations_of(by: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each of the attributes, each pair of them, and all of them.
-
-    >>> combinations_of(["age", "gender"])
-    [('age',), ('gender',), ('age', 'gender')]
-    """
+    """Each of the attributes, each pair of them, and all of them."""
     return [names for size in range(1, len(by) + 1) for names in itertools.combinations(by, size)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +11,6 @@ from transect.analysis.sections.answers import Answers, covariates, nominal, num
 from transect.effects.instruments import CONDITIONAL_F, SOURCE, instrumental
 from transect.effects.linear import OLS_SOURCE, ols
 from transect.effects.perception import PerceptionMatrix, perception_sensitivity
-from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
@@ -50,7 +48,7 @@ def section(answers: Answers) -> Section:
         ],
         figures=[_figure(matrix)],
         tables=[_matrix_table(matrix), _instrumented(answers)],
-        sources=[DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
+        sources=[DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE],
     )
 
 
@@ -166,7 +164,7 @@ def _matrix_table(matrix: PerceptionMatrix) -> Table:
 
 
 def _instrumented(answers: Answers) -> Table:
-    """Least squares on perceived values beside two-stage least squares and the control function."""
+    """Least squares on perceived values beside two-stage least squares."""
     rated = [name for name in answers.design.levels if name in answers.perceived]
     refused = {name: reason for name in rated if (reason := _no_number(answers, name))}
     names = [name for name in rated if name not in refused]
@@ -177,10 +175,10 @@ def _instrumented(answers: Answers) -> Table:
     )
     labels = Labels(answers.target, unit, "proportion" if answers.binary else "score", "experimental")
     rows = _instrumented_rows(answers, counted, names, labels) if names else []
-    rows += [[words(name), *[None, reason] * 3, None] for name, reason in refused.items()]
+    rows += [[words(name), *[None, reason] * 2, None] for name, reason in refused.items()]
     style = "points" if answers.binary else "number"
     heads = [("perceived attribute", "text")]
-    for estimator in ("least squares", "two-stage least squares", "control function"):
+    for estimator in ("least squares", "two-stage least squares"):
         heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
     title = f"Effect on the {unit} per unit of the perceived value"
     if held := [words(name) for name in answers.design.levels if name not in names]:
@@ -210,14 +208,10 @@ def _instrumented_rows(
     options: dict[str, Any] = {"clusters": answers.subjects, "labels": labels}
     plain = ols(counted, {**seen, **held}, **options)[: len(names)]
     repaired = instrumental(counted, seen, instruments, exogenous=held or None, **options)
-    curved: Sequence[Effect | None] = [None] * len(names)
-    if answers.binary:
-        curved = control_function(counted, seen, instruments, exogenous=held or None, **options)
-    rows = []
-    for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
-        cells = [*_cells(first), *_cells(second), *(_cells(third) if third else [None, ""])]
-        rows.append([words(name), *cells, _strength(second)])
-    return rows
+    return [
+        [words(name), *_cells(first), *_cells(second), _strength(second)]
+        for name, first, second in zip(names, plain, repaired, strict=True)
+    ]
 
 
 def _strength(effect: Effect) -> float | str | None:

@@ -37,11 +37,7 @@ def section(
     pruning: Pruning | None = None,
     stages: Sequence[Sequence[Effect]] = (),
 ) -> Section:
-    """The section of one study.
-
-    kinds: ratings by what they were given as, image by image. unordered: ratings whose numbers mean nothing. stages:
-    effects of all images, and of those left after each step, in one order.
-    """
+    """The section of one study."""
     tables = [_rated(kinds, unordered)]
     figures: list[Figure] = []
     if pruning is not None:

@@ -85,11 +85,7 @@ def _recode(answers: Answers, name: str, groups: Condition, columns: slice) -> _
 
 
 def rates(codes: Int[np.ndarray, " n"], values: Float[np.ndarray, "m n"], groups: int) -> Float[np.ndarray, "m g"]:
-    """Mean of each outcome over all images, in each group, and over all groups weighted equally; NaN without an image.
-
-    >>> rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0.0, 1.0, 0.0]]), 2)
-    array([[0.5 , 0.5 , 1.  , 0.75]])
-    """
+    """Mean of each outcome over all images, in each group, and over all groups weighted equally."""
     rate_table = np.full((len(values), groups + 2), np.nan)
     for row, column in enumerate(values):
         known = np.isfinite(column)

@@ -42,10 +42,7 @@ class Shown:
 
 
 def section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
-    """The section of one experiment: every question along every attribute that was varied; None without either.
-
-    A question along its own attribute stands open, the others are folded.
-    """
+    """The section of one experiment: every question along every attribute that was varied; None without either."""
     along = [name for name in shown.design.levels if name in shown.intended and not shown.attributes[name].nominal]
     ordered = [question for question in rated if question.scale != "nominal"]
     pairs = [(question, name) for question in ordered for name in along]

@@ -17,10 +17,7 @@ _TEXT: Final = (
 
 
 def section(answer_sets: Sequence[Answers]) -> Section | None:
-    """The section of one study, where targets with answers of yes or no share its truth; None where none do.
-
-    answer_sets: of the study, one for each target.
-    """
+    """The section of one study, where targets with answers of yes or no share its truth; None where none do."""
     first, *others = answer_sets
     alike = [each for each in others if each.stated == first.stated and len(each.answers) == len(first.answers)]
     rows = [row for each in alike if (row := _row(first, each))]

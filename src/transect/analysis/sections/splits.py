@@ -29,12 +29,7 @@ class Split:
 def splits(
     answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
 ) -> dict[str, Split]:
-    """Every attribute that varies and has no more than two names, parted at its median (or off and on).
-
-    Where the user states cut points, the one nearest to the median that leaves values on both sides takes its place.
-    columns: values by attribute, as perceived or as they are; all others of them are held equal, and so is `held`, by
-    which nothing is compared.
-    """
+    """Every attribute that varies and has no more than two names, parted at its median (or off and on)."""
     parts, everything = {}, {**columns, **held}
     for name, values in columns.items():
         known = values[np.isfinite(values)]

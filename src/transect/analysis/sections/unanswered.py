@@ -31,11 +31,7 @@ _TEXT: Final = (
 
 
 def kind_of(reason: str) -> str:
-    """Which outcome a reason is: what the answer says by its name, "refused", or "error"; "" for an answer.
-
-    >>> kind_of("unsafe: as the answer says"), kind_of("refused: HTTP 422"), kind_of("HTTP 503 (tries: 4)")
-    ('unsafe', 'refused', 'error')
-    """
+    """Which outcome a reason is: what the answer says by its name, "refused", or "error"; "" for an answer."""
     if not reason:
         return ""
     return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR

@@ -36,11 +36,7 @@ def violin_figures(
 
 
 def without_names(group: str, names: Sequence[str]) -> str:
-    """A combination without the names of its attributes, which the title has in the same order.
-
-    >>> without_names("gender female, hair length short", ["gender", "hair_length"])
-    'female, short'
-    """
+    """A combination without the names of its attributes, which the title has in the same order."""
     for name in names if len(names) > 1 else ():
         group = group.replace(f"{words(name)} ", "", 1)
     return group

@@ -24,9 +24,6 @@ def percent_agreement(ratings: ArrayLike) -> float:
     """Share of pairs of answers on the same unit that are equal, 0 to 1; NaN where no unit has two.
 
     ratings [units, raters]: levels, NaN for no answer. Not corrected for chance: see `krippendorff_alpha`.
-
-    >>> round(percent_agreement([[1, 1, 2], [0, 0, np.nan]]), 3)  # 1 of 3 pairs, and 1 of 1
-    0.5
     """
     levels, counts = _counts(ratings_array(ratings))
     _ = levels
@@ -40,9 +37,6 @@ def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "li
 
     weights: how much a disagreement counts, by the distance between the values themselves. NaN where fewer
     than one unit has both answers, or both raters gave one and the same value throughout. Source: Cohen 1960, 1968.
-
-    >>> round(cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1]), 3)  # 3 of 4 agree, 2 of 4 by chance
-    0.5
     """
     both = np.stack([np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
     both = both[np.isfinite(both).all(axis=1)]
@@ -79,9 +73,6 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
     With the same number of answers on each unit it is the published one; NaN where no unit has two answers or all
     answers are equal.
     Source: Fleiss 1971.
-
-    >>> round(fleiss_kappa([[0, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 0]]), 3)  # P 2/3, by chance 1/2
-    0.333
     """
     table = ratings_array(ratings)
     _, counts = _counts(table)
@@ -100,11 +91,6 @@ def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.
     """Standard deviation of the answers on each unit, in ranges of the scale (Balakrishnan et al. 2020, Fig. 8).
 
     Divided by the number of answers, as there; NaN where a unit has fewer than two. low, high: ends of the scale.
-
-    >>> spread([[0, 4, 2], [1, 1, np.nan], [3, np.nan, np.nan]], high=4).round(3)
-    array([0.408, 0.   ,   nan])
-    >>> spread([[0.7, 0.7, 0.7]])
-    array([0.])
     """
     table = ratings_array(ratings)
     if not low < high:
@@ -136,10 +122,6 @@ def rater_reliability(ratings: ArrayLike) -> Reliability:
     minus that of the others, in the units of the ratings.
 
     Each of the first two below is compared with others whose mean is always 2:
-
-    >>> made = rater_reliability([[1, 1, 3], [2, 2, 2], [3, 3, 1], [4, 4, 0]])
-    >>> made.correlation.round(2).tolist(), made.bias.round(2).tolist()
-    ([nan, nan, -1.0], [0.5, 0.5, -1.0])
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)

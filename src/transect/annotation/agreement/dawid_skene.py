@@ -46,9 +46,6 @@ def dawid_skene(
     ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: the count added to every cell of a
     confusion matrix, so that an answer never seen is improbable, not impossible. Raises BadInput for other values.
     Source: Dawid & Skene 1979.
-
-    >>> dawid_skene([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 0]], levels=2).level
-    array([0., 1., 0., 1.])
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)

@@ -44,7 +44,7 @@ class Codes:
     people: Float[np.ndarray, " n"]
     subjects: Int[np.ndarray, " n"]
 
-    def of(self, rows: Bool[np.ndarray, " n"]) -> Codes:
+    def take(self, rows: Bool[np.ndarray, " n"]) -> Codes:
         """Those of some texts."""
         return Codes(self.judge[rows], self.people[rows], self.subjects[rows])
 
@@ -55,11 +55,7 @@ class Codes:
 
 
 def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " texts"]:
-    """What most raters say of each text, 1 or 0; NaN without an answer, and where they are evenly split.
-
-    >>> majority(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, np.nan], [np.nan, np.nan, np.nan]]))
-    array([ 1., nan, nan])
-    """
+    """What most raters say of each text, 1 or 0; NaN without an answer, and where they are evenly split."""
     yes, no = (ratings == 1).sum(axis=1), (ratings == 0).sum(axis=1)
     return np.where(yes == no, np.nan, (yes > no).astype(np.float64))
 
@@ -69,13 +65,8 @@ def agreement(codes: Codes, seed: int = 0) -> Agreement:
 
     Sensitivity and specificity have Wilson's interval with the design effect of subjects, kappa a BCa interval from
     10 subjects on. A figure that cannot be estimated is null, with the reason.
-
-    >>> codes = Codes(np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0, 0.0]), np.arange(4))
-    >>> found = agreement(codes)
-    >>> found.texts, found.yes, found.sensitivity.estimate, found.kappa.estimate
-    (4, 2, 0.5, 0.0)
     """
-    both = codes.of(codes.both)
+    both = codes.take(codes.both)
     counts = _by_subject(both)
     yes = counts[:, 0] + counts[:, 1]
     return Agreement(
@@ -95,7 +86,7 @@ def corrected_effects(
 
     levels: of each text, from 0. Each text of a level must have had the same chance to be coded by people.
     """
-    each = [_powered(codes.of(levels == level)) for level in range(count)]
+    each = [_powered(codes.take(levels == level)) for level in range(count)]
     rates = [_mean(codes.judge[levels == level]) for level in range(count)]
     for level in range(1, count):
         yield rates[level] - rates[0], ppi_difference(each[0], each[level])
@@ -109,7 +100,7 @@ def figure_of(found: PredictionPowered) -> Figure:
 
 
 def _powered(codes: Codes) -> PredictionPowered:
-    coded, judged = codes.of(codes.both), codes.of(np.isfinite(codes.judge) & ~np.isfinite(codes.people))
+    coded, judged = codes.take(codes.both), codes.take(np.isfinite(codes.judge) & ~np.isfinite(codes.people))
     return ppi_mean(coded.people, coded.judge, judged.judge, subjects=coded.subjects, subjects_unrated=judged.subjects)
 
 

@@ -47,10 +47,6 @@ def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjec
     Returns Alpha; NaN with the reason where no unit has two answers, or all answers are equal. The interval is NaN,
     with the reason, of one subject alone. Raises BadInput for ratings that are no table, or another number of subjects.
     Source: Krippendorff 2011.
-
-    >>> alpha = krippendorff_alpha([[0, 0], [1, 1], [0, 1]], "nominal")
-    >>> round(alpha.value, 4), alpha.low < alpha.value < alpha.high
-    (0.4444, True)
     """
     table = ratings_array(ratings)
     names = np.arange(len(table)) if subjects is None else np.asarray(subjects)

@@ -54,10 +54,6 @@ def fit_logistic(x: ArrayLike, shares: ArrayLike, low: float, high: float, level
 
     With fewer than five places the ends are the scale's own, since a curve through every mean says nothing. NaN with
     the reason below three places. Raises BadInput for lengths that differ, or a scale without length.
-
-    >>> made = fit_logistic([0, 1, 2, 3, 4, 5], [0, 0, 0, 4, 4, 4], 0, 4, 1)
-    >>> round(made.start, 2), round(made.end, 2), round(made.middle, 2), made.near
-    (0.0, 4.0, 2.5, 1.0)
     """
     places, answers = np.asarray(x, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     if places.shape != answers.shape or places.ndim != 1:

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.annotation import pair_figures as pairs
 from transect.annotation.agreement.coefficients import (
     fleiss_kappa,
     mean_cohen_kappa,
@@ -20,6 +19,8 @@ from transect.annotation.agreement.coefficients import (
 from transect.annotation.agreement.dawid_skene import DawidSkene, dawid_skene
 from transect.annotation.agreement.krippendorff import krippendorff_alpha
 from transect.annotation.agreement.numbers import Agreement, LatentLevels, QuestionAgreement, RaterFigures, Share
+from transect.annotation.pair_figures import lines as pair_lines
+from transect.annotation.pair_figures import pair_figures
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Matrix, Row, matrix, rows
@@ -39,7 +40,7 @@ def summary(project: Project) -> Agreement:
         simulated_count(answer.rater for answer in answers),
         tuple(sorted({answer.rater for answer in answers if answer.excluded})),
         tuple(_question(answers, question, people) for question in project.questionnaire.question),
-        pairs.pair_figures(project),
+        pair_figures(project),
     )
 
 
@@ -154,7 +155,7 @@ def lines(agreement: Agreement) -> list[str]:
     """The figures in words: a notice of simulated raters, a line per question, then one per rater."""
     notices = [notice(agreement.simulated, agreement.answers)] if agreement.simulated else []
     questions = [line for question in agreement.questions for line in _lines_of(question)]
-    return [*notices, *questions, *pairs.lines(agreement.pairs)] or ["no questions"]
+    return [*notices, *questions, *pair_lines(agreement.pairs)] or ["no questions"]
 
 
 def _lines_of(question: QuestionAgreement) -> list[str]:

@@ -9,12 +9,7 @@ from typing import final
 
 @final
 class Buckets:
-    """`burst` requests at once, refilled at `rate` a second, for each key.
-
-    >>> two = Buckets(burst=2, rate=1.0)
-    >>> [two.take("ada", now) for now in (0.0, 0.0, 0.0, 1.0)]
-    [True, True, False, True]
-    """
+    """`burst` requests at once, refilled at `rate` a second, for each key."""
 
     def __init__(self, burst: int, rate: float, most: int = 20_000) -> None:
         self.burst, self.rate, self._most = burst, rate, most

@@ -8,14 +8,13 @@ and `mlp-1` (the ablations), `converged` (on distinct rows until it settles; not
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from transect.attacks.attackers.auto import Auto
 from transect.attacks.attackers.bayes import Bayes
-from transect.attacks.attackers.converged import Converged, converged_on
+from transect.attacks.attackers.converged import Converged
 from transect.attacks.attackers.logistic import Logistic
-from transect.attacks.attackers.mlp import HIDDEN, Mlp, mlp_named
+from transect.attacks.attackers.mlp import HIDDEN, Mlp
 from transect.attacks.attackers.protocol import Attacker
 from transect.attacks.attackers.trees import Trees
 from transect.errors import BadInput, UnknownName
@@ -28,15 +27,11 @@ _ON_PROCESSOR: Final[dict[str, Callable[[], Attacker]]] = {
     "logistic": Logistic,
     "trees": Trees,
 }
-_NETWORKS: Final[dict[str, Callable[[str], Attacker]]] = {
-    "converged": converged_on,
-    **{name: partial(mlp_named, name) for name in HIDDEN},
-}
 
 
 def names() -> tuple[str, ...]:
     """Every attacker that can be loaded by name."""
-    return (*_ON_PROCESSOR, *_NETWORKS)
+    return (*_ON_PROCESSOR, "converged", *HIDDEN)
 
 
 def load(name: str, device: str = "cpu") -> Attacker:
@@ -49,11 +44,11 @@ def load(name: str, device: str = "cpu") -> Attacker:
     """
     if name in _ON_PROCESSOR:
         return _ON_PROCESSOR[name]()
-    if name not in _NETWORKS:
+    if name not in names():
         raise UnknownName("attacker", name, names())
     if device != "cpu":
         _check_device(device)
-    return _NETWORKS[name](device)
+    return Converged(device=device) if name == "converged" else Mlp(name, device=device)
 
 
 def _check_device(device: str) -> None:

@@ -50,16 +50,7 @@ class Bayes:
 
 
 def conditional_frequencies(category: Int[np.ndarray, " n"], problem: Problem) -> Float[np.ndarray, "k c"]:
-    """P(category | class) among the training rows, float64; columns sum to 1.
-
-    >>> from transect.attacks.records import Evidence
-    >>> evidence = Evidence(("a", "b"), category=np.array([0, 0, 1, 1]))
-    >>> rows = np.arange(4)
-    >>> problem = Problem(evidence, np.array([0, 0, 0, 1]), 2, rows, rows)
-    >>> conditional_frequencies(evidence.category, problem).round(3)
-    array([[0.667, 0.   ],
-           [0.333, 1.   ]])
-    """
+    """P(category | class) among the training rows, float64; columns sum to 1."""
     k, c = len(problem.evidence.names), problem.n_classes
     cells = category[problem.train] * c + problem.protected[problem.train]
     counts = np.bincount(cells, minlength=k * c).reshape(k, c)

@@ -19,13 +19,7 @@ MOST_ROWS: Final = 200_000
 def binned(
     train: Float[np.ndarray, "a k"], test: Float[np.ndarray, "t k"], weights: Float[np.ndarray, " a"]
 ) -> tuple[UInt8[np.ndarray, "a k"], UInt8[np.ndarray, "t k"]]:
-    """Training and tested values as numbers of bins that hold training rows, at most 255 of equal weight a column.
-
-    >>> train, test = np.array([[0.1], [0.7], [0.9]]), np.array([[0.0], [0.75], [2.0]])
-    >>> train_bins, test_bins = binned(train, test, np.ones(3))
-    >>> train_bins.ravel().tolist(), test_bins.ravel().tolist()
-    ([0, 1, 2], [0, 1, 2])
-    """
+    """Training and tested values as numbers of bins that hold training rows, at most 255 of equal weight a column."""
     train_bins, test_bins = np.empty(train.shape, dtype=np.uint8), np.empty(test.shape, dtype=np.uint8)
     for place in range(train.shape[1]):
         column = train[:, place].astype(np.float64)

@@ -65,11 +65,6 @@ class Converged:
         return np.asarray(logits.cpu().numpy()[which])
 
 
-def converged_on(device: str = "cpu") -> Converged:
-    """The attacker on a device."""
-    return Converged(device=device)
-
-
 def _weighted(problem: Problem) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m c"]]:
     """A training row for each distinct one, and its share of the items of each class, float32; all sums to 1."""
     rows, merged = distinct_rows(problem.evidence, problem.train)

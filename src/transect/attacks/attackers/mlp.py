@@ -98,15 +98,6 @@ class Mlp:
         return answers
 
 
-def mlp_named(name: str, device: str = "cpu") -> Mlp:
-    """The network of a name in `HIDDEN`, on a device.
-
-    >>> mlp_named("mlp-4").hidden
-    (300, 300, 300)
-    """
-    return Mlp(name, device=device)
-
-
 @final
 @dataclass
 class Rows:

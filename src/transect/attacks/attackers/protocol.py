@@ -31,7 +31,6 @@ class Attacker(Protocol):
         A problem's answer depends on that problem alone. stage: the label of the progress on standard error; "" is
         silent.
         """
-        ...
 
 
 def watched(name: str, stage: str, problems: Sequence[Problem]) -> Iterator[Problem]:

@@ -30,12 +30,7 @@ class Assignment:
 def assign(
     rows: Int[np.ndarray, " e"], columns: Int[np.ndarray, " e"], weights: Float[np.ndarray, " e"], m: int, n: int
 ) -> Assignment:
-    """The assignment of m rows to n columns along edges (rows[i], columns[i]) of weights >= 0; each edge once.
-
-    >>> two = assign(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 3.0, 1.0]), m=2, n=2)
-    >>> two.partner  # 3 + 1 with two partners, although 1 alone would be cheaper
-    array([1, 0])
-    """
+    """The assignment of m rows to n columns along edges (rows[i], columns[i]) of weights >= 0; each edge once."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 

@@ -46,12 +46,6 @@ def cardinality(
     it is proven optimal within `seconds`.
 
     Raises BadInput where not even one pair is balanced, or with a second distance or a dose.
-
-    >>> from transect.designs.matching import make_sample
-    >>> x = np.array([[0.0], [1.0], [1.0], [0.0], [0.0], [1.0]])
-    >>> pairs = cardinality(make_sample(x, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), x, tolerance=0.01)
-    >>> len(pairs), pairs.facts["proven"]  # one treated 0 and one treated 1 with a control each
-    (2, True)
     """
     if sample.second is not None or sample.dose_gap:
         raise BadInput("cardinality matching keeps no second distance and no dose: use --method greedy or optimal")

@@ -23,9 +23,6 @@ def coarsen(values: Float[np.ndarray, " n"], bins: int | None = None) -> Int[np.
     """The bin of each value: its own where there are at most ten distinct ones, else one of `bins` equal widths.
 
     bins: by default Sturges' ceil(log2 n + 1). NaN has a separate bin.
-
-    >>> coarsen(np.array([0.0, 1.0, 1.0])), coarsen(np.linspace(0, 1, 16), bins=4).tolist()[::5]
-    (array([0, 1, 1]), [0, 1, 2, 3])
     """
     known = np.isfinite(values)
     levels = np.unique(values[known])
@@ -50,12 +47,6 @@ def coarsened_exact(
     matched controls / matched treated, so that they sum to the number of matched controls; 0 elsewhere.
 
     facts: strata in common, images in them.
-
-    >>> from transect.designs.matching import make_sample
-    >>> two = make_sample(np.array([[0.0], [0.1], [0.2], [9.0]]), [1.0, 0.0, 0.0, 1.0])
-    >>> pairs, weights = coarsened_exact(two, {"x": np.array([0.0, 0.0, 0.0, 1.0])})
-    >>> pairs.b, weights
-    (array([1]), array([1., 1., 1., 0.]))
     """
     binned = [coarsen(column, bins) for column in covariates.values()]
     strata = codes([sample.exact, *binned], len(sample))

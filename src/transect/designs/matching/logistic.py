@@ -24,10 +24,6 @@ def log_odds(
     """Log odds of `rows` from the model fitted to `features` and y (0 or 1, both present).
 
     The model minimises the sum of logistic losses + penalty / 2 |weights|², the intercept free.
-
-    >>> x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
-    >>> log_odds(x, np.array([0.0, 1.0, 1.0, 0.0]), x).round(9) + 0.0
-    array([0., 0., 0., 0.])
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -38,11 +34,7 @@ def log_odds(
 def folds(
     y: Float[np.ndarray, " n"], identity: Int[np.ndarray, " n"], seed: int, count: int = FOLDS
 ) -> Int[np.ndarray, " n"]:
-    """A fold for each row, equal within an identity, groups spread evenly; fewer folds where identities are few.
-
-    >>> folds(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 1, 2, 3]), seed=0, count=2).tolist().count(0)
-    2
-    """
+    """A fold for each row, equal within an identity, groups spread evenly; fewer folds where identities are few."""
     rng = np.random.Generator(np.random.Philox(seed))
     fold = np.empty(len(y), dtype=np.int64)
     shuffled = rng.permutation(int(identity.max()) + 1)
@@ -72,11 +64,7 @@ def cross_fitted(
 
 
 def area_under_curve(scores: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> float:
-    """Probability that a treated row scores above a control, ties counted half; NaN without both groups.
-
-    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0.0, 1.0, 0.0, 1.0]))
-    0.875
-    """
+    """Probability that a treated row scores above a control, ties counted half; NaN without both groups."""
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(y, scores)) if 0 < y.sum() < len(y) else float("nan")

@@ -18,11 +18,7 @@ _ROUNDING: Final = 1e-10
 
 
 def layered(latents: Float[np.ndarray, "n ..."], layers: Layers) -> Float[np.ndarray, "n d"]:
-    """Latents of one vector per layer (w+, [n, layers, d]) side by side, or their mean over layers.
-
-    >>> layered(np.arange(8.0).reshape(1, 2, 4), "average")
-    array([[2., 3., 4., 5.]])
-    """
+    """Latents of one vector per layer (w+, [n, layers, d]) side by side, or their mean over layers."""
     if layers == "flatten" or latents.ndim < 3:
         return latents.reshape(len(latents), -1)
     return np.asarray(latents.mean(axis=tuple(range(1, latents.ndim - 1))))
@@ -32,10 +28,6 @@ def weighted(blocks: Sequence[Float[np.ndarray, "_ _"]], weights: Sequence[float
     """Blocks side by side so that the squared distance is the weighted sum of the blocks' squared distances.
 
     One block of weight 1 is returned as it is. Raises BadInput for weights that are not above 0 or other lengths.
-
-    >>> weighted([np.array([[1.0], [2.0]]), np.array([[5.0], [7.0]])], [1.0, 4.0])
-    array([[ 1., 10.],
-           [ 2., 14.]])
     """
     if any(not 0 < weight < np.inf for weight in weights):
         raise BadInput(f"features: expected weights above 0, got {', '.join(f'{weight:g}' for weight in weights)}")
@@ -58,11 +50,6 @@ def in_metric(
     groups, pooled, so that a difference between groups does not count as spread. Rubin 1980.
 
     Raises BadInput when nothing varies within the groups, or for Mahalanobis above 4,096 columns.
-
-    >>> x = np.array([[0.0, 1.0], [2.0, 1.0], [10.0, 1.0], [12.0, 1.0]])
-    >>> scaled, dropped = in_metric(x, np.array([1.0, 1.0, 0.0, 0.0]), "standardized")
-    >>> scaled[:2, 0].round(3), dropped  # within groups the variance is (1 + 1 + 1 + 1) / (4 - 2) = 2
-    (array([0.   , 1.414]), 1)
     """
     if metric == "euclidean":
         return features, 0

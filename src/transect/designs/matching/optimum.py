@@ -33,11 +33,6 @@ def optimal(sample: Sample, *, caliper: float = np.inf, ratio: int = 1) -> Match
 
     Returns Matching by ascending distance; facts: total distance, rounds, and `gap`, which bounds how far the total can
     lie above the optimum (0 but for rounding). Raises BadInput for a ratio below 1, or a dose.
-
-    >>> from transect.designs.matching import make_sample
-    >>> pairs = optimal(make_sample(np.array([[0.0], [1.5], [1.0], [4.0]]), [1.0, 1.0, 0.0, 0.0]))
-    >>> pairs.a, pairs.b, pairs.facts["total_distance"]  # greedy takes (1, 2) first and ends at 4.5
-    (array([0, 1]), array([2, 3]), 3.5)
     """
     if ratio < 1:
         raise BadInput(f"optimal matching: expected a ratio of at least 1 control per treated image, got {ratio}")

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import expit
 
-from transect.designs.matching import logistic
+from transect.designs.matching.logistic import area_under_curve, cross_fitted, folds, log_odds
 from transect.designs.matching.refusals import explain
 from transect.designs.matching.sample import Facts, Matching, Sample, SharedRange
 from transect.designs.matching.search import Search, allowed
@@ -99,8 +99,8 @@ def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores
     if standardize:
         spread = x.std(axis=0)
         x = x / np.where(spread > 0, spread, 1.0)
-    inside = logistic.log_odds(x, y, x)
-    outside = logistic.cross_fitted(x, y, logistic.folds(y, sample.identity[usable], seed))
+    inside = log_odds(x, y, x)
+    outside = cross_fitted(x, y, folds(y, sample.identity[usable], seed))
     whole, crossed = np.full(len(sample), np.nan), np.full(len(sample), np.nan)
     whole[usable], crossed[usable] = inside, outside
     known = np.isfinite(outside)
@@ -110,7 +110,7 @@ def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores
         float(((inside > 0) == y).mean()),
         float(((outside > 0) == y)[known].mean()) if known.any() else float("nan"),
         float(max(y.mean(), 1 - y.mean())),
-        logistic.area_under_curve(outside[known], y[known]),
+        area_under_curve(outside[known], y[known]),
     )
 
 

@@ -72,13 +72,7 @@ def usable_references(
 
 
 def without_reference(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[int, str]:
-    """Images of whose identity there is no other usable image -> reason, to be made ineligible.
-
-    >>> from transect.designs.matching import make_sample
-    >>> sample = make_sample(np.array([[0.0], [1.0], [2.0]]), [1.0, 0.0, 0.0], identity=["x", "y", "y"])
-    >>> without_reference(sample, np.array([True, True, False]))
-    {0: 'no valid reference', 1: 'no valid reference'}
-    """
+    """Images of whose identity there is no other usable image -> reason, to be made ineligible."""
     count = np.bincount(sample.identity, weights=usable, minlength=int(sample.identity.max()) + 1)
     others = count[sample.identity] - usable
     return dict.fromkeys(np.flatnonzero(others < 1).tolist(), NO_REFERENCE)

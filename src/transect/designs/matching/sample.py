@@ -167,10 +167,6 @@ def make_sample(
 
     Raises BadInput for lengths that differ, a treatment that is not 0 or 1 (without a dose), an empty group, or
     features that are the same for all images.
-
-    >>> sample = make_sample(np.array([[0.0], [1.0], [np.nan]]), [1.0, 0.0, 0.0])
-    >>> sample.rows, sample.columns, dict(sample.ineligible)
-    (array([0]), array([1]), {2: 'missing value'})
     """
     dose = np.asarray(treatment, dtype=np.float64)
     flat = features.reshape(len(features), -1)

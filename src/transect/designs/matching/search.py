@@ -98,13 +98,7 @@ def allowed(sample: Sample, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray
 
 
 class Search:
-    """Finds nearest allowed columns of a sample.
-
-    >>> sample = sampling.make_sample(np.array([[0.0], [1.0], [3.0]]), [1.0, 0.0, 0.0])
-    >>> nearest = Search(sample).nearest(sample.rows, sample.columns, k=1)
-    >>> nearest.columns, nearest.bounds.round(6), nearest.reach.round(6)
-    (array([[1]]), array([[1.]]), array([3.]))
-    """
+    """Finds nearest allowed columns of a sample."""
 
     def __init__(self, sample: Sample, *, caliper: float = np.inf, double: bool | None = None) -> None:
         """caliper: the largest allowed distance. double: multiply in float64; by default where that takes seconds."""

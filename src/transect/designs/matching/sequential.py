@@ -31,11 +31,6 @@ def greedy(sample: Sample, *, caliper: float = np.inf, search: Search | None = N
     search: finds candidates, by default exactly; a `Search` with the same caliper.
 
     Returns Matching, pairs by ascending distance.
-
-    >>> from transect.designs.matching import make_sample
-    >>> pairs = greedy(make_sample(np.array([[0.0], [1.0], [0.4], [5.0]]), [1.0, 1.0, 0.0, 0.0]))
-    >>> pairs.a, pairs.b, pairs.distance
-    (array([0, 1]), array([2, 3]), array([0.4, 4. ]))
     """
     search = search or Search(sample, caliper=caliper)
     queue = _Queue(sample, search)

@@ -44,12 +44,6 @@ def match_groups(
     is refused for what that says of the first group in which it has no match, among images whose identity is in no set.
 
     Raises BadInput for fewer than two groups, or a base that is not a group; NoSet where no image of the base is left.
-
-    >>> from transect.designs.matching import greedy, make_sample
-    >>> x = np.array([[0.0], [0.1], [5.0], [0.2], [9.0], [5.1]])
-    >>> sets = match_groups(make_sample(x, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]), list("abbccc"), greedy)
-    >>> sets.groups, sets.rows.tolist()
-    (('a', 'b', 'c'), [[0, 1, 3]])
     """
     group = np.array([str(label) for label in np.asarray(labels).tolist()])
     names, counts = np.unique(group[sample.eligible], return_counts=True)

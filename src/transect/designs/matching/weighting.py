@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logsumexp
 
-from transect.designs.matching import logistic
+from transect.designs.matching.logistic import log_odds
 from transect.designs.matching.sample import Facts, Sample
 from transect.errors import BadInput
 
@@ -39,12 +39,6 @@ def entropy_weights(
     effective number of controls, 1 / Σ w².
 
     Raises BadInput, with the covariate that is farthest, where no weights can reach the treated means.
-
-    >>> from transect.designs.matching import make_sample
-    >>> x = np.array([[0.5], [0.0], [1.0], [1.0]])
-    >>> weights, facts = entropy_weights(make_sample(x, [1.0, 0.0, 0.0, 0.0]), x)
-    >>> weights.round(4), round(facts["effective_controls"], 4)
-    (array([1.  , 0.5 , 0.25, 0.25]), 2.6667)
     """
     a, b = sample.rows, sample.columns
     spread = np.sqrt((covariates[a].var(axis=0) + covariates[b].var(axis=0)) / 2)
@@ -90,19 +84,13 @@ def overlap_weights(sample: Sample, covariates: Float[np.ndarray, "n k"]) -> tup
 
     e is from a logistic regression on the standardized covariates with a penalty of 1e-6, so that their means are equal
     between the weighted groups. facts: the effective numbers of both.
-
-    >>> from transect.designs.matching import make_sample
-    >>> x = np.array([[0.0], [1.0], [0.0], [1.0], [1.0], [0.0]])
-    >>> weights, facts = overlap_weights(make_sample(x, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), x)
-    >>> [round(float(weights[group] @ x[group, 0]), 6) for group in (slice(0, 3), slice(3, 6))]
-    [0.5, 0.5]
     """
     usable = np.concatenate([sample.rows, sample.columns])
     x = covariates[usable] - covariates[usable].mean(axis=0)
     spread = x.std(axis=0)
     x = x / np.where(spread > 0, spread, 1.0)
     y = sample.treatment[usable]
-    e = expit(logistic.log_odds(x, y, x, penalty=1e-6))
+    e = expit(log_odds(x, y, x, penalty=1e-6))
     weights = np.zeros(len(sample))
     weights[usable] = np.where(y == 1, 1 - e, e)
     for group in (sample.rows, sample.columns):

@@ -44,9 +44,6 @@ class ActiveSearch:
     earned: follow-ups that each failure found by exploration pays for in all, one at once and two for each follow-up
     that finds another. most: the largest share of calls that are follow-ups. least: the chance of a failure below which
     nothing is followed up. Raises BadInput for shares outside [0, 1] or less than nothing earned.
-
-    >>> ActiveSearch(seed=1).suggest(History.empty(2), 4).explored.tolist()  # nothing to follow up yet
-    [True, True, True, True]
     """
 
     seed: int = 0
@@ -93,11 +90,7 @@ class ActiveSearch:
 
 
 def eager(seed: int) -> ActiveSearch:
-    """The search where only failures count: more follow-ups, and less promising ones.
-
-    >>> eager(1).most
-    0.6
-    """
+    """The search where only failures count: more follow-ups, and less promising ones."""
     return ActiveSearch(seed, earned=50.0, most=0.6, least=0.3)
 
 

@@ -66,11 +66,6 @@ def fit_additive(points: Float[np.ndarray, "n d"], failures: Float[np.ndarray, "
     """The model of answers 0 or 1 at points in [0, 1]; mean: prior log odds of a failure.
 
     Without points the prior comes back.
-
-    >>> points = np.linspace(0, 1, 200)[:, None]
-    >>> model = fit_additive(points, (points[:, 0] > 0.8).astype(float), -1.4)
-    >>> model.probability(np.array([[0.95], [0.1]])).round(1).tolist()
-    [1.0, 0.0]
     """
     features, dimensions = _features(points), points.shape[1]
     variances = np.full(dimensions, START_VARIANCE)

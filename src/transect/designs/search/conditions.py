@@ -43,9 +43,6 @@ def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray,
     """A one-hot vector of the combination of levels, then the other coordinates as they are.
 
     Two conditions are the square root of two apart, whichever they are. Without levels the points come back.
-
-    >>> encoded(np.array([[0.2, 0.7], [0.9, 0.1]]), [(0.5,), ()]).tolist()
-    [[1.0, 0.0, 0.7], [0.0, 1.0, 0.1]]
     """
     if not sizes(steps):
         return points
@@ -54,11 +51,7 @@ def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray,
 
 
 def cells(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n d"]:
-    """The points with every coordinate that has levels in the middle of its level.
-
-    >>> cells(np.array([[0.2, 0.7]]), [(0.5,), ()]).tolist()
-    [[0.25, 0.7]]
-    """
+    """The points with every coordinate that has levels in the middle of its level."""
     centered = points.copy()
     for j, edges in enumerate(steps):
         if len(edges):
@@ -80,9 +73,6 @@ class Thompson:
     of which have some. most: the share of calls that are drawn so; the others go round all conditions, in a new
     random order each time, and estimate how often the target fails. Raises BadInput for a coordinate without levels or
     a share outside [0, 1].
-
-    >>> Thompson(((0.5,), (0.25, 0.5, 0.75)), seed=1).suggest(History.empty(2), 3).points.shape  # eight conditions
-    (3, 2)
     """
 
     steps: tuple[tuple[float, ...], ...]

@@ -41,9 +41,6 @@ class ConfirmedSearch:
     search continues at once; rules come from the first three quarters alone. A rule whose calls stay without an answer
     is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. strategy: what
     searches in place of the active search. narrow: the half-width that is enough; 0: to the end.
-
-    >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
-    True
     """
 
     seed: int = 0
@@ -113,11 +110,7 @@ class ConfirmedSearch:
 
 
 def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:
-    """Whether this many failures in this many answers give a rule's rate well enough to spend calls elsewhere.
-
-    >>> enough(16, 16), enough(15, 15), enough(40, 80)
-    (True, False, False)
-    """
+    """Whether this many failures in this many answers give a rule's rate well enough to spend calls elsewhere."""
     return answers >= LEAST_ANSWERS and half_width(failures, answers) <= narrow
 
 

@@ -36,11 +36,7 @@ class History:
 
     @classmethod
     def empty(cls, dimensions: int) -> History:
-        """No query yet. Raises BadInput for a cube without dimensions.
-
-        >>> len(History.empty(3))
-        0
-        """
+        """No query yet. Raises BadInput for a cube without dimensions."""
         if dimensions < 1:
             raise BadInput(f"a search needs at least one attribute that varies, got {dimensions}; name one")
         return cls(np.empty((0, dimensions)), np.empty(0), np.empty(0, dtype=np.bool_))
@@ -131,9 +127,6 @@ def apart(points: Float[np.ndarray, "n d"], share: float = APART) -> Int[np.ndar
     """Rows that are at least `share` of the diagonal from every row chosen before them, in order.
 
     A search that clones its first failure has one. No points give no rows.
-
-    >>> apart(np.array([[0.0], [0.05], [0.3], [0.1]])).tolist()
-    [0, 2, 3]
     """
     chosen: list[int] = []
     least = share * diagonal(points.shape[1]) - 1e-12

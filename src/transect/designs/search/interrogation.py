@@ -50,9 +50,6 @@ class Interrogation:
 
     steps: of each coordinate the ranks between its levels, nothing for one without; their combinations are one-hot
     vectors in Eq. 4's distances and in the kernel. Without steps θ is the point.
-
-    >>> Interrogation(seed=1).suggest(History.empty(2), 2).points.shape
-    (2, 2)
     """
 
     seed: int = 0
@@ -101,12 +98,7 @@ def diversity_weight(alpha: float, weighs: str = "diversity") -> float:
 
 
 def composite(history: History, alpha: float) -> Float[np.ndarray, " n"]:
-    """Eq. 4 at every point queried; NaN without an answer. Before a failure is found there is no distance term.
-
-    >>> line = History(np.array([[0.0], [0.5]]), np.array([1.0, 0.0]), np.array([True, True]))
-    >>> composite(line, 0.6).tolist()
-    [0.4, 0.3]
-    """
+    """Eq. 4 at every point queried; NaN without an answer. Before a failure is found there is no distance term."""
     loss = (1 - alpha) * history.failures
     if not history.failed.any():
         return np.asarray(loss)

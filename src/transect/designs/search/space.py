@@ -96,13 +96,7 @@ class Space:
         return tuple(steps or self._cuts(row) for steps, row in zip(self.steps, self.ranked, strict=True))
 
     def words(self, rule: Rule) -> str:
-        """The rule as a statement about values; of whatever has no condition it says nothing.
-
-        >>> age = Attribute("age", "continuous", "apparent age", "years", 18, 80)
-        >>> even = Space((age,), np.linspace(18.0, 80.0, 4097)[None])
-        >>> even.words(Rule(np.array([0.5]), np.array([1.0])))
-        'age > 49'
-        """
+        """The rule as a statement about values; of whatever has no condition it says nothing."""
         conditions = []
         for j, attribute in enumerate(self.attributes):
             if attribute.name in self.stepped:

@@ -18,11 +18,7 @@ _BLOCK = 512
 @final
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Points uniform in the cube, each drawn from its number. most: the share of calls that are follow-ups, none.
-
-    >>> Random(seed=1).suggest(History.empty(2), 3).points.shape
-    (3, 2)
-    """
+    """Points uniform in the cube, each drawn from its number. most: the share of calls that are follow-ups, none."""
 
     seed: int = 0
     name: str = "random points"

@@ -78,8 +78,6 @@ class DiffusionGenerator:
 
         Photograph i of the data set is subject i in modes edit and instruct; in mode inpaint the order is that of
         `Photographs`, by the run's seed.
-
-        Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
         """
         numbers = check_seeds(seeds)
         if self._source is None:

@@ -47,10 +47,7 @@ class CausalModel:
     population: Population
 
     def solve(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
-        """The value of every attribute for each row, after the row's interventions.
-
-        Raises BadInput when the latents are not of FaceWorld's space u or have another number of coordinates.
-        """
+        """The value of every attribute for each row, after the row's interventions."""
         check_latents(latents)
         scores = self.population.scores(latents.values[:, ATTRIBUTE_COLUMNS])
         values: dict[str, Float[np.ndarray, " n"]] = {}
@@ -63,10 +60,7 @@ class CausalModel:
         return {name: values[name] for name in NAMES}
 
     def intervene(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
-        """do(values): the same rows with these values set; `hold` pins attributes to their values from before.
-
-        Raises UnknownName (attribute), BadInput (value out of range, wrong number of values, held and set at once).
-        """
+        """do(values): the same rows with these values set; `hold` pins attributes to their values from before."""
         check_latents(latents)
         columns = requested_columns(ATTRIBUTES, values, hold, len(latents), "see: transect attributes")
         before = self.solve(latents) if hold else {}

@@ -86,9 +86,6 @@ def nearest_correlation(matrix: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "
 
     Alternating projections on the two convex sets with Dykstra's correction: Higham 2002, Computing the nearest
     correlation matrix, doi:10.1093/imanum/22.3.329.
-
-    >>> nearest_correlation(np.array([[1.0, 2.0], [2.0, 1.0]])).round(2).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
     """
     y, correction = matrix.copy(), np.zeros_like(matrix)
     for _ in range(_PROJECTIONS):

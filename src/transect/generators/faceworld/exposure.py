@@ -47,11 +47,6 @@ def metered_exposure(
     What skin and fill light make of the face counts in part, or in full where the meter reads the face.
     skin_tone: Monk scale, 1..10. light_level: stops of scene light around nominal. metering: 0 scene, 1 face.
     fill_light: 0..1.
-
-    >>> metered_exposure(np.array([5.0, 5.0]), np.array([0.0, -2.0])).round(2).tolist()
-    [1.33, 3.33]
-    >>> metered_exposure(np.array([2.0, 8.0]), np.zeros(2), metering=1.0, fill_light=0.5).round(2).tolist()
-    [-0.17, 2.52]
     """
     skin = luminance(skin_reflectance(skin_tone))
     # Under nominal light a cheek receives about 1 without fill light.

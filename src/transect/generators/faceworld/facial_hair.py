@@ -38,12 +38,7 @@ _REGIONS: dict[str, tuple[float, float, float]] = {
 
 
 def facial_hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """on_lip, on_chin, on_jaw: where hair grows; beard: its density 0..1; shadow: the darkness of stubble 0..1.
-
-    >>> rows = {"facial_hair": np.array([1.0, 1.0]), "facial_hair_style": np.array([0.0, 3.0])}
-    >>> facial_hair_traits(rows)["beard"].tolist()
-    [0.0, 1.0]
-    """
+    """on_lip, on_chin, on_jaw: where hair grows; beard: its density 0..1; shadow: the darkness of stubble 0..1."""
     level, amount = np.asarray(values["facial_hair_style"]).astype(int), np.asarray(values["facial_hair"])
     regions = np.array([_REGIONS[name] for name in FACIAL_HAIR_STYLES])[level]
     stubble = level == FACIAL_HAIR_STYLES.index("stubble")

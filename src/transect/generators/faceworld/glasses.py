@@ -55,10 +55,6 @@ def glasses_traits(
 
     worn, bold: whether any, and whether the frame is of thick plastic. lens_size: 1 for the average. shaded: the share
     of light that the lenses hold back. tinted: lenses that are lighter below.
-
-    >>> traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.zeros(5))
-    >>> traits["worn"].tolist(), traits["bold"].tolist(), depth[:, 1].round(2).tolist()
-    ([0.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5], [0.0, 0.16, 0.16, 0.84, 2.97])
     """
     level = np.asarray(values["glasses"]).astype(int)
     depth = np.array([0.0, _CLEAR, _CLEAR, _TINTED, _DARK])[level]

@@ -35,9 +35,6 @@ def hair_reflectance(
     """Reflectance of hair: from black (0) to blond (1), redness 0..1, share `grey` 0..1 without pigment.
 
     Redness puts red melanin in the place of the brown; red hair holds more melanin than blond.
-
-    >>> hair_reflectance(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)).round(2).tolist()
-    [[0.01, 0.0, 0.0], [0.28, 0.23, 0.16]]
     """
     color = np.asarray(hair_color, dtype=np.float64)
     brown = 1 - np.asarray(redness)

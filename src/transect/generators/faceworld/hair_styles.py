@@ -57,11 +57,6 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     """The traits of each row's style at its length; `scalp`: the share of the scalp that is bare; `short`: of hair that
     is so short that single hairs end all over the head.
 
-    >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5])}
-    >>> rows |= {"baldness": np.zeros(2), "hair_volume": np.zeros(2)}
-    >>> hair_traits(rows)["hang"].tolist(), hair_traits(rows)["scalp"].tolist()
-    ([0.0, 0.5], [1.0, 0.0])
-
     `thinning`: how far the crown is bare. What is left then hangs less far.
     """
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]

@@ -10,13 +10,7 @@ from transect.records import Latents
 
 
 def own_marks(world: FaceWorld, latents: Latents) -> Marks:
-    """Points and all masks of the pictures that the world renders of these latents, with confidence 1.
-
-    >>> world = FaceWorld(image_size=32)
-    >>> marks = own_marks(world, world.sample([7]))
-    >>> marks.points.shape, marks.masks["hat"].shape
-    ((1, 68, 2), (1, 32, 32))
-    """
+    """Points and all masks of the pictures that the world renders of these latents, with confidence 1."""
     found = Marks.of_points(world.landmarks(latents), world.name)
     drawn = world.masks(latents, further=("hat",))
     masks = {name: drawn[name].astype(np.float32) for name in MASKS}

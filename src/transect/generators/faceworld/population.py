@@ -61,11 +61,7 @@ class Population:
         return np.array([self.factor @ row for row in noise]).reshape(noise.shape)
 
     def values(self, noise: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-        """Attribute values of exogenous noise before mechanisms: correlate, then push through the marginals' quantiles.
-
-        >>> float(load_population("balanced").values(np.zeros((1, len(NAMES))))[0, NAMES.index("skin_tone")])
-        5.5
-        """
+        """Attribute values of exogenous noise before mechanisms: correlated, then through the marginals' quantiles."""
         scores = self.scores(noise)
         return np.stack([m.quantile(scores[:, j]) for j, m in enumerate(self.marginals)], axis=1)
 
@@ -79,13 +75,7 @@ class Population:
 
 
 def load_population(name_or_path: str | Path) -> Population:
-    """The shipped population of that name, or the one written in a TOML file.
-
-    Raises UnknownName (neither a shipped name nor a file) and BadInput (names the file and the key).
-
-    >>> load_population("celebrity-like").name
-    'celebrity-like'
-    """
+    """The shipped population of that name, or the one written in a TOML file."""
     return _build(*toml_files.shipped_or_file(name_or_path, SHIPPED, "population", "populations", __package__))
 
 

@@ -44,11 +44,7 @@ def mouth_y(p: Mapping[str, Scalar]) -> Scalar:
 
 
 def lattice_size(pixel: float) -> tuple[int, int]:
-    """Rows and columns of the maps for pixels of that width in face units: finer than these, whole vectors.
-
-    >>> lattice_size(2.6 / 64), lattice_size(2.6 / 512)
-    ((80, 48), (192, 144))
-    """
+    """Rows and columns of the maps for pixels of that width in face units: finer than these, whole vectors."""
     rows, columns = (-(-int(2 * extent / (0.75 * pixel)) // 16) * 16 for extent in (Y_EXTENT, X_EXTENT))
     return min(rows, _ROWS), min(columns, _COLUMNS)
 

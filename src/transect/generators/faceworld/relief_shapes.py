@@ -1,7 +1,7 @@
 """The relief of a real head and of its shapes, laid where a subject's features are drawn.
 
 facts/relief.npz holds, on the right half of a lattice over an average face, the height of a mean head above the smooth
-one and by how much each shape changes it (docs/head_relief.py: MakeHuman's head, CC0 1.0). A subject's relief is the
+one and by how much each shape changes it (tools/head_relief.py: MakeHuman's head, CC0 1.0). A subject's relief is the
 sum of these with the subject's weights, moved smoothly so that lids, nose and lips lie where they are drawn.
 """
 

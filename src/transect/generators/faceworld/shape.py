@@ -2,7 +2,7 @@
 
 A shift is a smooth field over the face: how far the point that an average face has at (x, y) lies from there. Fields
 add up, each with a weight of the subject. They were fitted so that rendered faces, measured with the instrument with
-which photographs were measured, have the photographs' mean shape, spread and regressions (docs/face_shape.py). No
+which photographs were measured, have the photographs' mean shape, spread and regressions (tools/face_shape.py). No
 target's answer is among them.
 """
 

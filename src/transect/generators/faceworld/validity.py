@@ -1,6 +1,6 @@
 """How similar FaceWorld is to photographs: the figures that ship, of one version of the renderer.
 
-`transect verify world --publish` writes them. They do not apply to pictures of another version.
+`python -m validation world --publish` writes them. They do not apply to pictures of another version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEDIANS_INSIDE, SHARE_INSIDE, FACES_PER_FIFTH, DARKEST_CHEEK = 81, 0.70, 200, 0.
 between their p05 and p95; measured faces of every fifth; the median cheek luminance of the darkest tones."""
 
 READERS_FILE, FOLDER, FOLDER_VARIABLE = "readers.json", "runs/verify-world", "TRANSECT_WORLD_FOLDER"
-"""Where `transect verify world --reader` puts what models from outside read, and what names another folder."""
+"""Where `python -m validation world` puts what models from outside read, and what names another folder."""
 
 _FIGURES = ("auc", "correlation", "slope")
 
@@ -133,7 +133,6 @@ def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str
     """What models from outside read from pictures of that version, as measured on this machine; empty without.
 
     folder: where it was measured (default: the folder that TRANSECT_WORLD_FOLDER names, else runs/verify-world).
-    Raises BadInput for a file that holds something else.
     """
     file = (folder or Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)) / READERS_FILE
     if not file.is_file():
@@ -144,7 +143,7 @@ def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str
         return [{**row, "attribute": str(row["attribute"])} for row in rows if of_version]
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
-            f"{file}: expected what transect verify world --reader wrote, got {error!r}; delete it"
+            f"{file}: expected what python -m validation world --reader wrote, got {error!r}; delete it"
         ) from None
 
 

@@ -64,11 +64,9 @@ class Region(Protocol):
 
     def of(self, shown: Shown) -> Bool[np.ndarray, "h w"]:
         """Its pixels on that photograph."""
-        ...
 
     def describe(self) -> dict[str, object]:
         """What recreates it, without a path."""
-        ...
 
 
 @final
@@ -128,10 +126,7 @@ class MaskFolder:
 
     @classmethod
     def open(cls, folder: Path, photographs: Sequence[str] = ()) -> MaskFolder:
-        """The PNGs of a folder and below it. photographs: the path of each in its own folder.
-
-        Raises BadInput where there are none, or two of one path.
-        """
+        """The PNGs of a folder and below it. photographs: the path of each in its own folder."""
         found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".png") if folder.is_dir() else []
         if not found:
             raise BadInput(f"{folder}: expected a folder with a PNG for each photograph, found none; check the path")
@@ -147,10 +142,7 @@ class MaskFolder:
         return cls(files, digest.hexdigest(), frozenset(stem for stem, number in stems.items() if number > 1))
 
     def of(self, shown: Shown) -> Bool[np.ndarray, "h w"]:
-        """The white pixels of the photograph's mask.
-
-        Raises BadInput where there is none, one of another size, or one by a name that several photographs have.
-        """
+        """The white pixels of the photograph's mask."""
         whole = PurePosixPath(shown.name).with_suffix("").as_posix()
         stem = PurePosixPath(whole).name
         path = self.files.get(whole)
@@ -331,12 +323,7 @@ def feathered(mask: Bool[np.ndarray, "h w"], feather: float) -> Float[np.ndarray
 def composite(
     photograph: UInt8[np.ndarray, "h w 3"], changed: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"]
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """The changed picture where its share is 1, bitwise the photograph where it is 0, and their mixed light between.
-
-    >>> black, white = np.zeros((1, 3, 3), np.uint8), np.full((1, 3, 3), 255, np.uint8)
-    >>> composite(black, white, np.array([[0.0, 0.5, 1.0]]))[0, :, 0].tolist()  # half of the light, not of the value
-    [0, 188, 255]
-    """
+    """The changed picture where its share is 1, bitwise the photograph where it is 0, and their mixed light between."""
     from transect.generators.photographs import light
 
     made = photograph.copy()

@@ -20,11 +20,7 @@ _BORDER: Final = 4000.0
 
 
 def planckian(kelvin: float) -> tuple[float, float]:
-    """Chromaticity x, y (CIE 1931) of a black body from 2222 to 25,000 K. Kim et al. 2002.
-
-    >>> [round(value, 3) for value in planckian(6500)]
-    [0.313, 0.324]
-    """
+    """Chromaticity x, y (CIE 1931) of a black body from 2222 to 25,000 K. Kim et al. 2002."""
     of_x, of_y = _WARM if kelvin < _BORDER else _COOL
     x = sum(weight / kelvin**power for weight, power in zip(of_x, (3, 2, 1, 0), strict=True))
     return float(x), float(np.polyval(of_y, x))

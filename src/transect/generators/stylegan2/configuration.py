@@ -43,7 +43,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
 
 
 def fitting_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
-    """The tensors that a network of that shape takes. Raises BadInput for missing, misshapen or unsound ones.
+    """The tensors that a network of that shape takes.
 
     w_avg may be missing, since it can be estimated, and the filters, which are the paper's then.
     """

@@ -23,7 +23,6 @@ from transect.records import Images, Latents
 from transect.runs import model_files
 
 NOISES = ("const", "none", "seed")
-HOLDS = ("", "reoptimise")
 ARCHITECTURE = "stylegan2"
 """Its name in the metadata of a converted file."""
 
@@ -37,7 +36,6 @@ class Options(TypedDict, total=False):
     truncation: float
     noise: str
     label: int | None
-    hold: str
 
 
 @final
@@ -46,10 +44,9 @@ class StyleGAN2:
 
     truncation: from 1 (none) down to 0 (the average face), which trades variety for realism. noise: "const" (the
     network's own, as trained), "none", or "seed" (drawn from each subject's seed). label: the class of a conditional
-    network. hold: "reoptimise" where a world with directions shall correct its edits (`controls.reoptimised`); it
-    changes nothing here. device: where it computes; on one device a picture is bitwise the same in every batch, since
-    rows are rendered one by one. Raises BadInput for weights that are no StyleGAN2, an unknown noise, label or hold;
-    where z is mapped without a class that the network needs.
+    network. device: where it computes; on one device a picture is bitwise the same in every batch, since rows are
+    rendered one by one. Raises BadInput for weights that are no StyleGAN2, an unknown noise or label; where z is mapped
+    without a class that the network needs.
     """
 
     def __init__(
@@ -60,15 +57,11 @@ class StyleGAN2:
         truncation: float = 1.0,
         noise: str = "const",
         label: int | None = None,
-        hold: str = "",
         device: str = "cpu",
         facts: dict[str, object] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}; change it")
-        if hold not in HOLDS:
-            raise BadInput(f"hold: expected {HOLDS[1]}, got {hold!r}; change it, or leave it out")
-        self.hold = hold
         self.name, self.truncation, self.noise, self.facts = name, float(truncation), noise, dict(facts or {})
         self.shape = configuration_of(weights.tensors, weights.clamp, name)
         self.device = torch.device(device)
@@ -205,14 +198,13 @@ class StyleGAN2:
 
     @property
     def options(self) -> dict[str, object]:
-        """Truncation, noise, label and hold where they differ from the default."""
-        usual = {"truncation": 1.0, "noise": "const", "label": None, "hold": ""}
+        """Truncation, noise and label where they differ from the default."""
+        usual = {"truncation": 1.0, "noise": "const", "label": None}
         return {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
 
     def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
         options = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
-        options |= {"hold": self.hold} if self.hold else {}
         return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **options, **self.facts}
 
     @property

@@ -34,11 +34,7 @@ MAPPING_RATE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The shape of a network. channels: by resolution 4, 8, ... image_size. clamp: where activations are cut.
-
-    >>> Configuration(64, 64, 0, 8, {4: 64, 8: 64, 16: 32}).layers
-    6
-    """
+    """The shape of a network. channels: by resolution 4, 8, ... image_size. clamp: where activations are cut."""
 
     z_dim: int
     w_dim: int

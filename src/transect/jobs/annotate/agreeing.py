@@ -60,11 +60,7 @@ def _sentence(doc: WrittenDocument, section: str, at: str, raters: str) -> Marku
 
 
 def verdict(low: float | None, high: float | None) -> str:
-    """What the interval of α, which is over subjects, says of the answers; {} is for who gave them.
-
-    >>> verdict(0.85, 0.9), verdict(0.2, 0.5)
-    ('{} agree reliably', '{} do not agree enough to rely on')
-    """
+    """What the interval of α, which is over subjects, says of the answers; {} is for who gave them."""
     if low is None or high is None:
         return "it is open whether {} agree"
     if low >= RELIABLE:

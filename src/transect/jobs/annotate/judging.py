@@ -97,7 +97,7 @@ def _each_level(source: RunTexts) -> Iterator[tuple[str, list[str], Int[np.ndarr
 def _levels(source: RunTexts, codes: Codes, seed: int) -> Iterator[LevelAgreement]:
     for name, labels, levels in _each_level(source):
         for place, label in enumerate(labels):
-            yield LevelAgreement(name, label, agreement(codes.of(levels == place), seed))
+            yield LevelAgreement(name, label, agreement(codes.take(levels == place), seed))
 
 
 def _effects(source: RunTexts, codes: Codes) -> Iterator[CorrectedEffect]:

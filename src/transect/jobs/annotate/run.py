@@ -15,9 +15,8 @@ from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
-from transect.jobs.annotate import pairs as pair_answers
 from transect.jobs.annotate import rater_page, validation
-from transect.jobs.annotate.pairs import SamePersonResult, Unanswered
+from transect.jobs.annotate.pairs import SamePersonResult, Unanswered, numbers_of
 from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings.seen import parse_rules
 from transect.runs.inputs import TableLike, as_names
@@ -149,7 +148,7 @@ class AnnotationProject(Result):
         if empty := [study.name for study in studies if not study.rated] or ([] if studies else [str(self.run)]):
             raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
         entries = {
-            study.name: StudyValidation.of(
+            study.name: StudyValidation.of_run(
                 validation.of_generator(study, condition, quality, gates),
                 study.audited.spec.generator.facts,
                 validation.simulated_answers(study, condition, quality),
@@ -395,4 +394,4 @@ def same_person(
     """
     if unanswered not in ("left out", "same"):
         raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; choose one')
-    return SamePersonResult(pair_answers.numbers_of(answers, pairs, unanswered, question))
+    return SamePersonResult(numbers_of(answers, pairs, unanswered, question))

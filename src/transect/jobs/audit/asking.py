@@ -17,10 +17,7 @@ from transect.targets.words.speakers import about_two, asked_specs, shared, shar
 
 
 def expanded(request: AuditRequest) -> AuditRequest:
-    """The request with a target for each question of each model; itself where it has no questions.
-
-    Names of models become `name/question`. Raises BadInput or UnknownName for questions that cannot be read.
-    """
+    """The request with a target for each question of each model; itself where it has no questions."""
     if request.questions is None and (request.judge is not None or request.scorers):
         raise BadInput("--judge and --scorer are of answers in words: give --questions, or drop them")
     if request.questions is None or not request.targets:
@@ -43,10 +40,7 @@ def model_name(request: AuditRequest, targets: Sequence[Target]) -> str:
 
 
 def of_two(request: AuditRequest, targets: Sequence[Target]) -> tuple[AskedOfTwo, ...]:
-    """The questions of the file about two images at once, of each model.
-
-    request: as `expanded` has it; targets: those that it names, opened.
-    """
+    """The questions of the file about two images at once, of each model."""
     if request.questions is None:
         return ()
     models: dict[str, object] = {}

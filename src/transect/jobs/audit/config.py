@@ -24,10 +24,7 @@ def read_request(path: str | Path) -> AuditRequest:
 
 
 def read_settings(path: str | Path) -> dict[str, object]:
-    """The settings in a TOML file, by name.
-
-    Raises BadInput for a file that cannot be read or a value of another type, UnknownName for an unknown key or table.
-    """
+    """The settings in a TOML file, by name."""
     return settings_in(toml_files.read_text(Path(path)), str(path))
 
 

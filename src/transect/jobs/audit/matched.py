@@ -21,10 +21,7 @@ from transect.runs.wording import counted
 
 
 def with_matched(studies: Sequence[Study], request: AuditRequest) -> list[Study]:
-    """The studies, of which the last that observes images has the pairs; as they are where there are none.
-
-    Raises BadInput for pairs that are not of these images, or do not differ in the attribute compared.
-    """
+    """The studies, of which the last that observes images has the pairs; as they are where there are none."""
     if request.pairs is None:
         return list(studies)
     observing = [place for place, study in enumerate(studies) if not study.design.levels]
@@ -59,11 +56,7 @@ def _matched(study: Study, request: AuditRequest, name: str) -> MatchedPairs:
 
 
 def file_name(source: object) -> str:
-    """What the report calls the table: no path of this machine.
-
-    >>> file_name(Path("runs/pairs.parquet")), file_name({"a": [0], "b": [1]})
-    ('pairs.parquet', 'a table')
-    """
+    """What the report calls the table: no path of this machine."""
     return Path(source).name if isinstance(source, str | Path) else "a table"
 
 

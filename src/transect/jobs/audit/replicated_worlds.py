@@ -41,10 +41,7 @@ def is_edited(study: Study) -> bool:
 
 
 def photographs(request: AuditRequest) -> dict[str, str]:
-    """The data sets whose photographs are edited, as READER:PATH, and what tells their studies apart.
-
-    "" where there is one alone, and no other is observed. They are observed as they are, too.
-    """
+    """The data sets whose photographs are edited, as READER:PATH, and what tells their studies apart."""
     specs = [str(spec) for spec in request.replicate if _edited(spec)]
     others = {*specs} | ({f"{_OF_PHOTOGRAPHS}{request.dataset}"} if request.dataset else set())
     called = _called(specs) if len(others) > 1 else dict.fromkeys(specs, "")

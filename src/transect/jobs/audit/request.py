@@ -194,21 +194,13 @@ SECTIONS: Final[Mapping[str, type]] = {
 
 
 def places() -> dict[str, str]:
-    """Where each setting stands: its section, "" for the request itself. No name occurs twice.
-
-    >>> places()["image_size"], places()["vary"]
-    ('world', '')
-    """
+    """Where each setting stands: its section, "" for the request itself. No name occurs twice."""
     top = {entry.name: "" for entry in dataclasses.fields(AuditRequest) if entry.name not in SECTIONS}
     return top | {entry.name: name for name, record in SECTIONS.items() for entry in dataclasses.fields(record)}
 
 
 def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> AuditRequest:
-    """The request with these settings, by name, wherever they stand. Raises UnknownName for another name.
-
-    >>> with_settings(AuditRequest(), {"subjects": 5, "image_size": 64}).world.image_size
-    64
-    """
+    """The request with these settings, by name, wherever they stand. Raises UnknownName for another name."""
     known = places()
     changes: dict[str, dict[str, object]] = {}
     for name, value in settings.items():

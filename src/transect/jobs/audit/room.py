@@ -15,11 +15,7 @@ from transect.runs.spec_changes import in_plain_words
 
 
 def make(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> None:
-    """Do nothing where the folder has room, or holds the same studies, which then resume.
-
-    studies: by the folder of each. overwrite: delete what is in the way. Raises FolderOfAnotherSpec where a run with
-    other settings, of other studies or of an earlier schema version is in the way.
-    """
+    """Do nothing where the folder has room, or holds the same studies, which then resume."""
     reason = _in_the_way(folder, studies)
     if not reason:
         return

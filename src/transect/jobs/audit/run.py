@@ -194,10 +194,7 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs:
 
 
 def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSettings:
-    """How the report counts, without the boundary, which is stored. Raises before any image is made.
-
-    What ratings are of may be named too where the ratings come with the audit.
-    """
+    """How the report counts, without the boundary, which is stored. Raises before any image is made."""
     settings, rated = request.report, names_in(request.ratings.perceived, request.ratings.ratings)
     observed = planned.observed(studies)
     counted_by = [{*part.counted_by, *(rated if part.counted_by else ())} for part in studies]

@@ -68,10 +68,7 @@ def check(request: AuditRequest) -> None:
 
 
 def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Study], Study | None]:
-    """Names, worlds and designs of the studies, without targets; and the interpolation, if it is asked for.
-
-    Raises BadInput or UnknownName for what the world cannot show.
-    """
+    """Names, worlds and designs of the studies, without targets; and the interpolation, if it is asked for."""
     check(request)
     photographs = request.dataset is not None
     generated = bool(request.vary or request.steps or request.observe or request.images)
@@ -319,10 +316,7 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
 
 
 def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
-    """The studies; observations with what they are compared by: what is varied, and `compare`.
-
-    A name need not be known to all of them. Raises UnknownName for one that none knows, BadInput where one knows none.
-    """
+    """The studies; observations with what they are compared by: what is varied, and `compare`."""
     if not compare:
         return list(studies)
     observed = [study for study in studies if not study.design.levels]

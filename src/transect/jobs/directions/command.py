@@ -59,13 +59,6 @@ def fit(
         str | None,
         typer.Option(help="Of binary attributes: logistic (default) or svm, or ridge. Continuous ones: ridge."),
     ] = None,
-    local: Annotated[
-        bool,
-        typer.Option(
-            "--local",
-            help="Fit a kernel model and follow its gradient, for attributes that a linear model cannot predict.",
-        ),
-    ] = False,
     latents: InvertedLatents = None,
     space: Annotated[
         str | None, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")
@@ -94,9 +87,8 @@ def fit(
     """Fit a direction per attribute, measure it on labels that it did not see, and write it.
 
     Ridge regression for continuous attributes (R²), logistic regression or a linear support vector machine for binary
-    ones (balanced accuracy), on 80 % of the labels; with --local, kernel ridge regression for all. With --latents, all
-    inverted photographs are the subjects, and a table's column id names them. Use the file with: transect audit
-    --directions OUT.
+    ones (balanced accuracy), on 80 % of the labels. With --latents, all inverted photographs are the subjects, and a
+    table's column id names them. Use the file with: transect audit --directions OUT.
     """
     from transect.jobs.directions.result import safetensors_path
     from transect.jobs.directions.run import DirectionsOptions, fit_directions
@@ -113,7 +105,7 @@ def fit(
     )
     options = DirectionsOptions(labelled_by, population, size, device, answers)
     result = fit_directions(
-        generator, labels, attribute or (), balance=balance or (), method=method, local=local, latents=latents,
+        generator, labels, attribute or (), balance=balance or (), method=method, latents=latents,
         space=space or "", subjects=subjects, seed=seed, quiet=json, options=options,
     )  # fmt: skip
     _print(result.write(out), json)

@@ -12,9 +12,7 @@ from jaxtyping import Float
 from transect import __version__
 from transect.controls.directions import METHODS, Direction, fit_direction
 from transect.controls.files import FittedDirections
-from transect.controls.hyperplanes import LARGEST_CONDITION
 from transect.controls.learned import LearnedControls
-from transect.controls.local import AttributeModel, LocalControls, fit_model
 from transect.controls.world import in_space
 from transect.errors import BadInput, UnknownName
 from transect.jobs.directions.labels import Labels
@@ -23,8 +21,6 @@ from transect.records import Latents
 from transect.runs.capabilities import description
 
 MOST_LEVELS: Final = 10
-_LOOKED_AT: Final = 200
-"""Subjects at which gradients of local directions are compared."""
 
 
 def fit_linear(
@@ -55,43 +51,6 @@ def fit_linear(
         directions = tuple(replace(direction, along=None) for direction in directions)
     LearnedControls(directions, moved.space)  # refuses collinear attributes
     return FittedDirections(directions, moved.space, _origin(generator, moved, labels, seed))
-
-
-def fit_local(
-    generator: Generator,
-    latents: Latents,
-    labels: Labels,
-    names: Sequence[str] = (),
-    *,
-    space: str = "",
-    seed: int = 0,
-) -> FittedDirections:
-    """An attribute model for each attribute of the labels (or each of `names`), whose gradients are local directions.
-
-    Arguments and Raises as `fit_linear`; nothing is balanced, and binary labels are a share of yes.
-    """
-    moved, rows, wanted = _rows(generator, latents, labels, names, names, space)
-    models = tuple(fit_model(name, rows, labels.columns[name], source=labels.source, seed=seed) for name in wanted)
-    LocalControls(models, moved.space)  # refuses a name twice
-    _check_apart(models, rows)
-    return FittedDirections(models, moved.space, _origin(generator, moved, labels, seed))
-
-
-def _check_apart(models: Sequence[AttributeModel], rows: Float[np.ndarray, "n d"]) -> None:
-    """Raise BadInput where gradients are collinear at half of the labelled subjects."""
-    shown = rows[np.isfinite(rows).all(axis=1)][:_LOOKED_AT]
-    gradients = np.array([model.gradient(shown) for model in models])
-    unit = gradients / np.maximum(np.linalg.norm(gradients, axis=2, keepdims=True), 1e-300)
-    enough = len(models) <= shown.shape[1]
-    condition = float(np.median([np.linalg.cond(at) for at in unit.transpose(1, 0, 2)])) if enough else np.inf
-    if condition <= LARGEST_CONDITION:
-        return
-    similarity = np.triu(np.median(np.abs(np.einsum("and,bnd->abn", unit, unit)), axis=2), 1)
-    first, second = divmod(int(similarity.argmax()), len(models))
-    raise BadInput(
-        f"directions: expected attributes that differ in the latent space, got collinear {models[first].name},"
-        f" {models[second].name} (condition number {condition:.2g} at half of the subjects); drop one of them"
-    )
 
 
 def _rows(

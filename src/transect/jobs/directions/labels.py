@@ -266,11 +266,7 @@ def _refuse_whole(truths: Mapping[str, Truth], known: Mapping[str, Attribute]) -
 
 
 def name_of(text: str) -> str:
-    """The attribute that a text names, compared with a value or not. Raises BadInput where it names none.
-
-    >>> name_of("hat==cap")
-    'hat'
-    """
+    """The attribute that a text names, compared with a value or not."""
     match = _NAME.match(text)
     return match[1] if match else Truth.parse(text).attribute
 

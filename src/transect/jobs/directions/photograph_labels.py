@@ -24,7 +24,7 @@ def labels_of_photographs(
     """Labels of a table or data set with a column id, that of the photograph, and one per attribute.
 
     As `labels.from_table`; rows of photographs that were not inverted, or whose inversion failed, are left out and
-    counted in the notes. Raises BadInput for a table without ids, or of other photographs alone.
+    counted in the notes.
     """
     columns = table.rows.column_names
     if "id" not in columns:

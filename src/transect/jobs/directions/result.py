@@ -13,7 +13,6 @@ import pyarrow as pa
 from transect.controls.directions import LEAK, Direction, labelled_by_a_model
 from transect.controls.files import LINEAR, FittedDirections, read_directions, write_directions
 from transect.controls.hyperplanes import angles
-from transect.controls.local import AttributeModel
 from transect.errors import BadInput, RunFolderError
 from transect.reports.short_page import ShortPageResult
 from transect.runs import model_files
@@ -36,10 +35,9 @@ _HEADINGS: Final = (
 class DirectionNumbers:
     """One attribute's fit; None where a figure does not apply or is unknown.
 
-    quality: on held-out labels, balanced accuracy or R². offset, slope, mean: of a linear direction (`Direction`).
-    constant, gamma, centers: of a local one (`AttributeModel`). low, high: the middle 99 %; shown_low, shown_high:
-    between them labels see little and much of the attribute. of_a_model: the labels are a model's answers. origin:
-    labels, method, penalty, what was balanced, seed.
+    quality: on held-out labels, balanced accuracy or R². offset, slope, mean: as of a `Direction`. low, high: the
+    middle 99 %; shown_low, shown_high: between them labels see little and much of the attribute. of_a_model: the labels
+    are a model's answers. origin: labels, method, penalty, what was balanced, seed.
     """
 
     name: str
@@ -54,20 +52,15 @@ class DirectionNumbers:
     shown_high: float | None
     of_a_model: bool
     origin: Mapping[str, object]
-    offset: float | None = None
-    slope: float | None = None
-    mean: float | None = None
-    constant: float | None = None
-    gamma: float | None = None
-    centers: int | None = None
+    offset: float
+    slope: float | None
+    mean: float
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class DirectionsNumbers:
-    """All attributes' fits. out, sha256: of the file, if written; out is reference
-    for the shipped ones. condition_number: None for local directions.
-    """
+    """All attributes' fits. out, sha256: of the file, if written; out is reference for the shipped ones."""
 
     out: str
     kind: str
@@ -76,7 +69,7 @@ class DirectionsNumbers:
     origin: Mapping[str, object]
     attributes: tuple[DirectionNumbers, ...]
     dimensions: int
-    condition_number: float | None
+    condition_number: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -99,10 +92,7 @@ class DirectionsResult(ShortPageResult[DirectionsNumbers]):
         return pa.Table.from_pylist([{key: entry[key] for key in entry if key != "origin"} for entry in entries])
 
     def write(self, path: str | Path) -> DirectionsResult:
-        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name.
-
-        Raises BadInput where the file cannot be written.
-        """
+        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name."""
         path = safetensors_path(path)
         try:
             write_directions(path, self.fitted)
@@ -136,10 +126,7 @@ def safetensors_path(path: str | Path) -> Path:
 
 
 def read_result(path: str | Path) -> DirectionsResult:
-    """The result that a file of directions holds; "reference": those that ship with the reference generator.
-
-    Raises BadInput for other files.
-    """
+    """The result that a file of directions holds; "reference": those that ship with the reference generator."""
     from transect.generators.reference import DIRECTIONS, NAME
 
     return result_of(read_directions(DIRECTIONS if str(path) == NAME else Path(path)), (), str(path))
@@ -147,28 +134,24 @@ def read_result(path: str | Path) -> DirectionsResult:
 
 def result_of(fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsResult:
     """Figures and warnings of fitted directions. notes: what was averaged or left out among the labels."""
-    vectors = np.array([_vector(entry) for entry in fitted.directions])
+    normals = np.array([entry.normal for entry in fitted.directions])
     numbers = DirectionsNumbers(
         out=out,
-        kind=fitted.kind,
+        kind=LINEAR,
         sha256=fitted.sha256,
         space=fitted.space,
         origin=fitted.origin,
         attributes=tuple(_numbers(entry) for entry in fitted.directions),
-        dimensions=vectors.shape[1],
-        condition_number=float(np.linalg.cond(vectors)) if fitted.kind == LINEAR else None,
+        dimensions=normals.shape[1],
+        condition_number=float(np.linalg.cond(normals)),
         warnings=tuple(warnings_of(fitted)),
         notes=tuple(notes),
     )
     return DirectionsResult(numbers, fitted)
 
 
-def _vector(entry: Direction | AttributeModel) -> np.ndarray:
-    return entry.normal if isinstance(entry, Direction) else entry.slopes
-
-
-def _numbers(entry: Direction | AttributeModel) -> DirectionNumbers:
-    numbers = DirectionNumbers(
+def _numbers(entry: Direction) -> DirectionNumbers:
+    return DirectionNumbers(
         name=entry.name,
         kind=entry.kind,
         quality=entry.quality,
@@ -181,10 +164,10 @@ def _numbers(entry: Direction | AttributeModel) -> DirectionNumbers:
         shown_high=_known(entry.shown_high),
         of_a_model=labelled_by_a_model(entry.origin),
         origin=entry.origin,
+        offset=entry.offset,
+        slope=_known(entry.slope),
+        mean=entry.mean,
     )
-    if isinstance(entry, Direction):
-        return replace(numbers, offset=entry.offset, slope=_known(entry.slope), mean=entry.mean)
-    return replace(numbers, constant=entry.constant, gamma=entry.gamma, centers=len(entry.centers))
 
 
 def _known(value: float) -> float | None:
@@ -212,7 +195,7 @@ def warnings_of(fitted: FittedDirections) -> list[str]:
             )
         if not np.isfinite(entry.shown_low):
             warnings.append(f"{entry.name}: held-out labels do not follow the direction; levels cover its whole range")
-    return [*warnings, *(_close(fitted.linear) if fitted.kind == LINEAR else [])]
+    return [*warnings, *_close(fitted.directions)]
 
 
 def _close(directions: Sequence[Direction]) -> list[str]:
@@ -228,7 +211,7 @@ def _close(directions: Sequence[Direction]) -> list[str]:
     ]
 
 
-def _row(entry: Direction | AttributeModel) -> list[str]:
+def _row(entry: Direction) -> list[str]:
     seen = f"{entry.shown_low:.3g} to {entry.shown_high:.3g}" if np.isfinite(entry.shown_low) else "unknown"
     balanced = entry.origin.get("balanced_on")
     return [
@@ -238,7 +221,7 @@ def _row(entry: Direction | AttributeModel) -> list[str]:
         f"{entry.labels:,} ({entry.held_out:,} held out)",
         ", ".join(balanced) if isinstance(balanced, list | tuple) and balanced else "-",
         f"{entry.quality_measure} {entry.quality:.3f}",
-        f"{entry.offset:.3f}" if isinstance(entry, Direction) else "-",
+        f"{entry.offset:.3f}",
         f"{entry.low:.3g} to {entry.high:.3g}",
         seen,
     ]

@@ -47,7 +47,6 @@ def fit_directions(
     *,
     balance: str | Sequence[str] = (),
     method: str | None = None,
-    local: bool = False,
     latents: str | Path | None = None,
     space: str = "",
     subjects: int = 2000,
@@ -62,29 +61,24 @@ def fit_directions(
     as READER:PATH, by the ids of `latents`; "truth" where the generator knows it; a target (an object, or
     "target:SPEC"), whose answers are the labels; or `Labels`. attributes: what to fit, as "age" or compared,
     "smile>0.5" (default: every column of a table). balance: attributes in which a binary one's classes are made equal.
-    method: logistic (default), svm or ridge, for binary ones. local: fit a kernel model whose gradient is followed.
+    method: logistic (default), svm or ridge, for binary ones.
     latents: a file of inverted photographs as the subjects. space: z, w or w+ (default: the generator's own).
     subjects: how many to label by truth or target. seed: of subjects and held-out rows. quiet: no progress on standard
     error.
 
     80 % of the labels are fitted: ridge regression for continuous attributes (R²), logistic regression or a linear SVM
-    for binary ones (balanced accuracy); kernel ridge regression with `local`. Rows without a label are left out.
+    for binary ones (balanced accuracy). Rows without a label are left out.
     Raises BadInput for too few labels, one class, or collinear attributes, UnknownName for an unknown attribute.
 
     Sources: Denton et al. 2019, arXiv:1906.06439, §3; Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.1.
     """
     options = options or DirectionsOptions()
     attributes, balance = as_names(attributes), as_names(balance)
-    if local and (balance or method):
-        raise BadInput("--local: expected neither --balance nor --method, which are of linear directions; drop them")
     source = _generator(generator, latents, options)
     rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, quiet, options)
     balanced = [name_of(text) for text in balance]
     names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
-    if local:
-        fitted = fit.fit_local(source, rows, labelled, names, space=space, seed=seed)
-    else:
-        fitted = fit.fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
+    fitted = fit.fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
     return result_of(fitted, labelled.notes)
 
 

@@ -26,7 +26,7 @@ class EncodedMedians:
     identity_distance: float | None
 
     @classmethod
-    def of(cls, table: pa.Table) -> EncodedMedians:
+    def of_table(cls, table: pa.Table) -> EncodedMedians:
         """Of the run's rows."""
         return cls(*(median_of(table[field.name].to_numpy()) for field in fields(cls)))
 

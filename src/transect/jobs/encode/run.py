@@ -238,7 +238,7 @@ def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
         encoder="fitted" if encoding.encoder_file is None else "trained",
         encoder_r2=encoder_r2(table),
         distance=encoding.distance,
-        median=EncodedMedians.of(table),
+        median=EncodedMedians.of_table(table),
         latents=str(out / LATENTS),
         sheet=str(out / SHEET),
         notes=encoding.pictures.notes,

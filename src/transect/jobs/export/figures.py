@@ -56,10 +56,7 @@ def _figures(run: Path) -> Iterator[tuple[str, SavedFigure]]:
 
 
 def png(svg: str) -> bytes:
-    """The picture of an SVG, at twice its size.
-
-    Raises MissingExtra without resvg, BadInput where this computer has no font for its letters.
-    """
+    """The picture of an SVG, at twice its size."""
     try:
         import resvg_py
     except ImportError:

@@ -36,11 +36,7 @@ _ESCAPES: Final = {
 
 
 def escaped(text: str) -> str:
-    r"""A text of others as LaTeX: nothing in it is a command, and it is one line.
-
-    >>> print(escaped("a_b & 5 % \\input{x} −1"))
-    a\_b \& 5 \% \textbackslash{}input\{x\} $-$1
-    """
+    """A text of others as LaTeX: nothing in it is a command, and it is one line."""
     return "".join(_ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
 
 

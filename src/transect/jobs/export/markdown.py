@@ -13,13 +13,7 @@ _MARKUP: Final = re.compile(r"([\\`*_\[\]<>|#])")
 
 
 def yaml(value: object, indent: int = 0) -> str:
-    """Mappings, lists and scalars as YAML in block style; texts are quoted as in JSON, which YAML reads alike.
-
-    >>> print(yaml({"name": "a: b", "list": [{"x": 1}]}))
-    name: "a: b"
-    list:
-      - x: 1
-    """
+    """Mappings, lists and scalars as YAML in block style; texts are quoted as in JSON, which YAML reads alike."""
     pad = " " * indent
     if isinstance(value, Mapping):
         return "\n".join(f"{pad}{_key(str(key))}:{_after(item, indent)}" for key, item in value.items())
@@ -40,11 +34,7 @@ def _after(item: object, indent: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    r"""A text of others in a line or in a cell of a table: one line in which nothing is markup.
-
-    >>> plain_text("a|b <img>")
-    'a\\|b \\<img\\>'
-    """
+    """A text of others in a line or in a cell of a table: one line in which nothing is markup."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -70,10 +70,7 @@ def artifacts(run: Path) -> list[Path]:
 
 
 def to_mlflow(results: Mapping[str, Any], run: Path, out: Path, project: str) -> str:
-    """Log to MLFLOW_TRACKING_URI, or else to the database mlflow.db in `out`; returns where the run is.
-
-    Raises MissingExtra without MLflow, BadInput where its store refuses.
-    """
+    """Log to MLFLOW_TRACKING_URI, or else to the database mlflow.db in `out`; returns where the run is."""
     try:
         from mlflow import MlflowClient
         from mlflow.entities import Metric, Param
@@ -104,10 +101,7 @@ def to_mlflow(results: Mapping[str, Any], run: Path, out: Path, project: str) ->
 
 
 def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Path, out: Path, project: str) -> str:
-    """Log to Weights & Biases in the mode of WANDB_MODE, or else offline in `out`; returns where the run is.
-
-    Raises MissingExtra without wandb, BadInput where it refuses.
-    """
+    """Log to Weights & Biases in the mode of WANDB_MODE, or else offline in `out`; returns where the run is."""
     try:
         import wandb
     except ImportError:

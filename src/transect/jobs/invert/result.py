@@ -9,9 +9,8 @@ from typing import ClassVar, final
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.latents_file import LATENTS
-from transect.inversion.rows import failed_ids, median_of, rows_of_run
-from transect.reports.codes import SHEET, CodesResult, encoder_r2
+from transect.inversion.rows import median_of, rows_of_run
+from transect.reports.codes import CodesResult
 
 
 @final
@@ -31,7 +30,7 @@ class InversionMedians:
     steps: float | None
 
     @classmethod
-    def of(cls, table: pa.Table) -> InversionMedians:
+    def of_table(cls, table: pa.Table) -> InversionMedians:
         """Of the run's rows."""
         return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
 
@@ -74,34 +73,3 @@ class InvertResult(CodesResult[InversionNumbers]):
     def table(self) -> pa.Table:
         """id, failure, perceptual, pixels, restriction, identity_distance, steps, objective, codes, image (PNG)."""
         return rows_of_run(Path(self.numbers.out))
-
-
-def numbers_of(
-    table: pa.Table,
-    *,
-    out: Path,
-    space: str,
-    penalty: float,
-    steps: int,
-    distance: str,
-    start: str,
-    notes: tuple[str, ...] = (),
-) -> InversionNumbers:
-    """The summary of a run's rows."""
-    failed, first = failed_ids(table)
-    return InversionNumbers(
-        out=str(out),
-        images=len(table),
-        failed=failed,
-        failed_ids=first,
-        space=space,
-        penalty=penalty,
-        steps=steps,
-        distance=distance,
-        start=start,
-        encoder_r2=encoder_r2(table),
-        median=InversionMedians.of(table),
-        latents=str(out / LATENTS),
-        sheet=str(out / SHEET),
-        notes=notes,
-    )

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
+from transect.datasets.latents_file import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput, UnknownName
 from transect.inversion.pictures import Pictures
 from transect.inversion.recipes import Tools, ToolsRecipe, elsewhere, facts_of
-from transect.inversion.rows import TABLE
+from transect.inversion.rows import TABLE, failed_ids
 from transect.jobs.invert.parts import InversionParts, InversionWork
-from transect.jobs.invert.result import InversionNumbers, InvertResult, numbers_of
+from transect.jobs.invert.result import InversionMedians, InversionNumbers, InvertResult
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHOWN, write_codes
+from transect.reports.codes import SHEET, SHOWN, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_json
@@ -286,9 +287,22 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
     first = inversion.pictures.pixels(range(min(SHOWN, len(table))))
     shape = inversion.network.codes(search.space).mean.shape
     write_codes(out, table, first, shape, search.space, description(inversion.generator))
-    numbers = numbers_of(
-        table, out=out, space=search.space, penalty=search.penalty, steps=search.steps,
-        distance=inversion.options.distance, start=inversion.start, notes=inversion.pictures.notes,
-    )  # fmt: skip
+    failed, first_failed = failed_ids(table)
+    numbers = InversionNumbers(
+        out=str(out),
+        images=len(table),
+        failed=failed,
+        failed_ids=first_failed,
+        space=search.space,
+        penalty=search.penalty,
+        steps=search.steps,
+        distance=inversion.options.distance,
+        start=inversion.start,
+        encoder_r2=encoder_r2(table),
+        median=InversionMedians.of_table(table),
+        latents=str(out / LATENTS),
+        sheet=str(out / SHEET),
+        notes=inversion.pictures.notes,
+    )
     write_json(out / "summary.json", numbers, indent=1)
     return numbers

@@ -22,8 +22,6 @@ def layers_of(data: LabelledData, sources: Sequence[tuple[str, FeaturesLike]]) -
 
     An array [n, d] is one layer, [n, layers, d] several; each column of lists of a table is one, its other numeric
     columns together are another. Rows are matched by identifier, as `read_features` does it, or by row order.
-
-    Raises BadInput where the rows cannot be matched.
     """
     return tuple(layer for name, source in sources for layer in _layers(data, name, source))
 

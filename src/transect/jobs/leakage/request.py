@@ -93,11 +93,7 @@ def with_alphas_of(options: LeakageOptions, models: Sequence[ModelPredictions]) 
 
 
 def parse_models(texts: Sequence[str]) -> tuple[ModelPredictions, ...]:
-    """Models as the command line has them: PATH, NAME=PATH or NAME@ALPHA=PATH; the name is the file's by default.
-
-    >>> [(model.name, model.alpha) for model in parse_models(["plain.csv", "fair@3=b.csv"])]
-    [('plain', None), ('fair', 3.0)]
-    """
+    """Models as the command line has them: PATH, NAME=PATH or NAME@ALPHA=PATH; the name is the file's by default."""
     return tuple(_parsed(text) for text in texts)
 
 
@@ -121,11 +117,7 @@ def parse_columns(text: str) -> tuple[str, ...]:
 
 
 def attackers_of(names: str | Sequence[str], category: bool) -> tuple[str, ...]:
-    """Names of attackers, several between commas; "all" is every attacker that can read such labels, best first.
-
-    >>> attackers_of("mlp-1, logistic", False)
-    ('mlp-1', 'logistic')
-    """
+    """Names of attackers, several between commas; "all" is every attacker that can read such labels, best first."""
     parts = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
     if ALL in parts:
         parts = [name for name in attacker_names() if category or name != "bayes"]

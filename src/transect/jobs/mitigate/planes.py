@@ -124,11 +124,7 @@ def draw_labels(scatter: Scatter, name: str) -> Markup:
 
 
 def covering_tightly(values: Iterable[float | None]) -> Scale:
-    """As `covering`, from near the lowest value instead of from zero.
-
-    >>> covering_tightly([71.0, 78.0]).ticks
-    (70.0, 72.0, 74.0, 76.0, 78.0)
-    """
+    """As `covering`, from near the lowest value instead of from zero."""
     known = [value for value in values if value is not None]
     low, high = min(known), max(known)
     shifted = covering([high - low])

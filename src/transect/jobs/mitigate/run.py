@@ -21,7 +21,7 @@ from jaxtyping import Float
 from pydantic import TypeAdapter, ValidationError
 
 from transect.mitigation import methods
-from transect.mitigation.masks import SHOWN, as_png, sheet
+from transect.mitigation.masks import SHOWN, sheet
 from transect.mitigation.measuring import labels_leak, measured
 from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
 from transect.mitigation.settings import Config, Mitigation, as_config
@@ -35,6 +35,7 @@ from transect.runs.plain_json import loads, plain
 from transect.runs.progress import Progress, announced, announcing_stages, stage
 from transect.runs.result import JobResult
 from transect.texts import say
+from transect.training.sheets import png
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -274,7 +275,7 @@ class _Run:
             answers["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
         if (mask := getattr(fitted.network, "mask", None)) is not None:
             shown = sheet(mask, bench.data, bench.test[:SHOWN], self.device)
-            write_atomically(unit.folder / MASKS, as_png(shown))
+            write_atomically(unit.folder / MASKS, png(shown))
         answers["notes"] = np.array(canonical_json(dict(fitted.notes)))
         content = io.BytesIO()
         np.savez(content, **answers)  # type: ignore[arg-type]

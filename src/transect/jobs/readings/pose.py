@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 HEAD: Final = Path(__file__).parent / "head.csv"
-"""The mean head: x to the viewer's right, y down, z to the viewer, of dlib's 68 points; by docs/head_model.py."""
+"""The mean head: x to the viewer's right, y down, z to the viewer, of dlib's 68 points; by tools/head_model.py."""
 ANGLES: Final = {5: ("yaw", "roll"), 68: ("yaw", "pitch", "roll")}
 """Number of points -> the angles that can be read from them."""
 AWAY: Final = 8.0

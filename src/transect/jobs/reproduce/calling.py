@@ -72,12 +72,7 @@ def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: flo
 
 
 def words_of(folder: Path, again: Path, files: Files, trusted: Mapping[str, TargetLike] | None = None) -> list[str]:
-    """The command line that makes a folder again, in another one. trusted: specs of code that may run, by the run's.
-
-    Raises BadInput, in one line, where a file is not there or is another one, where calls may cost money, and where
-    code would run that only the record names; UnknownName for a job, file or target that the folder does not know. The
-    record is a stranger's: it says neither where to write nor which address to ask or to read.
-    """
+    """The command line that makes a folder again, in another one. trusted: specs of code that may run, by the run's."""
     record = command_record.read(folder)
     if record.job not in WAYS:
         raise UnknownName("job to make again", record.job, WAYS)

@@ -27,10 +27,7 @@ _OF_THE_MACHINE: Final = ("seconds", "peak_mb")
 
 
 def compared(was: Path, is_now: Path, tolerance: float) -> tuple[list[TableCompared], list[str]]:
-    """Every table, file of numbers and file of tensors that the rerun wrote, and the names that one of both lacks.
-
-    Raises BadInput for a file that cannot be read.
-    """
+    """Every table, file of numbers and file of tensors that the rerun wrote, and the names that one of both lacks."""
     first, second = _names(was), _names(is_now)
     tables = [_table(name, was, is_now, first[name], tolerance) for name in second if name in first]
     lacking = [

@@ -33,7 +33,7 @@ CHAT: Final = "chat"
 """The kind of a model behind a chat interface, as its description has it."""
 _BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
 """Generators that are no file."""
-_OPTIONS: Final = ("label", "truncation", "noise", "hold")
+_OPTIONS: Final = ("label", "truncation", "noise")
 """Options of a network that its description keeps."""
 _HASHES: Final = {
     "population_sha256": "--population",
@@ -100,10 +100,7 @@ def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
 
 
 def open_target(stored: TargetDescription, given: Given) -> Target | None:
-    """The target that a run describes; None where it counts its calls and there is no budget for them.
-
-    Raises BadInput, in one line, where its model is not there or is another one.
-    """
+    """The target that a run describes; None where it counts its calls and there is no budget for them."""
     facts = stored.facts
     name = str(facts["name"])
     source = given.targets.get(name, "")
@@ -213,10 +210,7 @@ def _fresh(settings: Settings | ChatSettings, path: Path, given: Given) -> dict[
 
 
 def open_world_of(spec: RunSpec, given: Given) -> World:
-    """The world that a run's images came from.
-
-    Raises BadInput, in one line, where a file is missing or another one, and for an option that says nothing of it.
-    """
+    """The world that a run's images came from."""
     stored = spec.generator
     _check_needed(stored, given)
     try:

@@ -55,10 +55,7 @@ class Rebuilt:
 
 
 def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
-    """The study that a finished run describes. Nothing is made, and no target that counts its calls is asked.
-
-    Raises BadInput, in one line, for what is not there or is not as it was.
-    """
+    """The study that a finished run describes. Nothing is made, and no target that counts its calls is asked."""
     spec = run.spec
     _check_finished(run)
     opened = {entry.name: open_target(entry.description, given) for entry in spec.targets}

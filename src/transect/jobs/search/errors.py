@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -21,9 +21,12 @@ from transect.effects import interrogation
 from transect.effects.interrogation import Condition, ErrorRate, crossed, crossing
 from transect.effects.outcomes import FAILED
 from transect.jobs.search.numbers import AnswerFaces, ErrorTables, SamplerErrors
-from transect.jobs.search.results import SearchSetup, surely_explored
+from transect.jobs.search.results import surely_explored
 from transect.jobs.search.wording import ERRORS
 from transect.records import Attribute, declared
+
+if TYPE_CHECKING:
+    from transect.jobs.search.request import Search
 
 EXPLORATION: Final = "Sobol points"
 IN_TURN: Final = "conditions in turn"
@@ -35,7 +38,7 @@ SHOWN: Final = 3
 _NO_FACE: Final = f"{FAILED}: no face"
 
 
-def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
+def error_tables(search: Search, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
     """One table per sampler: of the exploration's first calls, and of all calls.
 
     reasons: why a call has no outcome, "" where it has one. by: searched attributes whose combinations are a condition
@@ -59,7 +62,7 @@ def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], 
     return ErrorTables(tuple(samples), tuple(shown), interrogation.SOURCE)
 
 
-def _exploration(search: SearchSetup) -> str:
+def _exploration(search: Search) -> str:
     """How the calls were drawn that do not depend on the answers."""
     strategy = getattr(search.strategy, "search", search.strategy)
     if isinstance(strategy, Interrogation | Random):
@@ -120,7 +123,7 @@ def _most_uneven(rows: Sequence[ErrorRate]) -> list[str]:
 
 
 def mean_faces(
-    search: SearchSetup,
+    search: Search,
     history: History,
     names: Sequence[str],
     parts: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,7 +16,6 @@ from transect.designs.search import (
     Interrogation,
     Random,
     Sobol,
-    Strategy,
     Thompson,
     apart,
     eager,
@@ -37,9 +36,11 @@ from transect.jobs.search.numbers import (
     SearchNumbers,
 )
 from transect.jobs.search.wording import verb_of
-from transect.protocols import Target
 from transect.reports.records import Section
 from transect.runs.wording import counted
+
+if TYPE_CHECKING:
+    from transect.jobs.search.request import Search
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
@@ -52,43 +53,8 @@ TOO_FEW: Final = "too few failures to find a region ({failures} in {calls}); sea
 OTHER_GOAL: Final = "the goal {goal} confirms no regions: search with --goal regions"
 
 
-@runtime_checkable
-class SearchSetup(Protocol):
-    """The parts of a search that its results depend on."""
-
-    @property
-    def target(self) -> Target:
-        """The model that was called."""
-        ...
-
-    @property
-    def space(self) -> Space:
-        """What the unit cube stands for."""
-        ...
-
-    @property
-    def strategy(self) -> Strategy:
-        """How points were chosen."""
-        ...
-
-    @property
-    def goal(self) -> str:
-        """One of `GOALS`."""
-        ...
-
-    @property
-    def outcome(self) -> str:
-        """What counts as a failure: miss, error, or of words another outcome."""
-        ...
-
-    @property
-    def budget(self) -> int:
-        """Calls in all."""
-        ...
-
-
 def summary(
-    search: SearchSetup, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
+    search: Search, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
 ) -> SearchNumbers:
     """The numbers of a search, without its error tables. paid: calls and money of all programs that took part."""
     regions = _regions(search, history)
@@ -125,7 +91,7 @@ def best_rule(space: Space, history: History) -> str:
     return f"{space.words(rules[0])} ({int(history.failed[inside].sum())} of {int(inside.sum())})"
 
 
-def _no_regions(search: SearchSetup, history: History, regions: Sequence[object]) -> str:
+def _no_regions(search: Search, history: History, regions: Sequence[object]) -> str:
     if regions:
         return ""
     if not isinstance(search.strategy, ConfirmedSearch):
@@ -137,7 +103,7 @@ def _no_regions(search: SearchSetup, history: History, regions: Sequence[object]
     return TOO_FEW.format(failures=failures, calls=counted(answered, "call")) if few else NO_REGION
 
 
-def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]:
+def _regions(search: Search, history: History) -> list[tuple[Region, Rule]]:
     """Regions in the order in which the search found their rules: fresh images decide nothing, so rates do not lean."""
     strategy = search.strategy
     if not isinstance(strategy, ConfirmedSearch):
@@ -158,7 +124,7 @@ def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]
     return regions
 
 
-def _estimate(search: SearchSetup, history: History) -> Estimate:
+def _estimate(search: Search, history: History) -> Estimate:
     """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first calls."""
     strategy = search.strategy
     if isinstance(strategy, Phases):
@@ -173,7 +139,7 @@ def _estimate(search: SearchSetup, history: History) -> Estimate:
     return Estimate(rate, low, high, "" if np.isfinite(rate) else NO_CALLS, int(sizes.sum()), METHOD)
 
 
-def surely_explored(search: SearchSetup, history: History) -> Int[np.ndarray, " m"]:
+def surely_explored(search: Search, history: History) -> Int[np.ndarray, " m"]:
     """The explored calls that do not depend on the answers; how many more there are does."""
     strategy = search.strategy
     calls, most = search.budget, eager(0).most

@@ -146,10 +146,7 @@ class Index:
 
 
 def read_folder(folder: Path) -> Index:
-    """The index of a folder. A run whose tables do not read back is left out with its reason.
-
-    Raises BadInput where no run is left.
-    """
+    """The index of a folder. A run whose tables do not read back is left out with its reason."""
     place = runs_at(folder)
     runs: list[RunColumns] = []
     left_out = dict(place.left_out)

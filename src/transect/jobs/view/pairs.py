@@ -50,8 +50,6 @@ def pair(index: Index, sides: Sides, wanted: Wanted) -> Pairs:
 
     Two levels: images of one subject that differ in the attribute alone. Two runs: images of one subject with the
     same settings; of photographs those with one id. An order by score is one by the difference right less left.
-
-    Raises UnknownName for runs, attributes or targets that are not there; BadInput for a value that is no level.
     """
     partners = _of_runs(index, sides) if sides.by == RUNS else _of_levels(index, sides)
     by_score = wanted.sort == "score"

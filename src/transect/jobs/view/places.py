@@ -29,7 +29,7 @@ def runs_at(folder: Path) -> Place:
     """The runs in a folder: the folder itself, its studies, or the runs and studies of the folders in it.
 
     The negative control and the interpolation beside a run are shown where their own folder is named. A run that has no
-    images yet, or is of another job, is left out with its reason. Raises BadInput where none is left.
+    images yet, or is of another job, is left out with its reason.
     """
     found: dict[str, FinishedRun] = {}
     left_out: dict[str, str] = {}

@@ -25,8 +25,6 @@ Parameters = Sequence[tuple[str, str]]
 def wanted_of(parameters: Parameters, targets: Sequence[str]) -> Wanted:
     """What is looked for. Names that the page uses for something else are passed over; the first target is the default.
 
-    Raises BadInput for a number that is none.
-
     >>> wanted_of([("where.smile", "1"), ("where.smile", "0"), ("down", "1")], ["a", "b"])
     Wanted(runs=(), levels={'smile': (1.0, 0.0)}, ranges={}, target='a', ..., sort='order', descending=True)
     """

@@ -44,10 +44,7 @@ class Wanted:
 
 
 def select(index: Index, wanted: Wanted) -> Int[np.ndarray, " m"]:
-    """The rows that pass every filter, in the order that is asked for; equal ones in the order of the runs.
-
-    Raises UnknownName for a run, attribute, target or order that is not there, BadInput for another answer or verdict.
-    """
+    """The rows that pass every filter, in the order that is asked for; equal ones in the order of the runs."""
     rows = np.flatnonzero(_passing(index, wanted))
     if wanted.sort == "order":
         return rows[::-1] if wanted.descending else rows
@@ -75,12 +72,7 @@ def measure(answers: Answers) -> Float[np.ndarray, " n"]:
 
 
 def disagreement(answers: list[Answers]) -> Float[np.ndarray, " n"]:
-    """Per image the share of targets that answer otherwise than most do, 0 to .5; NaN where fewer than two answer.
-
-    >>> yes, no = (Answers(np.array([x, 1.0]), np.zeros(2), np.zeros(2), np.array(["", ""])) for x in (1.0, 0.0))
-    >>> disagreement([yes, no, yes]).round(3).tolist(), disagreement([yes]).tolist()
-    ([0.333, 0.0], [nan, nan])
-    """
+    """Per image the share of targets that answer otherwise than most do, 0 to .5; NaN where fewer than two answer."""
     said = np.stack([each.answer for each in answers])
     known = np.isfinite(said)
     count = known.sum(axis=0)
@@ -113,10 +105,6 @@ def subject_effects(
     values: of whole subjects, in the order of the design. ordered: whether the levels have an order; without one the
     effect is the largest mean of a level less the smallest, over what has a value at every level. NaN where there is
     nothing to compare.
-
-    >>> design = Design({"smile": (0.0, 1.0), "glasses": (0.0, 1.0)}, subjects=1)
-    >>> subject_effects(np.array([0.1, 0.3, 0.6, np.nan]), design, "smile")  # without glasses alone
-    array([0.5])
     """
     axis = list(design.levels).index(attribute)
     levels = np.moveaxis(values.reshape(design.subjects, *design.shape), axis + 1, -1)

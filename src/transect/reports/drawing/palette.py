@@ -24,22 +24,14 @@ def _sheet() -> str:
 
 @cache
 def colors() -> dict[str, str]:
-    """The colors of the light style sheet by name, as "ink", "soft", "paper", and "s0" to "s4" of the series.
-
-    >>> colors()["ink"]
-    '#1b2230'
-    """
+    """The colors of the light style sheet by name, as "ink", "soft", "paper", and "s0" to "s4" of the series."""
     text = _sheet()
     return dict(re.findall(r"--([\w-]+):\s*([^;]+);", text[: text.index("@media")]))
 
 
 @cache
 def rules() -> tuple[tuple[str, str], ...]:
-    """Selector and declarations of each rule that fills or strokes; marks of series have their own, see `standalone`.
-
-    >>> dict(rules())[".grid"]
-    'stroke: #e8ebf0;'
-    """
+    """Selector and declarations of each rule that fills or strokes, but those of the marks of series."""
     text = _sheet()
     screen = text[text.index("* { box-sizing") : text.index("@media (min-width")]
     found = [(selector.strip(), " ".join(body.split())) for selector, body in _RULE.findall(screen)]
@@ -63,11 +55,7 @@ def _plain(body: str) -> str:
 
 
 def style_of(classes: set[str]) -> str:
-    """The rules about drawings that have these classes.
-
-    >>> style_of({"grid"})
-    '.grid { stroke: #e8ebf0; }'
-    """
+    """The rules about drawings that have these classes."""
     return " ".join(f"{selector} {{ {body} }}" for selector, body in rules() if _used(selector, classes))
 
 

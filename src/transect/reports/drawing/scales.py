@@ -21,11 +21,7 @@ class Scale:
     ticks: tuple[float, ...]
 
     def fraction(self, value: float) -> float:
-        """0 at the low end, 1 at the high end.
-
-        >>> Scale(-1.0, 1.0, ()).fraction(0.0)
-        0.5
-        """
+        """0 at the low end, 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
     def percent(self, value: float) -> str:
@@ -62,11 +58,7 @@ def _steps(at_least: float) -> list[float]:
 
 
 def tick_text(scale: Scale, value: float, hundredfold: bool, signed: bool = False) -> str:
-    """The label of a tick with as many decimals as the steps of the scale need.
-
-    >>> tick_text(covering([-0.04, 0.31]), 0.1, hundredfold=True, signed=True)
-    '+10'
-    """
+    """The label of a tick with as many decimals as the steps of the scale need."""
     factor = 100.0 if hundredfold else 1.0
     step = factor * (scale.ticks[1] - scale.ticks[0])
     decimals = next((digits for digits in range(8) if abs(round(step, digits) - step) < 1e-9 * step), 8)

@@ -45,10 +45,7 @@ def heat_map(
     across: Sequence[Tick],
     up: Sequence[Tick],
 ) -> Markup:
-    """A map whose rows go from the bottom up, with its axes; the frames lie above the fields.
-
-    The description counts the fields without data and places the deepest; the texts stand in the fields.
-    """
+    """A map whose rows go from the bottom up, with its axes; the frames lie above the fields."""
     width, height = 100 / max(len(fields[0]), 1), MAP_HEIGHT / len(fields)
     drawn = [
         _field(field, column * width, MAP_HEIGHT - (row + 1) * height, width, height)
@@ -100,25 +97,3 @@ def _described(fields: Sequence[Sequence[Field]]) -> str:
     down = "upper" if row >= len(fields) / 2 else "lower"
     side = "right" if column >= len(fields[0]) / 2 else "left"
     return f"The deepest shade lies in the {down} {side} quarter."
-
-
-def share_bar(name: str, title: str, alone: float, shared: float) -> Markup:
-    """A bar of 100 %: a filled share, then a striped one; each is cut off at the end of the bar."""
-    first = min(max(alone, 0.0), 100.0)
-    second = min(max(shared, 0.0), 100.0 - first)
-    stripes = tag(
-        "pattern",
-        tag("rect", class_="share-stripe", width=3, height=5),
-        id=f"{name}-stripes",
-        width=5,
-        height=5,
-        patternUnits="userSpaceOnUse",
-        patternTransform="rotate(45)",
-    )
-    bars = [
-        tag("rect", class_="share-ground", width="100%", height=_BAR_HEIGHT),
-        tag("rect", class_="share-alone", width=percent(first), height=_BAR_HEIGHT),
-        tag("rect", x=percent(first), width=percent(second), height=_BAR_HEIGHT, fill=f"url(#{name}-stripes)"),
-    ]
-    words = "Filled: the attribute alone; striped: together with others."
-    return svg.picture(name, title, words, svg.joined([tag("defs", stripes), *bars]), height=_BAR_HEIGHT)

@@ -54,11 +54,7 @@ class _Canvas:
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
-    """The text in lines of about this many pixels.
-
-    >>> wrapped("a long label", 60, 10)
-    ['a long', 'label']
-    """
+    """The text in lines of about this many pixels."""
     return textwrap.wrap(" ".join(text.split()), max(int(width / (_PER_LETTER * size)), 4))
 
 

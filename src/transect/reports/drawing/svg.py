@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 PLOT_HEIGHT: Final = 168
 """Pixels of a plot's height."""
@@ -48,24 +48,16 @@ class Interval:
 
 
 def tag(name: str, content: str | Markup = "", /, **attributes: object) -> Markup:
-    """An element, escaped; attributes of None are left out, `class_` is class and `_` in a name is a hyphen.
-
-    >>> str(tag("line", x1="0", stroke_width=2, id=None))
-    '<line x1="0" stroke-width="2"/>'
-    """
-    pairs = [(key.strip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None]
-    head = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in pairs)
-    if not content and name not in _PAIRED:
-        return Markup("<{}{}/>").format(name, head)
-    return Markup("<{0}{1}>{2}</{0}>").format(name, head, content)
+    """An element, escaped; attributes of None are left out, `class_` is class and `_` in a name is a hyphen."""
+    pairs = ((key.strip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    head = "".join(f' {key}="{escape(value)}"' for key, value in pairs)
+    inner = escape(content)  # a page has ten thousand elements: joined as texts they take half the time of `format`
+    whole = f"<{name}{head}>{inner}</{name}>" if inner or name in _PAIRED else f"<{name}{head}/>"
+    return Markup(whole)  # noqa: S704 - its values are escaped above
 
 
 def percent(value: float) -> str:
-    """A length in per cent.
-
-    >>> percent(12.5), percent(100 / 3)
-    ('12.5%', '33.33%')
-    """
+    """A length in per cent."""
     return f"{value:.2f}".rstrip("0").rstrip(".") + "%"
 
 
@@ -128,10 +120,7 @@ def track(
     band: tuple[float, float] | None = None,
     over: Markup | None = None,
 ) -> Markup:
-    """A row of a dot plot: grid lines (position, value; that of 0 stands out), intervals and dots.
-
-    band: left end and width of a range that is set off, per cent. over: what else is drawn, as a summary's diamond.
-    """
+    """A row of a dot plot: grid lines (position, value; that of 0 stands out), intervals and dots."""
     back = Markup()
     if band is not None:
         back = tag("rect", class_="range-band", x=percent(band[0]), width=percent(band[1]), y=0, height="100%")
@@ -178,10 +167,7 @@ def plot(
     css: str = "",
     height: float = PLOT_HEIGHT,
 ) -> Markup:
-    """Axes around content. up: ticks in pixels from the top; across: in per cent, or labels that share the width.
-
-    zero: whether the line of 0 stands out.
-    """
+    """Axes around content. up: ticks in pixels from the top; across: in per cent, or labels that share the width."""
     grid = [
         tag("line", class_="zero" if zero and value == 0 else "grid", x1=0, x2="100%", y1=at, y2=at)
         for at, _, value in up

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from transect.errors import BadInput
-from transect.targets.hf import loading
 from transect.targets.hf.folder import ModelFolder
+from transect.targets.hf.loading import input_tensor, load_network
 from transect.targets.hf.made import Made
 from transect.targets.hf.options import Options
 from transect.targets.hf.reading import reading
@@ -21,7 +21,7 @@ def classifier(folder: ModelFolder, options: Options) -> Made:
             f"model folder {folder.path}: an image classifier has the labels of its config; leave --labels out, or "
             "give a model of images and texts (CLIP, SigLIP)"
         )
-    network, _ = loading.network(folder, "AutoModelForImageClassification", "an image classifier", options)
+    network, _ = load_network(folder, "AutoModelForImageClassification", "an image classifier", options)
     labels = labels_of(network)
     output, column = reading(labels, network.config.problem_type, options)
 
@@ -29,7 +29,7 @@ def classifier(folder: ModelFolder, options: Options) -> Made:
         import torch
 
         with torch.inference_mode():
-            logits = network(pixel_values=loading.tensor(inputs, options)).logits.double()
+            logits = network(pixel_values=input_tensor(inputs, options)).logits.double()
             chosen = logits if column is None else torch.softmax(logits, dim=1)[:, column]
         return np.asarray(chosen.cpu().numpy())
 

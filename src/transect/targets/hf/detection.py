@@ -8,9 +8,9 @@ import numpy as np
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Task
-from transect.targets.hf import loading
 from transect.targets.hf.classification import labels_of
 from transect.targets.hf.folder import ModelFolder
+from transect.targets.hf.loading import input_tensor, load_network, load_processor
 from transect.targets.hf.made import Made
 from transect.targets.hf.options import Options
 from transect.targets.output import OutputSpec
@@ -25,8 +25,8 @@ def detector(folder: ModelFolder, options: Options) -> Made:
     if options.task not in (None, Task.DETECTION) or options.labels:
         raise BadInput(f"model folder {folder.path}: an object detector has boxes and no labels of yours: leave --task "
                        "and --labels out, and name the class that counts with --positive")  # fmt: skip
-    ready = loading.processor(folder)
-    network, _ = loading.network(folder, "AutoModelForObjectDetection", "an object detector", options)
+    ready = load_processor(folder)
+    network, _ = load_network(folder, "AutoModelForObjectDetection", "an object detector", options)
     labels = labels_of(network)
     kind = _kind(labels, options.positive)
     output = OutputSpec(Task.DETECTION, threshold=options.threshold)
@@ -36,7 +36,7 @@ def detector(folder: ModelFolder, options: Options) -> Made:
         import torch
 
         with torch.inference_mode():
-            answer = network(pixel_values=loading.tensor(inputs, options))
+            answer = network(pixel_values=input_tensor(inputs, options))
             sizes = [(inputs.shape[2], inputs.shape[3])] * len(inputs)
             answer.logits, answer.pred_boxes = answer.logits.float(), answer.pred_boxes.float()
             found = ready.post_process_object_detection(answer, threshold=output.threshold, target_sizes=sizes)

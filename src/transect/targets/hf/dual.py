@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.errors import BadInput
-from transect.targets.hf import loading
 from transect.targets.hf.embedding import image_features, pooled_of
 from transect.targets.hf.folder import ModelFolder
+from transect.targets.hf.loading import input_tensor, load_network, load_tokenizer
 from transect.targets.hf.options import Options
 
 _WHAT: Final = "a network of images and texts (CLIP, SigLIP)"
@@ -76,7 +76,7 @@ class DualEncoder:
         import torch
 
         with torch.inference_mode():
-            vectors = image_features(self._network, loading.tensor(inputs, self._options))
+            vectors = image_features(self._network, input_tensor(inputs, self._options))
         return _directions(vectors.double().cpu().numpy())
 
     def _tokenized(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -99,13 +99,13 @@ def dual_encoder(folder: ModelFolder, options: Options) -> DualEncoder:
     key = (options.device, options.dtype, *folder.digests().values())
     known = _OPENED.get(key)
     if known is None:
-        network, _ = loading.network(folder, "AutoModel", _WHAT, options)
+        network, _ = load_network(folder, "AutoModel", _WHAT, options)
         if not all(hasattr(network, name) for name in ("get_image_features", "get_text_features", "logit_scale")):
             raise BadInput(
                 f"model folder {folder.path}: expected {_WHAT} for labels in words, got {folder.architecture}; leave "
                 "--labels out"
             )
-        known = _OPENED[key] = DualEncoder(network, loading.tokenizer(folder), options)
+        known = _OPENED[key] = DualEncoder(network, load_tokenizer(folder), options)
     return known
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.targets.hf import loading
 from transect.targets.hf.folder import ModelFolder
+from transect.targets.hf.loading import input_tensor, load_network
 from transect.targets.hf.made import Made
 from transect.targets.hf.options import Options
 from transect.targets.output import OutputSpec
@@ -32,7 +32,7 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
             "--positive out, or, of a network of images and texts, give --labels without --task embedding"
         )
     kind = folder.architecture if folder.architecture.endswith(_PROJECTED) else "AutoModel"
-    network, missing = loading.network(folder, kind, _WHAT, options, unused=_POOLER)
+    network, missing = load_network(folder, kind, _WHAT, options, unused=_POOLER)
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise BadInput(f"model folder {folder.path}: expected {_WHAT}, got {folder.architecture}, which takes none")
     name = _name(network, kind, pooled=not missing)
@@ -41,7 +41,7 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
         import torch
 
         with torch.inference_mode():
-            vectors = _vectors(network, loading.tensor(inputs, options), name)
+            vectors = _vectors(network, input_tensor(inputs, options), name)
         return np.asarray(vectors.flatten(1).double().cpu().numpy())
 
     return Made(run, OutputSpec(Task.EMBEDDING, threshold=options.threshold), {"vector": name})

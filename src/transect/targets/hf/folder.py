@@ -68,7 +68,7 @@ def is_folder(path: Path) -> bool:
     return (path / CONFIG).is_file() and any(path.glob(WEIGHTS))
 
 
-def opened(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
+def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
     """The folder of that path, or the cached one of that id, with its config read. scheme: for messages.
 
     Raises BadInput where there is none, where config or safetensors are missing, and where it needs code of its own.
@@ -87,10 +87,10 @@ def opened(argument: str, *, allow_download: bool = False, scheme: str = "hf") -
     return ModelFolder(path, contents[CONFIG])
 
 
-def shown(argument: str) -> str:
+def shown_name(argument: str) -> str:
     """The model as tables show it: an id whole, a folder by its name alone.
 
-    >>> shown("./models/smiles"), shown("openai/clip-vit-base-patch32")
+    >>> shown_name("./models/smiles"), shown_name("openai/clip-vit-base-patch32")
     ('smiles', 'openai/clip-vit-base-patch32')
     """
     return Path(argument).name if Path(argument).is_dir() or not _is_id(argument) else argument

@@ -57,7 +57,7 @@ def library() -> Any:
     return importlib.import_module("transformers")
 
 
-def network(
+def load_network(
     folder: ModelFolder, kind: str, what: str, options: Options, *, unused: str = ""
 ) -> tuple[Any, tuple[str, ...]]:
     """The network of Transformers' class `kind`, and the names of weights that it lacks and does not need.
@@ -99,7 +99,7 @@ def network(
         ) from None
 
 
-def processor(folder: ModelFolder) -> Any:
+def load_processor(folder: ModelFolder) -> Any:
     """The image processor that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_processor()
     try:
@@ -111,7 +111,7 @@ def processor(folder: ModelFolder) -> Any:
         raise BadInput(f"model folder {folder.path}: {PROCESSOR} cannot be used: {first_line(error)}") from None
 
 
-def tokenizer(folder: ModelFolder) -> Any:
+def load_tokenizer(folder: ModelFolder) -> Any:
     """The tokenizer that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_tokenizer()
     try:
@@ -140,7 +140,7 @@ def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray
     return processed
 
 
-def facts(folder: ModelFolder, options: Options, ready: Any) -> dict[str, Any]:
+def model_facts(folder: ModelFolder, options: Options, ready: Any) -> dict[str, Any]:
     """What recreates the model: versions, device, type of numbers, architecture, files, the processor."""
     import torch
 
@@ -157,7 +157,7 @@ def facts(folder: ModelFolder, options: Options, ready: Any) -> dict[str, Any]:
     return {**known, "preprocess": {"text": text, "processor": loads(ready.to_json_string())}}
 
 
-def tensor(inputs: np.ndarray, options: Options) -> Any:
+def input_tensor(inputs: np.ndarray, options: Options) -> Any:
     """Inputs on the device, in the type of the weights."""
     import torch
 

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from transect.errors import BadInput, did_you_mean
 from transect.records import Task
-from transect.targets.hf import folder as folders
-from transect.targets.hf import loading
 from transect.targets.hf.classification import classifier
 from transect.targets.hf.detection import detector
 from transect.targets.hf.embedding import embedder
-from transect.targets.hf.folder import ModelFolder
+from transect.targets.hf.folder import ModelFolder, open_folder, shown_name
+from transect.targets.hf.loading import inputs_by, library, load_processor, model_facts, quiet
 from transect.targets.hf.made import Made
 from transect.targets.hf.options import Options
 from transect.targets.hf.zero_shot import zero_shot
@@ -49,16 +48,16 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
     """
     options = options or Options()
     place, number = split(argument)
-    with loading.quiet(place):
-        folder = folders.opened(place, allow_download=options.allow_download)
+    with quiet(place):
+        folder = open_folder(place, allow_download=options.allow_download)
         _check_known(folder)
         if options.preprocess is None:
             folder.check_processor()
         made = _made(folder, options, number)
-        ready = None if options.preprocess else loading.processor(folder)
-        facts = loading.facts(folder, options, ready) | dict(made.facts)
-    named = f"{SCHEME}:{folders.shown(place)}{'' if number is None else f'#{number}'}"
-    processed = None if ready is None else loading.inputs_by(ready)
+        ready = None if options.preprocess else load_processor(folder)
+        facts = model_facts(folder, options, ready) | dict(made.facts)
+    named = f"{SCHEME}:{shown_name(place)}{'' if number is None else f'#{number}'}"
+    processed = None if ready is None else inputs_by(ready)
     return ModelTarget(named, made.run, made.output, options.preprocess, facts, processed)
 
 
@@ -112,7 +111,7 @@ def _check_known(folder: ModelFolder) -> None:
     if folder.model_type not in known:
         raise BadInput(
             f"model folder {folder.path}: unknown model type {folder.model_type!r} (Transformers "
-            f"{loading.library().__version__}): {did_you_mean(folder.model_type, list(known), most=1)}"
+            f"{library().__version__}): {did_you_mean(folder.model_type, list(known), most=1)}"
         )
 
 

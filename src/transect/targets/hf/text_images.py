@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput
-from transect.targets.hf import folder as folders
-from transect.targets.hf import loading
 from transect.targets.hf.dual import DualEncoder, dual_encoder
+from transect.targets.hf.folder import open_folder, shown_name
+from transect.targets.hf.loading import inputs_by, load_processor, model_facts, quiet
 from transect.targets.hf.options import Options
 
 _SCHEME = "hf:"
@@ -49,10 +49,10 @@ def open_text_images(spec: str, options: Options | None = None) -> TextImages:
     argument = spec.removeprefix(_SCHEME)
     if not argument or (":" in argument and not spec.startswith(_SCHEME)):
         raise BadInput(f"model {spec}: expected hf:FOLDER of a network of images and texts (CLIP, SigLIP), got another")
-    with loading.quiet(argument):
-        folder = folders.opened(argument, allow_download=options.allow_download)
+    with quiet(argument):
+        folder = open_folder(argument, allow_download=options.allow_download)
         folder.check_processor()
         encoder = dual_encoder(folder, options)
-        ready = loading.processor(folder)
-        facts = loading.facts(folder, options, ready)
-    return TextImages(f"{_SCHEME}{folders.shown(argument)}", encoder, loading.inputs_by(ready), facts)
+        ready = load_processor(folder)
+        facts = model_facts(folder, options, ready)
+    return TextImages(f"{_SCHEME}{shown_name(argument)}", encoder, inputs_by(ready), facts)

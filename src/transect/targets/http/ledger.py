@@ -23,8 +23,8 @@ from typing import Final, final
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
 from transect.runs.sqlite_files import make_private, use_write_ahead_log
-from transect.targets.http import tables
 from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
+from transect.targets.http.tables import APPLICATION, prepare
 from transect.texts import words_of
 
 _BATCH: Final = "a batch:"
@@ -100,7 +100,7 @@ class Ledger:
         """Refuse a database of another program before anything is written to it."""
         (count,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (kind,) = self._database.execute("PRAGMA application_id").fetchone()  # after them: others may just create both
-        if kind != tables.APPLICATION and (kind or count):
+        if kind != APPLICATION and (kind or count):
             raise AnswersUnusable(
                 f"{self.path}: expected a file of answers or a new file, got another program's database: "
                 "name another under [answers] file"
@@ -110,7 +110,7 @@ class Ledger:
         use_write_ahead_log(self._database)
         self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
         with self._transaction() as database:
-            tables.prepare(database, self.path)
+            prepare(database, self.path)
 
     def close(self) -> None:
         """Close the file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from typing import Final
@@ -12,7 +11,6 @@ from transect.texts import UNSEEN, encodable
 LONGEST: Final = 20_000
 """Characters that are read: of a longer text its two ends, where answers stand."""
 _THOUGHT: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
-_MOST_BRACES: Final = 5
 _TAGS: Final = re.compile(r"</?[A-Za-z_|][\w|]{0,30}>")
 _LATEX: Final = re.compile(r"\\(?:boxed|text|textbf|mathrm)\s*\{([^{}]{0,200})\}")
 _MARKUP: Final = re.compile(r"\*+|`+|__+|(?<!\w)_|_(?!\w)|^ {0,3}(?:#{1,6}|>)[ \t]+|~~|\\(?=[$%#_&])", re.MULTILINE)
@@ -27,10 +25,7 @@ _SAME: Final = str.maketrans(
     }
 )  # fmt: skip
 """Letters that stand for the same, as models write them."""
-_KEYS: Final = (
-    "final_answer", "finalanswer", "answer", "choice", "selection", "selected", "option", "decision", "response",
-    "result", "value", "rating", "score", "estimate", "number", "salary", "age", "prediction", "label",
-)  # fmt: skip
+_KEYS: Final = ("answer", "final_answer", "choice", "option", "response", "value", "rating", "score")
 """Keys under which JSON answers have the answer, the surest first."""
 
 
@@ -62,64 +57,43 @@ def _without_thoughts(text: str) -> str:
     return "".join(kept if within else [*kept, text[last:]])
 
 
-def json_answer(text: str) -> str:
-    """The answer in a text that is JSON, or a code fence with JSON, as text; "" for any other.
+def json_answer(text: str) -> str | None:
+    """The answer in a text that is, or holds, a JSON object: under a key such as "answer", or its only value.
 
-    It is what stands under a key such as "answer", "choice" or "rating", or the only value.
+    "" for an answer of null, by which a model declines; None for a text without such an object.
 
-    >>> json_answer('{"reason": "long", "answer": "B"}'), json_answer("no JSON")
-    ('B', '')
+    >>> json_answer('{"reason": "long", "answer": "B"}'), json_answer('{"answer": null}'), json_answer("no JSON")
+    ('B', '', None)
     """
-    places = [match.start() for match in itertools.islice(re.finditer(r"\{", text), _MOST_BRACES)]
-    return next((answer for place in places if (answer := _json_answer_at(text, place))), "")
-
-
-def _json_answer_at(text: str, start: int) -> str:
+    start = text.find("{")
+    if start < 0:
+        return None
     try:
         content, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
+        return None
+    named = {str(key).strip().lower().replace(" ", "_"): value for key, value in content.items()}
+    key = next((key for key in _KEYS if key in named), next(iter(named)) if len(named) == 1 else "")
+    value = named.get(key, ())
+    if value is None:
         return ""
-    value = _answer_in(content)
-    while isinstance(value, list | dict) and len(value) == 1:
-        value = value[0] if isinstance(value, list) else next(iter(value.values()))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value) if isinstance(value, str | int | float) else ""
+    return str(value) if isinstance(value, str | int | float) else None
 
 
-def _answer_in(content: object) -> object:
-    if not isinstance(content, dict):
-        return None
-    named = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): value for key, value in content.items()}
-    for key in _KEYS:
-        if key in named:
-            return named[key]
-    return next(iter(named.values())) if len(named) == 1 else None
-
-
-_SENTENCES: Final = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+")
 _CLAUSES: Final = re.compile(
-    r"(?<!anything)(?<!anyone)(?<!anybody)(?<!everyone)(?<!everybody)"
-    r",?\s+(?:but|however|although|though|yet|that said|nevertheless|nonetheless|still)\b,?\s*|[.;:!?]\s+|\n+",
+    r"(?<!anything)(?<!anyone)(?<!anybody)(?<!everyone)(?<!everybody),?\s+(?:but|however|although|though)\b,?\s*"
+    r"|,\s+(?:so|therefore|thus|hence)\b,?\s*|(?<=\?)\s+|[.;!]+[\"')\]]*\s+|\n+",
     re.IGNORECASE,
 )
-
 _CONCEDES: Final = re.compile(r"(?:while|whilst|although|though|even though|even if)\b", re.IGNORECASE)
 _CONCEDED: Final = re.compile(r",\s+")
 """Where a clause that concedes something at the beginning of a sentence ends: "While it is hard to tell, …"."""
 
 
-def sentences(text: str) -> list[str]:
-    r"""The sentences and lines of a text, roughly.
-
-    >>> sentences("It is B. I am sure!\nFine")
-    ['It is B.', 'I am sure!', 'Fine']
-    """
-    return [part.strip() for part in _SENTENCES.split(text) if part.strip()]
-
-
 def clauses(text: str) -> list[str]:
-    """Parts of a text that can each say something else: sentences, and what "but" and the like divide.
+    """Parts of a text that can each say something else: sentences, lines, and what "but" and the like divide.
 
     >>> clauses("I can't be sure, but it looks like a nurse.")
     ["I can't be sure", 'it looks like a nurse.']
@@ -140,30 +114,14 @@ _FUNCTION_WORDS: Final = {
 }
 _ENGLISH: Final = frozenset(_FUNCTION_WORDS["English"].split())
 _OTHERS: Final = [frozenset(words.split()) for language, words in _FUNCTION_WORDS.items() if language != "English"]
-_ALONE: Final = frozenset(["sí", "sì", "sim", "oui", "ja", "nein", "nee", "non", "não"])
-"""First words of answers that are in no English, "non" only alone."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-
-
-_BEHIND_NO: Final = frozenset(
-    [
-        "lo", "la", "les", "los", "las", "se", "sé", "te", "nos", "puedo", "puede", "podemos", "es", "está", "están",
-        "estoy", "estic", "soy", "hay", "tengo", "tiene", "creo", "sonríe", "parece", "quiero", "sabría", "sabemos",
-        "debo", "existe", "veo", "ho", "de", "del", "una", "el", "per", "para", "posso", "crec", "sap", "puc",
-    ]
-)  # fmt: skip
-"""Words that follow the "no" of Spanish, Italian and Catalan, and no English one."""
-
-
-def _is_spanish(word: str) -> bool:
-    return word in _BEHIND_NO or not word.isascii()
 
 
 def is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, as far as its letters and its small words tell.
 
-    Above half of the letters in another script, at least two different small words of another language and more of
-    these than English ones, or one word such as "oui"; "no" with a word such as "puedo" and no English one.
+    Above half of the letters in another script, or at least two different small words of another language and more
+    than twice as many as English ones.
 
     >>> is_foreign("La persona es una enfermera."), is_foreign("A nurse."), is_foreign("答案是B")
     (True, False, True)
@@ -173,9 +131,5 @@ def is_foreign(text: str) -> bool:
     if sum(ord(letter) > 0x24F for letter in letters) * 2 > len(letters):
         return True
     english = sum(word in _ENGLISH for word in words)
-    if words[:1] == ["no"] and english <= words.count("no") and any(_is_spanish(word) for word in words[1:3]):
-        return True
-    if words and words[0] in _ALONE:
-        return len(words) == 1 or (words[0] != "non" and not english)
     most = max(len(known.intersection(words)) for known in _OTHERS)
     return most >= 2 and most > 2 * english

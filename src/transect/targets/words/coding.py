@@ -129,7 +129,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
         raise BadInput(f"expected a regular expression, got {pattern!r}: {_complaint(error)}") from None
 
 
-def scorer(reference: str | Scorer) -> Scorer:
+def scorer_named(reference: str | Scorer) -> Scorer:
     """A user's function of texts, by `module:function`. Raises BadInput for something that cannot be called.
 
     Importing it runs the user's code with the user's rights.
@@ -140,15 +140,15 @@ def scorer(reference: str | Scorer) -> Scorer:
     return found
 
 
-def scored(score: Scorer, texts: Sequence[str], timeout: float = 60.0) -> tuple[Float[ndarray, " texts"], str]:
+def scores_by(score: Scorer, texts: Sequence[str], timeout: float = 60.0) -> tuple[Float[ndarray, " texts"], str]:
     """A user's scores of some texts, and "" or the reason why there are none.
 
     timeout: seconds in all. Where the function raises, hangs, or gives other than one finite number for each text, all
     are NaN: which text a number would be of is not known.
 
-    >>> scored(lambda texts: [len(text) for text in texts], ["a", "bcd"])
+    >>> scores_by(lambda texts: [len(text) for text in texts], ["a", "bcd"])
     (array([1., 3.]), '')
-    >>> scored(lambda texts: [0.5], ["a", "b"])
+    >>> scores_by(lambda texts: [0.5], ["a", "b"])
     (array([nan, nan]), 'wrong shape: expected 2 numbers, got 1')
     """
     given = [encodable(text) for text in texts]

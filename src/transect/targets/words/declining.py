@@ -1,7 +1,7 @@
 """Refusals and hedges: clauses in which a model says that it will not answer, or that it cannot tell.
 
-The patterns stand in `lists/refusals.toml` and `lists/hedges.toml`, with their sources. A model that says what it does
-not do (help, judge, identify people) refuses. One that says what cannot be known (tell, determine) hedges.
+The words stand in `lists/refusals.toml` and `lists/hedges.toml`. A model that says what it does not do (help, judge,
+identify people) refuses. One that says what cannot be known (tell, determine) hedges.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Final
 
 from transect.targets.words.cleaning import clauses
-from transect.targets.words.found import Reason
+from transect.targets.words.extraction import Reason
 
 _LONGEST_CLAUSE: Final = 1000
 """Characters of a clause that are looked at."""
@@ -62,15 +62,21 @@ def _before_declining(clause: str) -> str:
 @functools.cache
 def _patterns() -> tuple[tuple[Reason, re.Pattern[str]], ...]:
     """Refusals first: a clause that does both refuses."""
-    lists = (
-        ("refusals", "patterns", Reason.REFUSAL),
-        ("hedges", "both", Reason.BOTH),
-        ("hedges", "patterns", Reason.HEDGE),
-    )
-    return tuple((reason, _joined(name, key)) for name, key, reason in lists)
+    return (Reason.REFUSAL, _pattern("refusals")), (Reason.HEDGE, _pattern("hedges"))
 
 
-def _joined(name: str, key: str) -> re.Pattern[str]:
+def _pattern(name: str) -> re.Pattern[str]:
+    """A denial at most three words before a verb, a phrase anywhere, or a clause that is nothing else."""
     file = resources.files(__package__) / "lists" / f"{name}.toml"
-    patterns = tomllib.loads(file.read_text(encoding="utf-8"))[key]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+    lists = tomllib.loads(file.read_text(encoding="utf-8"))
+    words = {key: "|".join(map(_spelled, lists[key])) for key in ("denials", "verbs", "phrases", "alone")}
+    return re.compile(
+        rf"\b(?:{words['denials']})\s+(?:\S+\s+){{0,3}}?(?:{words['verbs']})(?!\w)|\b(?:{words['phrases']})(?!\w)"
+        rf"|^\W*(?:{words['alone']})\W*$",
+        re.IGNORECASE,
+    )
+
+
+def _spelled(words: str) -> str:
+    """A list's entry as an expression; a * at its end stands for any ending."""
+    return re.escape(words).replace(r"\*", r"\w*").replace(r"\ ", r"\s+")

@@ -15,8 +15,8 @@ from typing import Any, Final, final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs import model_files
-from transect.targets.hf import folder as folders
-from transect.targets.hf import loading
+from transect.targets.hf.folder import open_folder
+from transect.targets.hf.loading import quiet
 from transect.texts import words_of
 
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -44,9 +44,9 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     """The model of a folder. Raises MissingExtra and BadInput as `local.load` says."""
     if dtype not in DTYPES:
         raise UnknownName("dtype", dtype, DTYPES)
-    found = folders.opened(argument, scheme="vlm")
+    found = open_folder(argument, scheme="vlm")
     folder, config = found.path, found.config
-    with loading.quiet(argument, "vlm"):
+    with quiet(argument, "vlm"):
         _check_kind(folder, config)
         processor = _processor(folder)
         network = _network(folder, device, dtype)

@@ -7,10 +7,10 @@ import hashlib
 from importlib import resources
 from typing import Final
 
-VERSION: Final = 1
-"""Raise it with every change of what an answer is read as: in `reading`, `coding` or a module that they use."""
-LISTS: Final = ("hedges", "refusals")
-"""Files of patterns, in `lists/`, by which an answer is read. Wordlists are counted later, for all answers alike."""
+VERSION: Final = 2
+"""Raise it with every change of what an answer is read as: in `reading` or a module that they use."""
+LISTS: Final = ("hedges", "neutral", "refusals")
+"""Files of words, in `lists/`, by which an answer is read. Wordlists are counted later, for all answers alike."""
 
 
 @functools.cache

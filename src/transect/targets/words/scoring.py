@@ -14,8 +14,7 @@ from typing import Any, Final, final
 from transect.errors import BadInput, TooManyFailures
 from transect.said import Said, Scored, Status
 from transect.targets.fingerprint import fingerprint
-from transect.targets.words import coding
-from transect.targets.words.coding import Scorer
+from transect.targets.words.coding import Scorer, scorer_named, scores_by
 
 SECONDS: Final = 10.0
 """For each text of a call."""
@@ -35,7 +34,7 @@ class TextScorer:
     """One function under a name. A call that fails is repeated text by text, so that a text fails alone."""
 
     def __init__(self, name: str, source: Scorer | str, seconds: float = SECONDS) -> None:
-        self.name, self._score = name, coding.scorer(source)
+        self.name, self._score = name, scorer_named(source)
         self.reference = source if isinstance(source, str) else _reference(source)
         self._seconds, self._lock = seconds, threading.Lock()
         self._known: dict[str, float] = {}
@@ -67,12 +66,12 @@ class TextScorer:
 
     def _score_all(self, texts: Sequence[str]) -> None:
         first = 0.0 if self._known or self._failed else STARTING
-        values, reason = coding.scored(self._score, texts, max(first, self._seconds * len(texts)))
+        values, reason = scores_by(self._score, texts, max(first, self._seconds * len(texts)))
         if not reason:
             self._keep(texts, values.tolist())
             return
         for text in texts:
-            (value,), why = coding.scored(self._score, [text], self._seconds) if len(texts) > 1 else (values, reason)
+            (value,), why = scores_by(self._score, [text], self._seconds) if len(texts) > 1 else (values, reason)
             if not why:
                 self._keep([text], [float(value)])
                 continue

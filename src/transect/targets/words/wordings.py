@@ -112,7 +112,9 @@ def lettered(question: WordQuestion) -> bool:
 def _ask(question: WordQuestion, paraphrase: int, repeat: int, order: tuple[int, ...]) -> Ask:
     prompt = prompt_of(question, paraphrase, order)
     scored = _scored(question, order)
-    return Ask(question.system, prompt, repeat, question.temperature, question.max_tokens, scored)
+    return Ask(
+        question.system, prompt, repeat, question.temperature, question.max_tokens, scored, question.kind is Kind.NUMBER
+    )
 
 
 def _scored(question: WordQuestion, order: tuple[int, ...]) -> tuple[str, ...]:
@@ -136,9 +138,6 @@ def _permutation(number: int, n: int) -> tuple[int, ...]:
     """The permutation of 0 … n - 1 of that number, counted from 0 and modulo n!, in the order of a dictionary.
 
     Of the 2²⁵⁶ numbers of a digest each permutation of up to 26 options has the same share, to 1 part in 2¹⁶⁷.
-
-    >>> [_permutation(number, 3) for number in (0, 1, 5, 6)]
-    [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 1, 2)]
     """
     left = list(range(n))
     number %= math.factorial(n)

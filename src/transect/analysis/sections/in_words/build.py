@@ -11,10 +11,7 @@ from transect.reports.wording import short_name
 
 
 def sections(answers: Answers) -> list[Section]:
-    """What was said, and made of it by a judge, what was not answered, options, wordings, places, and tokens.
-
-    They share the heading of their question. None of a target that answers in numbers.
-    """
+    """What was said, and made of it by a judge, what was not answered, options, wordings, places, and tokens."""
     if answers.asked is None:
         return []
     parts = (said, judged, refusals, options, prompts, places, tokens)

@@ -93,13 +93,7 @@ def _quoted(answers: Answers, group: str, row: int, one: Said, asked: Asked) -> 
 
 
 def read_as(one: Said, asked: Asked) -> str:
-    """An answer as the value that it was read as.
-
-    >>> from transect.targets.words.questions import WordQuestion
-    >>> job = Asked(WordQuestion("job", Kind.CHOICE, ("Which?",), options=("nurse", "pilot")), ())
-    >>> read_as(Said(0, (1, 0), 0, "", "Which?", "A", Status.ANSWERED, 1.0), job)
-    'pilot'
-    """
+    """An answer as the value that it was read as."""
     question = asked.question
     if one.status is not Status.ANSWERED:
         return one.reason

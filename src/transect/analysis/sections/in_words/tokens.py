@@ -41,11 +41,7 @@ def section(answers: Answers, asked: Asked) -> Section:
 
 
 def _counted(tokens: Sequence[Sequence[int | None]]) -> tuple[int | None, float | None]:
-    """The sum of all known counts, and the mean per image whose counts are all known; None without any.
-
-    >>> _counted([[5, 7], [3, None], []]), _counted([[None]])
-    ((15, 12.0), (None, None))
-    """
+    """The sum of all known counts, and the mean per image whose counts are all known; None without any."""
     every = [one for of_image in tokens for one in of_image if one is not None]
     whole = [[one for one in of_image if one is not None] for of_image in tokens if of_image and None not in of_image]
     return sum(every) if every else None, sum(map(sum, whole)) / len(whole) if whole else None

@@ -73,10 +73,7 @@ def _validity(m: Measured, source: str) -> Validity:
 
 
 def figures(checks: dict[str, list[Checked]]) -> list[Figure]:
-    """Shares that moved by attribute and step, and sensitivities with and without those images, of each source.
-
-    The world's labels are drawn where they move: where the controls are exact they stay, which the tables say.
-    """
+    """Shares that moved by attribute and step, and sensitivities with and without those images, of each source."""
     drawn = []
     for source, rows in checks.items():
         if source == RATED or any(checked.found.moved.any() for checked in rows):

@@ -36,9 +36,6 @@ def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
     """Linear RGB that skin of Monk tone 1..10 returns of white light of strength 1, with what its surface mirrors.
 
     The surface mirrors its surroundings, and lamps as widely as FaceWorld's sheen does on the middle of a face.
-
-    >>> living_skin(np.array([2.0, 9.0])).round(2).tolist()
-    [[0.85, 0.64, 0.49], [0.12, 0.07, 0.05]]
     """
     beside = _beside(tone)
     deep, fair = np.maximum(1 - beside, 0)[:, None], np.maximum(beside - 0.75, 0)[:, None]
@@ -91,11 +88,7 @@ def ita(linear: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
 
 
 def tone_of(angle: float) -> float:
-    """The tone, 1 to 10, of skin that has that ITA in a picture that is metered as FaceWorld's are.
-
-    >>> round(tone_of(ITA_OF_TONES[3]), 1)
-    4.0
-    """
+    """The tone, 1 to 10, of skin that has that ITA in a picture that is metered as FaceWorld's are."""
     return float(np.interp(-angle, -np.array(ITA_OF_TONES), np.arange(1, 11)))
 
 

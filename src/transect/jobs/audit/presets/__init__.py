@@ -43,11 +43,7 @@ class Preset:
 
 
 def preset(name: str) -> Preset:
-    """The preset of that name. Raises UnknownName.
-
-    >>> preset("face-detector").settings["truth"]
-    ['face']
-    """
+    """The preset of that name. Raises UnknownName."""
     if name not in NAMES:
         raise UnknownName("preset", name, NAMES)
     table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

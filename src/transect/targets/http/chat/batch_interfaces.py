@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from transect.targets.http.answers import NoAnswer, parse
 from transect.targets.http.chat.anthropic_messages import VERSION
-from transect.targets.http.chat.gemini import address
+from transect.targets.http.chat.gemini import gemini_address
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.chat.shapes import at, items
 from transect.targets.http.ledger import Reply
@@ -149,7 +149,7 @@ class GeminiBatches:
         """As the protocol has it."""
         requests = [{"request": message.json, "metadata": {"key": number}} for number, message in numbered]
         body = {"batch": {"displayName": "transect", "inputConfig": {"requests": {"requests": requests}}}}
-        url = address(self._request, "batchGenerateContent")
+        url = gemini_address(self._request, "batchGenerateContent")
         return _text(send(_with_json(self._request, "POST", url, body)), "name")
 
     def is_done(self, name: str, send: Send) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 from transect.said import Ask, End, Spoken
 from transect.targets.http.aws import AwsService
+from transect.targets.http.chat.answer_forms import DESCRIPTION, NAME, form_of, said_by_tool
 from transect.targets.http.chat.pictures import Picture
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.chat.shapes import at, count, items, no_answer, post, stated, texts
@@ -31,9 +32,11 @@ _ENDS: Final[Mapping[str, End]] = {
 }
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """What boto3's `converse` takes, as the body; images are bytes, which boto3 encodes."""
     images = [{"image": {"format": one.format, "source": {"bytes": one.content}}} for one in shown]
+    form = form_of(request, ask)
+    tool = {"name": NAME, "description": DESCRIPTION, "inputSchema": {"json": form}}
     body = stated(
         modelId=request.model,
         system=[{"text": ask.system}] if ask.system else None,
@@ -41,20 +44,23 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
         inferenceConfig=stated(
             maxTokens=limit(request, ask), temperature=ask.temperature if request.send_temperature else None
         ),
+        toolConfig=form and {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": NAME}}},
     )
     return post(request, request.url, body)
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
     """The texts of the message; where a guardrail intervened they are the guardrail's."""
     said = at(content, "output", "message", "content")
     if not isinstance(said, list):
         return no_answer(content, "output.message.content")
+    calls = [at(part, "toolUse") for part in items(said)]
+    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
     end = _ENDS.get(str(content.get("stopReason")), "other")
     usage = at(content, "usage")
     return Spoken(
-        text=texts(items(said)),
-        end=end,
+        text=answered or texts(items(said)),
+        end="end" if answered and end == "tool" else end,
         refusal=end == "filter",
         tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
         tokens_received=count(usage, "outputTokens"),

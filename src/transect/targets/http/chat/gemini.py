@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from transect.said import Ask, End, Spoken
+from transect.targets.http.chat.answer_forms import DESCRIPTION, NAME, form_of
 from transect.targets.http.chat.pictures import Picture
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.chat.shapes import at, count, items, no_answer, post, stated, texts
@@ -26,7 +27,7 @@ _ENDS: Final[Mapping[str, End]] = {
 }
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """The request: images before the question, in order."""
     images = [{"inlineData": {"mimeType": one.media_type, "data": one.base64}} for one in shown]
     body = stated(
@@ -36,22 +37,33 @@ def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message
             maxOutputTokens=limit(request, ask),
             temperature=ask.temperature if request.send_temperature else None,
             seed=ask.repeat if request.send_seed else None,
+            **_gemini_form(request, ask),
         ),
     )
-    return post(request, address(request, "generateContent"), body)
+    return post(request, gemini_address(request, "generateContent"), body)
 
 
-def address(request: ChatRequest, method: str) -> str:
+def _gemini_form(request: ChatRequest, ask: Ask) -> dict[str, Any]:
+    """The form of the answer in the dialect of the interface, which is OpenAPI's."""
+    if form_of(request, ask) is None:
+        return {}
+    kept = {"type": "STRING", "enum": [*ask.options]} if ask.options else {"type": "NUMBER"}
+    member = {**kept, "nullable": True, "description": DESCRIPTION}
+    schema = {"type": "OBJECT", "properties": {NAME: member}, "required": [NAME]}
+    return {"responseMimeType": "application/json", "responseSchema": schema}
+
+
+def gemini_address(request: ChatRequest, method: str) -> str:
     """The address of a method of the model, which may be stated with its folder or without.
 
-    >>> address(ChatRequest(model="gemini-x", url="https://example.org/v1beta/"), "generateContent")
+    >>> gemini_address(ChatRequest(model="gemini-x", url="https://example.org/v1beta/"), "generateContent")
     'https://example.org/v1beta/models/gemini-x:generateContent'
     """
     model = request.model if "/" in request.model else f"models/{request.model}"
     return f"{request.url.rstrip('/')}/{quote(model)}:{method}"
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def gemini_spoken(content: Mapping[str, Any]) -> Spoken:
     """The first candidate; thoughts are none of its texts. A blocked question has no candidate and says why."""
     usage = at(content, "usageMetadata")
     sent = count(usage, "promptTokenCount")

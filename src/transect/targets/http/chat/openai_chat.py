@@ -10,8 +10,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from transect.said import Ask, End, Spoken
+from transect.targets.http.chat.answer_forms import named_form
 from transect.targets.http.chat.pictures import Picture
-from transect.targets.http.chat.settings import ChatRequest
+from transect.targets.http.chat.settings import OPENAI, ChatRequest
 from transect.targets.http.chat.shapes import at, count, items, no_answer, post, stated, texts
 from transect.targets.http.chat.tokens import limit
 from transect.targets.http.transport import Message
@@ -23,27 +24,29 @@ _ENDS: Final[Mapping[str, End]] = {
     "tool_calls": "tool",
     "function_call": "tool",
 }
-_OPENAI: Final = "api.openai.com"
-"""Whose newer models refuse max_tokens; other servers may not know max_completion_tokens."""
 
 
-def message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
     """The request: images before the question, in order."""
     images = [{"type": "image_url", "image_url": stated(url=one.data_url, detail=request.detail)} for one in shown]
     asked = {"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}
     system = [{"role": "system", "content": ask.system}] if ask.system else []
-    official = urlsplit(request.url).hostname == _OPENAI
+    official = (
+        urlsplit(request.url).hostname == OPENAI
+    )  # newer models there refuse max_tokens, others know no other name
     name = request.max_tokens_name or ("max_completion_tokens" if official else "max_tokens")
+    form = named_form(request, ask)
     body = stated(
         model=request.model,
         messages=[*system, asked],
         temperature=ask.temperature if request.send_temperature else None,
         seed=ask.repeat if request.send_seed else None,
+        response_format=form and {"type": "json_schema", "json_schema": form},
     )
     return post(request, request.url, {**body, name: limit(request, ask)})
 
 
-def spoken(content: Mapping[str, Any]) -> Spoken:
+def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
     """The first choice. A refusal stands in a member of its own, or the filter has cut the text."""
     choice = at(content, "choices", 0)
     said = at(choice, "message")

@@ -6,15 +6,19 @@ Reasons are categories with few words behind them, the same for equal faults, so
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, final
 
 from transect.said import Ask, Spoken
 from transect.targets.http.answers import NoAnswer, outline, parse
 from transect.targets.http.aws import TOO_LONG
-from transect.targets.http.chat import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
+from transect.targets.http.chat.anthropic_messages import anthropic_message, anthropic_spoken
+from transect.targets.http.chat.bedrock_converse import bedrock_message, bedrock_spoken
+from transect.targets.http.chat.gemini import gemini_message, gemini_spoken
+from transect.targets.http.chat.openai_chat import openai_chat_message, openai_chat_spoken
+from transect.targets.http.chat.openai_responses import openai_responses_message, openai_responses_spoken
 from transect.targets.http.chat.pictures import Picture
 from transect.targets.http.chat.settings import ChatRequest
 from transect.targets.http.ledger import Reply
@@ -43,26 +47,22 @@ _PASSING: Final = {"server_error", "rate_limit_exceeded", "overloaded_error", "4
 _CODE: Final = re.compile(r"[A-Za-z][A-Za-z_.-]{0,59}")
 
 
-@runtime_checkable
-class Interface(Protocol):
-    """A module of this folder: how one interface is spoken."""
+@final
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How one interface is spoken: the request about the images shown, and what an answer without a fault says."""
 
-    def message(self, request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
-        """The request about the images shown."""
-        ...
-
-    def spoken(self, content: Mapping[str, Any]) -> Spoken:
-        """What an answer without a fault says."""
-        ...
+    message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
+    spoken: Callable[[Mapping[str, Any]], Spoken]
 
 
 INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
     {
-        "openai-chat": openai_chat,
-        "openai-responses": openai_responses,
-        "anthropic-messages": anthropic_messages,
-        "gemini": gemini,
-        "bedrock-converse": bedrock_converse,
+        "openai-chat": Interface(openai_chat_message, openai_chat_spoken),
+        "openai-responses": Interface(openai_responses_message, openai_responses_spoken),
+        "anthropic-messages": Interface(anthropic_message, anthropic_spoken),
+        "gemini": Interface(gemini_message, gemini_spoken),
+        "bedrock-converse": Interface(bedrock_message, bedrock_spoken),
     }
 )
 

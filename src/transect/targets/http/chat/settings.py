@@ -31,6 +31,8 @@ URLS: Final[Mapping[str, str]] = {
     "gemini": "https://generativelanguage.googleapis.com/v1beta",
 }
 """Where an interface is unless the file says so; that of openai-chat is spoken by many, and stated."""
+OPENAI: Final = "api.openai.com"
+"""Where openai-chat has structured answers for sure; other servers that speak it may not know them."""
 _OURS: Final = {"model", "messages", "input", "contents", "stream", "system", "instructions", "modelId"}
 """Members of a body that are made for each question, or not supported: no file sets them."""
 
@@ -52,7 +54,9 @@ class ChatRequest(Table):
     url: the address that is posted to; of gemini its beginning, before /models/. body: further members of the body
     (`json` in the file). max_tokens_name: of openai-chat, what the limit is called. send_temperature: False for models
     that refuse one. send_seed: send the number of the repeat as the seed. reasoning_tokens: added to the limit of each
-    question, for models that think first. image_tokens: at most per image, where the documented rule does not hold.
+    question, for models that think first. structured: ask for JSON after a schema where a question has options or wants
+    a number; the interface's default where the file says nothing. image_tokens: at most per image, where the documented
+    rule does not hold.
     """
 
     url: str = ""
@@ -67,6 +71,7 @@ class ChatRequest(Table):
     send_temperature: bool = True
     send_seed: bool = False
     reasoning_tokens: int = Field(default=0, ge=0, le=1_000_000)
+    structured: bool = False
     image_tokens: int | None = Field(default=None, ge=1)
     region: str = ""
 
@@ -151,10 +156,19 @@ def read_chat_settings(path: Path) -> ChatSettings:
 
 
 def _defaults(table: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer in words takes longer than a number, and waits for no processor here."""
-    defaults: dict[str, Any] = {"limits": {"timeout": 120.0, "concurrency": 16}}
-    url = URLS.get(str(table.get("preset")), "")
-    return {**defaults, "request": {"url": url}} if url else defaults
+    """An answer in words takes longer than a number, and waits for no processor here.
+
+    It is structured where the interface is known to have that; Anthropic forces no tool on a model that thinks first.
+    """
+    limits = {"timeout": 120.0, "concurrency": 16}
+    preset, request = str(table.get("preset")), table.get("request")
+    if not isinstance(request, Mapping):
+        return {"limits": limits}
+    body = request.get("json")
+    has_form = preset in URLS or f"//{OPENAI}/" in str(request.get("url"))
+    thinks = isinstance(body, Mapping) and "thinking" in body
+    url = {"url": URLS[preset]} if preset in URLS else {}
+    return {"limits": limits, "request": {**url, "structured": has_form and not thinks}}
 
 
 def _address_fault(settings: ChatSettings) -> tuple[str, str] | None:

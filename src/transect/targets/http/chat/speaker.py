@@ -16,12 +16,13 @@ from transect.runs.folder import canonical_json
 from transect.said import Ask, Pixels, Spoken
 from transect.targets.http.asking import Asker
 from transect.targets.http.canaries import Canaries, round_key
+from transect.targets.http.chat.answer_forms import form_of
 from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
 from transect.targets.http.chat.bedrock_converse import BedrockTransport
 from transect.targets.http.chat.canaries import Question, of_questions
 from transect.targets.http.chat.pictures import Shown
 from transect.targets.http.chat.reading import INTERFACES, passing, spoken, used
-from transect.targets.http.chat.settings import ChatSettings, read_chat_settings
+from transect.targets.http.chat.settings import ChatRequest, ChatSettings, read_chat_settings
 from transect.targets.http.chat.tokens import bound
 from transect.targets.http.ledger import Ledger, Reply
 from transect.targets.http.money import Allowance, Tokens
@@ -52,23 +53,25 @@ def request_key(settings: ChatSettings) -> str:
 
     Limits, budget and prices have no part in it, so that changing these pays for nothing again.
     """
-    request = settings.request.model_dump(by_alias=True, exclude={"image_tokens"})
+    request = settings.request.model_dump(by_alias=True, exclude={"image_tokens", "structured"})
     sent = {"version": settings.version, "preset": settings.preset, **request}
     return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
 
 
-def ask_key(ask: Ask, *, tempered: bool = True) -> str:
-    """SHA-256 of a question's texts, temperature, limit of tokens and repeat.
+def ask_key(ask: Ask, request: ChatRequest) -> str:
+    """SHA-256 of a question's texts, temperature, limit of tokens and repeat, and of the form of its answer, if any.
 
-    tempered: whether the temperature is sent; then all repeats at 0 are the same answer, and one call.
+    Where the temperature is sent, all repeats at 0 are the same answer, and one call.
 
-    >>> ask_key(Ask("", "a", repeat=1)) == ask_key(Ask("", "a"))
+    >>> request = ChatRequest(model="m")
+    >>> ask_key(Ask("", "a", repeat=1), request) == ask_key(Ask("", "a"), request)
     True
-    >>> ask_key(Ask("", "a", 1, 0.5)) == ask_key(Ask("", "a", 0, 0.5))
+    >>> ask_key(Ask("", "a", 1, 0.5), request) == ask_key(Ask("", "a", 0, 0.5), request)
     False
     """
-    repeat = 0 if tempered and ask.temperature == 0 else ask.repeat
-    sent = [ask.system, ask.prompt, float(ask.temperature), ask.max_tokens, repeat]
+    repeat = 0 if request.send_temperature and ask.temperature == 0 else ask.repeat
+    form = form_of(request, ask)
+    sent = [ask.system, ask.prompt, float(ask.temperature), ask.max_tokens, repeat, *([form] if form else [])]
     return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
 
 
@@ -184,7 +187,7 @@ class ChatSpeaker:
 
     def key(self, question: Question) -> str:
         """What names a question about images in the file of answers: images, then the question."""
-        return f"{question.shown.key}:{ask_key(question.ask, tempered=self.settings.request.send_temperature)}"
+        return f"{question.shown.key}:{ask_key(question.ask, self.settings.request)}"
 
     def ask(self, question: Question, again: int = 0) -> Reply:
         """The final reply to a question, from the file of answers or by calls. again: the round of a canary.
@@ -234,8 +237,7 @@ class ChatSpeaker:
         return [Shown(pixels, self.settings.request) for pixels in shown]
 
     def _distinct(self, asks: Sequence[Ask]) -> dict[str, Ask]:
-        tempered = self.settings.request.send_temperature
-        return {ask_key(ask, tempered=tempered): ask for ask in asks}
+        return {ask_key(ask, self.settings.request): ask for ask in asks}
 
 
 def _allowance(settings: ChatSettings) -> Allowance:

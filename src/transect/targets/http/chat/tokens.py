@@ -7,11 +7,13 @@ around it. Images: the provider's documented rule, of several rules for its mode
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from typing import Final
 
 from transect.said import Ask
+from transect.targets.http.chat.answer_forms import AROUND_FORM, FORM_TOKENS, form_of
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings
 from transect.targets.http.money import Tokens
 
@@ -65,8 +67,8 @@ RULES: Final[Mapping[str, Callable[[int, int], int]]] = {
 
 
 def limit(request: ChatRequest, ask: Ask) -> int:
-    """The most tokens that may come back, as the request states it: for the answer and for reasoning."""
-    return ask.max_tokens + request.reasoning_tokens
+    """The most tokens that may come back, as the request states it: for the answer, its form, and reasoning."""
+    return ask.max_tokens + request.reasoning_tokens + (FORM_TOKENS if form_of(request, ask) else 0)
 
 
 def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
@@ -79,7 +81,8 @@ def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) ->
     """
     rule, request = RULES[settings.preset], settings.request
     images = sum(request.image_tokens or rule(width, height) for width, height in sizes)
-    text = len(ask.system.encode()) + len(ask.prompt.encode())
+    form = form_of(request, ask)
+    text = len(ask.system.encode()) + len(ask.prompt.encode()) + (len(json.dumps(form)) + AROUND_FORM if form else 0)
     received = limit(request, ask)
     least = LEAST_OF_RESPONSES if settings.preset == "openai-responses" else 0
     return Tokens(images + text + AROUND, max(received, least))

@@ -1,1 +1,0 @@
-"""The proving ground with images: a model's true causal effects, and what other methods estimate."""

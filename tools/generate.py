@@ -1,0 +1,109 @@
+"""Writes the pages that follow from the program: python -m tools.generate.
+
+docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
+docs/research/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
+docs/reference/question-files.md from the records that read question files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import transect.jobs
+from tools import question_keys
+from transect.cli.app import app
+from transect.generators.faceworld.validity import shipped_facts
+from transect.reports import schema as results_schema
+from transect.runs.result import JobResult
+from validation import world_page
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+SCHEMAS = Path(__file__).parents[1] / "docs" / "reference" / "schemas"
+
+FIGURES = Path(__file__).parents[1] / "docs" / "research" / "faceworld-figures.md"
+PHOTOMETRY = Path(__file__).parents[1] / "docs" / "images" / "photometry.svg"
+
+HEAD = """# The command line
+
+Written by `python -m tools.generate`; do not edit by hand.
+
+Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
+input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted, 143
+ended by SIGTERM. After 3, 130 and 143, finished parts are kept: rerun the command to resume. Progress goes to
+standard error, results and `--json` to standard output. `transect check`, `audit --check`, `reproduce` and
+`verify run` leave with 1 where something is not as it must be.
+"""
+
+
+def reference() -> str:
+    """The page: every command with its arguments and options."""
+    group: Any = typer.main.get_command(app)
+    return HEAD + "".join(_pages("transect", group))
+
+
+def _pages(name: str, command: Any) -> list[str]:
+    """The page of a command and, where it is a group, the pages of its commands."""
+    within = getattr(command, "commands", {})
+    return [_command(name, command)] + [page for key, one in within.items() for page in _pages(f"{name} {key}", one)]
+
+
+def _command(name: str, command: Any) -> str:
+    shown = [p for p in command.params if "--help" not in p.opts]
+    rows = "".join(_row(parameter) for parameter in shown)
+    table = f"| argument or option | default | meaning |\n| --- | --- | --- |\n{rows}" if rows else ""
+    return f"\n## `{name}`\n\n{' '.join((command.help or '').split())}\n\n{table}"
+
+
+def _row(parameter: Any) -> str:
+    argument = parameter.param_type_name == "argument"
+    name = (
+        parameter.metavar or parameter.name if argument else "`, `".join([*parameter.opts, *parameter.secondary_opts])
+    )
+    default = parameter.default
+    shown = "" if default is None or default is False or callable(default) else f"`{default}`"
+    if parameter.required:
+        shown = "required"
+    meaning = " ".join((parameter.help or "").split()).replace("|", "\\|")
+    return f"| `{name}` | {shown} | {meaning} |\n"
+
+
+def job_results() -> dict[str, type[JobResult]]:
+    """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
+    for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
+        if module.name.rpartition(".")[2] in ("run", "result", "several", "twins"):
+            importlib.import_module(module.name)
+    found, pending = {}, [JobResult]
+    while pending:
+        result = pending.pop()
+        pending += result.__subclasses__()
+        if result.__module__.startswith("transect.") and hasattr(result, "NUMBERS"):
+            found[result.JOB] = result
+    return dict(sorted(found.items()))
+
+
+def schemas() -> dict[Path, str]:
+    """The JSON Schema of `results.json`, and of what each job prints with --json."""
+    named = {"results": results_schema(), **{name: result.schema() for name, result in job_results().items()}}
+    return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
+
+
+def pages() -> dict[Path, str]:
+    """Every generated file and its text; the figure only where there are facts to draw."""
+    facts = shipped_facts()
+    figures = {PHOTOMETRY: world_page.figure(facts)} if facts else {}
+    questions = {question_keys.PAGE: question_keys.page()}
+    return {PAGE: reference(), FIGURES: world_page.page(facts), **questions, **figures, **schemas()}
+
+
+if __name__ == "__main__":
+    SCHEMAS.mkdir(exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+    for path in set(SCHEMAS.glob("*.json")) - schemas().keys():
+        path.unlink()

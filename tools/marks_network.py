@@ -1,0 +1,246 @@
+"""Train the network of marks again: `python -m tools.marks_network --out FOLDER`.
+
+Renders FaceWorld's pictures into FOLDER (parts of 250), trains on lessons that are drawn anew for every step, with a
+state every 100 steps, fits the confidence on pictures of their own, measures on held-out subjects, and writes
+marks.safetensors (half precision) and marks.json (settings and confidence). A stopped run resumes with the same
+command. Sources: Loshchilov and Hutter 2019, arXiv:1711.05101 (AdamW); Smith and Topin 2018, arXiv:1708.07120 (one
+cycle); Sun et al. 2018, arXiv:1711.08229 (points as means of heat maps).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tools.marks_lessons import ONE, Lesson, lesson
+from tools.marks_pictures import PARTS, Lessons, lessons
+from tools.marks_pictures import SIZE as DRAWN
+from transect.errors import BadInput
+from transect.generators.faceworld.world import FaceWorld
+from transect.marks.network import SIZE, Answers, MarksNetwork
+from transect.marks.shipped import KIND, LIMIT, look
+from transect.runs import model_files
+from transect.runs.folder import write_atomically
+from transect.runs.progress import Progress
+from transect.runs.tensor_files import content_of
+from transect.training.state import load_state, save_state
+
+HELD_OUT_SEED: Final = 700_000_000
+"""Subjects from this seed on are never trained on."""
+FIRST_SEED: Final = 30_000_000
+_STATE_EVERY: Final = 100
+_WARM_UP, _SLOWEST, _CLIP = 0.1, 0.01, 2.0
+_CELLS: Final = 1.0
+"""Spread of the place that a heat map should have, in its cells."""
+WANTED: Final = 0.95
+"""Share of the kept pictures whose error is below LIMIT."""
+_RARE: Final = {"eyes": 3.0, "mouth": 2.0, "glasses": 3.0, "hat": 1.5}
+"""Weights of small masks."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Settings of the training. images, held_out: subjects. seed: of weights, order and lessons."""
+
+    images: int = 14_000
+    held_out: int = 500
+    steps: int = 18_000
+    batch: int = 16
+    rate: float = 2e-3
+    decay: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("images", "held_out", "steps", "batch"):
+            if getattr(self, name) < 2:
+                raise BadInput(f"{name}: expected 2 or more, got {getattr(self, name)}; give more")
+
+
+def as_input(pixels: np.ndarray) -> Tensor:
+    """Pictures 0..255 as float32 [b, 3, s, s] in 0..1."""
+    tensor = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float() / 255
+    return tensor.contiguous(memory_format=torch.channels_last)
+
+
+def loss_of(answers: Answers, truth: Lesson) -> Tensor:
+    """Heat maps' cross entropy, points' distance in eye distances, expected errors, masks, and counts of faces."""
+    points = torch.from_numpy(truth.points)
+    shown = ((points > 0) & (points < 1)).all(dim=2)  # NaN is neither
+    faces = torch.from_numpy(truth.faces)
+    total = functional.cross_entropy(answers.faces.float(), faces)
+    masks = torch.from_numpy(truth.bits[:, None] >> np.arange(len(PARTS), dtype=np.uint8)[:, None, None] & 1).float()
+    total = total + _mask_loss(answers.masks.float(), masks)
+    if not bool(shown.any()):
+        return total
+    where = points[shown]
+    side = answers.heat.shape[-1]
+    wanted = _blot(where, side)
+    heat = answers.heat.float().flatten(2)[shown]
+    crossed = -(wanted * heat.log_softmax(dim=1)).sum(dim=1).mean()
+    across = (points[:, 36:42].mean(dim=1) - points[:, 42:48].mean(dim=1)).norm(dim=1)
+    unit = across.nan_to_num(1.0).clamp(min=0.05)[:, None].expand_as(shown)[shown]
+    distance = (answers.points[shown] - where).norm(dim=1)
+    known = answers.errors.float()[shown]
+    expected = distance.detach() * torch.exp(-known) + known  # of an exponential distribution, by its mean
+    return total + 0.3 * crossed + (distance / unit).mean() + 0.05 * expected.mean()
+
+
+def _blot(where: Tensor, side: int) -> Tensor:
+    """Shares [m, side * side] of the cells around places in widths."""
+    middles = (torch.arange(side) + 0.5) / side
+    near = [torch.exp(-((middles - where[:, axis : axis + 1]) * side / _CELLS).square() / 2) for axis in (0, 1)]
+    blot = (near[1][:, :, None] * near[0][:, None, :]).flatten(1)
+    return blot / blot.sum(dim=1, keepdim=True)
+
+
+def _mask_loss(logits: Tensor, truth: Tensor) -> Tensor:
+    """Cross entropies and soft Dice (Milletari et al. 2016, arXiv:1606.04797), the mean over masks."""
+    weights = torch.tensor([_RARE.get(name, 1.0) for name in PARTS])
+    crossed = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none").mean(dim=(0, 2, 3))
+    shares = logits.sigmoid()
+    both = (shares * truth).sum(dim=(0, 2, 3))
+    dice = 1 - (2 * both + 1) / (shares.sum(dim=(0, 2, 3)) + truth.sum(dim=(0, 2, 3)) + 1)
+    return (weights * (crossed + 0.1 * dice)).mean()
+
+
+def train(plan: Plan, taught: Lessons, states: Path, *, quiet: bool = False) -> MarksNetwork:
+    """The network after all steps; steps in the folder `states` are not repeated, and the result is the same."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(plan.seed)
+        network = MarksNetwork()
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimizer = torch.optim.AdamW(network.parameters(), lr=plan.rate, weight_decay=plan.decay)
+    facts = load_state(states, {"network": network}, {"adam": optimizer})
+    if facts is not None and facts["plan"] != asdict(plan):
+        raise BadInput(f"{states}: expected a state of {asdict(plan)}, got {facts['plan']}; choose another --out")
+    done = 0 if facts is None else int(facts["step"])
+    network.train()
+    with Progress("training", plan.steps, done=done, quiet=quiet) as progress:
+        for step in range(done, plan.steps):
+            for group in optimizer.param_groups:
+                group["lr"] = plan.rate * pace(step / plan.steps)
+            draws = np.random.Generator(np.random.Philox(key=np.array([plan.seed, step], dtype=np.uint64)))
+            truth = lesson(taught, draws.integers(0, len(taught), plan.batch), (plan.seed, step))
+            with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16()):
+                answers = network(as_input(truth.pixels))
+            loss = loss_of(answers, truth)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+            optimizer.step()
+            progress.advance(1)
+            if (step + 1) % _STATE_EVERY == 0 or step + 1 == plan.steps:
+                note = {"step": step + 1, "plan": asdict(plan)}
+                save_state(states, {"network": network}, {"adam": optimizer}, note)
+    return network.eval()
+
+
+def has_bfloat16() -> bool:
+    """Whether this processor multiplies bfloat16 in hardware."""
+    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return bool(supported and supported())
+
+
+def pace(share: float) -> float:
+    """Learning rate at a share of the training, of its largest: a rise, then half a cosine."""
+    if share < _WARM_UP:
+        return max(_SLOWEST, share / _WARM_UP)
+    return max(_SLOWEST, 0.5 * (1 + math.cos(math.pi * (share - _WARM_UP) / (1 - _WARM_UP))))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How the expected error e becomes a probability of an error below LIMIT, and from where on pictures are kept.
+
+    share: of the kept pictures, those whose error is below LIMIT; kept: of all pictures with one face.
+    """
+
+    bend: float
+    slope: float
+    threshold: float
+    share: float
+    kept: float
+    pictures: int
+
+
+def fit_confidence(network: MarksNetwork, held_out: Lessons, rounds: int = 2) -> Confidence:
+    """Fitted on spoiled pictures of held-out subjects, each drawn `rounds` times, as the finder sees them.
+
+    The threshold is the lowest at which 95 % of the kept pictures have an error below LIMIT.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    expected, wrong, one = [], [], []
+    for turn in range(rounds):
+        truth = lesson(held_out, np.arange(len(held_out)), (1 << 40, turn))
+        for row in np.flatnonzero(truth.faces == ONE):
+            found = look(network, truth.pixels[row])
+            points = truth.points[row] * SIZE
+            apart = np.linalg.norm(points[36:42].mean(axis=0) - points[42:48].mean(axis=0))
+            wrong.append(float(np.linalg.norm(found.points - points, axis=1).mean() / apart))
+            expected.append(found.expected)
+            one.append(float(found.faces[ONE]) if found.faces.argmax() == ONE else 0.0)
+    right = np.array(wrong) < LIMIT
+    bend, slope = math.log(LIMIT), 1.0
+    if right.any() and not right.all():
+        fitted = LogisticRegression(C=1e6).fit(-np.log(expected)[:, None], right)
+        bend, slope = float(fitted.intercept_[0]), float(fitted.coef_[0, 0])
+    sure = np.array(one) / (1 + np.exp(-(bend - slope * np.log(expected))))
+    order = np.argsort(-sure)
+    shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    good = np.flatnonzero(shares >= WANTED)
+    last = int(good[-1]) if len(good) else 0
+    threshold = round(float(sure[order[last]]), 3)
+    kept = sure >= threshold
+    return Confidence(bend, slope, threshold, float(right[kept].mean()), float(kept.mean()), len(right))
+
+
+def write(network: MarksNetwork, plan: Plan, held_out: Lessons, folder: Path) -> None:
+    """marks.safetensors in half precision, and marks.json with its confidence and its figures on FaceWorld.
+
+    The confidence is fitted on the first half of the held-out subjects.
+    """
+    half = network.folded().half().float()
+    first = Lessons(*(getattr(held_out, name)[: plan.held_out // 2] for name in ("pixels", "points", "bits", "tones")))
+    confidence = fit_confidence(half, first)
+    tensors = {name: tensor.half().contiguous().numpy() for name, tensor in half.state_dict().items()}
+    fitted = {name: getattr(confidence, name) for name in ("bend", "slope", "threshold")}
+    file = folder / "marks.safetensors"
+    write_atomically(file, content_of(KIND, tensors, masks=list(PARTS), **fitted))
+    figures = {
+        "plan": asdict(plan),
+        "weights": sum(tensor.size for tensor in tensors.values()),
+        "sha256": model_files.sha256(file),
+        "world": FaceWorld(image_size=DRAWN).describe(),
+        "confidence": asdict(confidence),
+    }
+    write_atomically(folder / "marks.json", json.dumps(figures, indent=1, allow_nan=False).encode() + b"\n")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Render, train, fit, write."""
+    parser = argparse.ArgumentParser(prog="python -m tools.marks_network", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder of pictures, states and result")
+    for name, value in asdict(Plan()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    options = vars(parser.parse_args(arguments))
+    out = options.pop("out")
+    plan = Plan(**options)
+    taught = lessons(out, FIRST_SEED + plan.seed * 10_000_000, plan.images)
+    held_out = lessons(out, HELD_OUT_SEED, plan.held_out)
+    write(train(plan, taught, out / f"states-{plan.seed}"), plan, held_out, out)
+
+
+if __name__ == "__main__":
+    main()
