@@ -42,7 +42,7 @@ SMALL = {
     "require": False,  # ten subjects are too few to show equal quality, and simulated answers pass no required gate
     "min_images": 10,
     "budget": 24,
-    "searches": ["mcduff2019 0.6", "random", "mcduff2019 0.2"],
+    "searches": ["mcduff2019 0.6", "random"],
     "repeats": 2,
     "truth": "smile>0.5",
     "size": 48,

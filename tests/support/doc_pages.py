@@ -249,7 +249,7 @@ PAGES = {
     "docs/how-to/invert-photographs.md": Page(
         {
             "transect invert --generator ffhq.safetensors --images faces --out runs/vgg": "VGG16's weights are a download",
-            "python examples/replications": "inverts five times; tests/examples",
+            "python examples/replications": "inverts five times; tests/protocols",
             "transect audit my_model.onnx": "its directions are made on the page walk-a-latent-space.md",
             "transect directions fit mine": "needs labels of hundreds of photographs: tests/jobs/directions",
         },
@@ -263,8 +263,8 @@ PAGES = {
             "transect render --data-set --subjects 4 --seed 7": "--subjects 2",  # a twin takes three seconds
         },
     ),
-    "examples/studies/README.md": Page({"python examples/studies": "runs for minutes; tests/examples"}),
-    "docs/how-to/run-a-published-protocol.md": Page({"python examples/studies": "runs for minutes; tests/examples"}),
+    "examples/studies/README.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
+    "docs/how-to/run-a-published-protocol.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
     "docs/how-to/search-for-failures.md": Page(
         {"python benchmarks": "searches for minutes"}, full=True, compare=False, unseen=(CONDITIONS,)
     ),
