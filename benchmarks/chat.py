@@ -22,10 +22,9 @@ import httpx2
 from _records import LONGER, QUICK, record
 
 from transect.generators import load
-from transect.said import Ask
-from transect.targets.http.chat.canaries import Question
-from transect.targets.http.chat.pictures import Shown
-from transect.targets.http.chat.speaker import load_chat
+from transect.spoken_answers import Ask
+from transect.targets.http.chat.interfaces import Shown
+from transect.targets.http.chat.speaker import Question, load_chat
 
 IMAGES, FLIGHT, ROUNDS = (16, 64, 1) if QUICK else (128, 64, 3)
 PAUSE = 1.0

@@ -23,7 +23,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from transect.effects import Measure, analyse_transects, bca, logistic_bootstrap, sign_flip
-from transect.effects.bootstrap import resample_counts
+from transect.effects.resampling import resample_counts
 from transect.records import Attribute, Design
 
 SUBJECTS, CELLS, RESAMPLES = (100, 25, 200) if QUICK else (1000, 25, 2000)

@@ -25,9 +25,8 @@ from torch.nn import functional
 
 from transect.generators.stylegan2 import network as networks
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.generators.stylegan2.layers import filter_up
-from transect.generators.stylegan2.layouts import Weights
-from transect.generators.stylegan2.network import Configuration, Network
+from transect.generators.stylegan2.network import Configuration, Network, filter_up
+from transect.generators.stylegan2.reading import Weights
 
 SIZES = {64: (16_384, None), 256: (16_384, 0.52), 1024: (32_768, 3.98)}
 """Pixels: channels at size s are this over s, at most 512; seconds of the reference."""

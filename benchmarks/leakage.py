@@ -26,8 +26,7 @@ from torch import nn
 
 from transect.attacks import Problem, Settings, analyse, dataset_leakage, labelled
 from transect.attacks.attackers import Bayes, Converged
-from transect.attacks.attackers.mlp import BATCH, EPOCHS, HIDDEN
-from transect.attacks.attackers.networks import Batch, Networks
+from transect.attacks.attackers.networks import BATCH, EPOCHS, HIDDEN, Batch, Networks
 from transect.attacks.tables import labelled_data, read_labels
 
 NETWORKS, STEPS, PER_CLASS = (2, 2, 500) if QUICK else (20, 12, 7300)

@@ -92,7 +92,7 @@ def ours(method):
 
         sample = matching.make_sample(features, treatment)
         if method == "approximate":
-            from transect.designs.matching.approximate import ApproximateSearch
+            from transect.designs.matching.nearest import ApproximateSearch
 
             search = ApproximateSearch(sample)
             FACTS["recall"] = search.recall()

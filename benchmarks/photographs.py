@@ -25,7 +25,7 @@ from _records import FASTER, QUICK, record
 from PIL import Image
 
 from transect.generators.faceworld.reflectance import decode_srgb
-from transect.generators.photographs import camera, covers, lens, white
+from transect.generators.photographs import camera
 from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.world import Photographs
 
@@ -53,9 +53,9 @@ def decoded(picture: np.ndarray) -> np.ndarray:
 def of_scene(name: str, size: int) -> Plain:
     """A board or a hand."""
     if name == "board":
-        left, top, right, bottom = covers.rectangle(int(LEVELS[name]), size, size)
+        left, top, right, bottom = camera.rectangle(int(LEVELS[name]), size, size)
         return lambda picture: cv2.rectangle(picture.copy(), (left, top), (right - 1, bottom - 1), (118, 118, 118), -1)
-    share, glove = covers.hand_of(int(LEVELS[name]), size, size)
+    share, glove = camera.hand_of(int(LEVELS[name]), size, size)
     share, front = share[..., None], DECODING[glove][..., None]
     return lambda picture: encoded(decoded(picture) * (1 - share) + front * share)
 
@@ -72,7 +72,7 @@ def of_frame(name: str, size: int) -> Plain:
 def of_lens(name: str, size: int) -> Plain:
     """A blur."""
     width = LEVELS[name] * size
-    kernel = lens.disc(width) if name == "defocus" else lens.line(width)[None, :]
+    kernel = camera.disc(width) if name == "defocus" else camera.line(width)[None, :]
     return lambda picture: encoded(cv2.filter2D(decoded(picture), -1, kernel, borderType=REFLECT))
 
 
@@ -97,7 +97,7 @@ def of_noise(name: str, _: int) -> Plain:
 
 def of_white(name: str, _: int) -> Plain:
     """One matrix on linear light."""
-    matrix = white.balance(LEVELS[name], 6500.0)
+    matrix = camera.balance(LEVELS[name], 6500.0)
     return lambda picture: encoded(cv2.transform(decoded(picture), matrix))
 
 

@@ -32,13 +32,12 @@ from typing import Final
 import numpy as np
 
 from transect.designs import transect_design
-from transect.engines.cores import use_cores
-from transect.engines.processes import Processes
-from transect.engines.protocol import HERE, IN_FLIGHT, Engine
+from transect.engines.protocol import HERE, IN_FLIGHT, Engine, use_cores
+from transect.engines.workers import Processes
 from transect.experiment import study
 from transect.experiment.recipes import StudyRecipe, TargetRecipe, WorldRecipe
-from transect.experiment.study_work import MadePart, OpenedStudy, PartTask, StudyWork, facts_of
-from transect.experiment.world_settings import WorldSettings
+from transect.experiment.study import MadePart, OpenedStudy, PartTask, StudyWork, facts_of
+from transect.experiment.worlds import WorldSettings
 from transect.runs.folder import RunFolder
 from transect.targets import resolve
 

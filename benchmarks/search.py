@@ -28,7 +28,7 @@ from _search_peers import BoTorch, optuna_search
 from planted_failures import SHAPES, conduct, failing_target
 
 from transect.designs.search import ActiveSearch, Harvest, History, Interrogation, Random, Sobol, apart, eager
-from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.phases import ConfirmedSearch
 
 BUDGET, BATCH = 400, 8
 RATES = (0.005, 0.01, 0.03, 0.08)

@@ -21,8 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import numpy as np
 from planted_failures import failing_target
 
-from transect.designs.search.history import stream
-from transect.designs.search.spread import sobol_points
+from transect.designs.search.history import sobol_points, stream
 
 CALLS, LEFT, BEGUN, NEXT = 400, 388, 256, 768
 DIMENSIONS = (4, 8, 12)

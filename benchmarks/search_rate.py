@@ -22,11 +22,10 @@ from _records import WIDER, record
 from planted_failures import conduct, failing_target
 
 from transect.designs.search import History
+from transect.designs.search.history import sobol_points
+from transect.designs.search.phases import Phases
 from transect.designs.search.rules import whole_cube
-from transect.designs.search.spread import sobol_points
-from transect.designs.search.testing import Phases
-from transect.effects.combinations import weighted_sum
-from transect.effects.intervals import wilson
+from transect.effects.intervals import weighted_sum, wilson
 
 BUDGET, DIMENSIONS, TARGETS, DRAWS = 400, 6, 10, 1000
 CELLS = (("one box", 0.08), ("one box", 0.03), ("two boxes", 0.03))

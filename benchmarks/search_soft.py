@@ -23,8 +23,8 @@ from planted_failures import conduct
 from scipy.spatial import cKDTree
 
 from transect.designs.search import Harvest, History, Random, apart, eager
-from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.history import stream
+from transect.designs.search.phases import ConfirmedSearch
 from transect.designs.search.space import space_of
 from transect.experiment import worlds
 

@@ -30,8 +30,8 @@ from scipy.special import ndtr
 from search_curves import ALPHAS, HEIGHT, LEFT, PANEL, TOP, WIDTH, _axes, _points, band
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Thompson, apart
-from transect.designs.search.conditions import condition_of
 from transect.designs.search.history import stream
+from transect.designs.search.interrogation import condition_of
 from transect.designs.search.space import space_of
 from transect.generators import load
 

@@ -30,7 +30,7 @@ from _records import FASTER, QUICK, record
 from PIL import Image
 from tiny_vlm import tiny_vlm
 
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.words.local import load
 
 IMAGES, QUESTIONS, REPEATS = (1, 4, 1) if QUICK else (8, 20, 5)

@@ -9,10 +9,9 @@ Scenes are drawn here, so that the truth is known: an experiment shows the same 
 import numpy as np
 
 from transect.designs.matching import greedy, in_metric, make_sample
-from transect.effects.balance import balance, verdict
-from transect.effects.disagreement import disagreement
 from transect.effects.intervals import mean_difference_interval
-from transect.effects.matched_pairs import adjusted_pair_outcome, pair_outcome
+from transect.effects.matched_pairs import adjusted_pair_outcome, balance, pair_outcome, verdict
+from transect.effects.paired_models import disagreement_of_designs
 
 SIDE = 24
 
@@ -61,7 +60,7 @@ def main() -> dict[str, float]:
     matched = pair_outcome(missed, pairs.a, pairs.b)
     adjusted = adjusted_pair_outcome(missed, covariates, pairs.a, pairs.b)
     within = adjusted.estimate, adjusted.low, adjusted.high
-    test = disagreement(within, experiment)
+    test = disagreement_of_designs(within, experiment)
 
     unadjusted = float(missed[groups[0]].mean() - missed[groups[1]].mean())
     print(f"all scenes, unmatched: {100 * unadjusted:+.1f} points")

@@ -25,15 +25,14 @@ import numpy as np
 import typer
 from scipy.special import ndtr
 
+from transect.annotation.agreement.numbers import NAME
 from transect.annotation.exchange import incoming
 from transect.annotation.exchange.incoming import Imported, Incoming
-from transect.annotation.project import open_project
-from transect.annotation.reading import rows
+from transect.annotation.project import open_project, rows
 from transect.annotation.schema import items
-from transect.annotation.simulated import NAME
 from transect.errors import BadInput, TransectError, UnknownName
-from transect.runs.plain_json import dumps
-from transect.runs.progress import announcing_stages, stage
+from transect.runs.json_records import dumps
+from transect.runs.parts import announcing_stages, stage
 
 APART = 0.15
 """Standard deviation, between images, of the means of a question that images hold no truth of."""

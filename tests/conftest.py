@@ -124,7 +124,7 @@ def bucket(s3_port, monkeypatch):
     """An empty bucket, which the environment tells how to reach; what was opened is closed at the end."""
     from object_storage import KEY, SECRET, Bucket
 
-    from transect.runs import mounts
+    from transect.runs import working_folders
 
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
@@ -133,7 +133,7 @@ def bucket(s3_port, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     yield Bucket(s3_port)
-    mounts.close_all()
+    working_folders.close_all()
 
 
 @pytest.fixture
@@ -143,9 +143,9 @@ def proxy(bucket, monkeypatch):
 
     from object_storage import faulty
 
-    monkeypatch.setattr("transect.runs.stores.RETRIES", 1)
-    monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=10))
-    monkeypatch.setattr("transect.runs.stores.WAIT", 0.0)
+    monkeypatch.setattr("transect.runs.object_storage.RETRIES", 1)
+    monkeypatch.setattr("transect.runs.object_storage.SECONDS", timedelta(seconds=10))
+    monkeypatch.setattr("transect.runs.object_storage.WAIT", 0.0)
     with faulty(bucket.port) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         yield proxy

@@ -23,8 +23,7 @@ from playwright.sync_api import sync_playwright
 from served import PASSWORD, serving
 
 import transect
-from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
+from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import consent, invite, set_state
 from transect.jobs.audit.request import AuditRequest
@@ -54,7 +53,7 @@ def rate(run: Path) -> str:
             seen = sum(map(ord, held[0].first)) % levels  # the same for all: what the image shows
             said = int(rng.integers(levels)) if number == RATERS or rng.random() < 0.2 else seen
             milliseconds = int(rng.gamma(4, 600))
-            answer(project, number, Given(held[0].id, f"{number}-{k:08d}", said, None, milliseconds), time.time())
+            answer(project, number, Submitted(held[0].id, f"{number}-{k:08d}", said, None, milliseconds), time.time())
     set_state(project, RATERS, "excluded")
     project.database.close()
     return raters[-1].token

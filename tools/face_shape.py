@@ -21,14 +21,14 @@ import torch
 from scipy.interpolate import RBFInterpolator
 
 from tools.face_geometry import MODES, Settings, align, columns, measure, regress
-from transect.generators.faceworld import shape
+from transect.generators.faceworld import head
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.landmarks import face_points
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Latents
 
-FACTS = Path(shape.__file__).parent / "facts" / "face_shape.npz"
+FACTS = Path(head.__file__).parent / "facts" / "face_shape.npz"
 ROWS, COLUMNS = 42, 32
 INTEROCULAR = 0.54
 """The distance of the eyes in face units."""
@@ -73,7 +73,7 @@ def mirrored(shift: np.ndarray) -> np.ndarray:
 
 def lean() -> np.ndarray:
     """[2, ROWS, COLUMNS]: the shift of a face that leans aside by 1 for each unit that a place lies below the eyes."""
-    down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
+    down = np.linspace(head.SHAPE_Y_CENTER - head.SHAPE_Y_EXTENT, head.SHAPE_Y_CENTER + head.SHAPE_Y_EXTENT, ROWS)
     top, bottom = LEAN_FROM
     below = np.clip(down - top, 0, bottom - top)
     aside = np.broadcast_to(
@@ -93,8 +93,8 @@ def spread(world: FaceWorld) -> np.ndarray:
     places = np.concatenate([points, middle + (points[:17] - middle) * BEYOND, STILL])
     values = np.zeros((len(places), 68))
     values[:68], values[68:85, :17] = np.eye(68), np.eye(17)
-    across = np.linspace(-shape.X_EXTENT, shape.X_EXTENT, COLUMNS)
-    down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
+    across = np.linspace(-head.SHAPE_X_EXTENT, head.SHAPE_X_EXTENT, COLUMNS)
+    down = np.linspace(head.SHAPE_Y_CENTER - head.SHAPE_Y_EXTENT, head.SHAPE_Y_CENTER + head.SHAPE_Y_EXTENT, ROWS)
     lattice = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2)
     spline = RBFInterpolator(places, values, kernel="thin_plate_spline", smoothing=SMOOTHING, degree=1)
     weights: np.ndarray = spline(lattice)
@@ -104,8 +104,8 @@ def spread(world: FaceWorld) -> np.ndarray:
 
 def calmed(name: str, shift: np.ndarray) -> np.ndarray:
     """A shift [2, ROWS, COLUMNS] of which chin and outline keep the parts that CALM and CALM_ASIDE say."""
-    down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
-    aside = np.abs(np.linspace(-shape.X_EXTENT, shape.X_EXTENT, COLUMNS))
+    down = np.linspace(head.SHAPE_Y_CENTER - head.SHAPE_Y_EXTENT, head.SHAPE_Y_CENTER + head.SHAPE_Y_EXTENT, ROWS)
+    aside = np.abs(np.linspace(-head.SHAPE_X_EXTENT, head.SHAPE_X_EXTENT, COLUMNS))
     return np.stack([
         shift[0] * _share(CALM_ASIDE.get(name), aside),
         shift[1] * _share(CALM.get(name), down)[:, None],
@@ -124,12 +124,12 @@ class Fit:
         self.world, self.photographs, self.settings = world, photographs, settings
         self.weights = spread(world)
         with np.load(FACTS, allow_pickle=False) as stored:
-            self.fields = {name: stored[name].astype(np.float64) for name in shape.FIELDS}
+            self.fields = {name: stored[name].astype(np.float64) for name in head.FIELDS}
 
     def drop_jaw(self, by: float) -> None:
         """Lower the jaw by that much more with an open mouth: evenly down the face, so that nothing folds over."""
-        across = np.linspace(-shape.X_EXTENT, shape.X_EXTENT, COLUMNS)
-        down = np.linspace(shape.Y_CENTER - shape.Y_EXTENT, shape.Y_CENTER + shape.Y_EXTENT, ROWS)
+        across = np.linspace(-head.SHAPE_X_EXTENT, head.SHAPE_X_EXTENT, COLUMNS)
+        down = np.linspace(head.SHAPE_Y_CENTER - head.SHAPE_Y_EXTENT, head.SHAPE_Y_CENTER + head.SHAPE_Y_EXTENT, ROWS)
         x, y = np.meshgrid(across, down)
         lowered = np.clip((y - 0.50) / 0.32, 0, 1) * np.exp(-((x / 0.62) ** 2))
         now = float(self.fields["mouth_open"][1].max() / lowered.max())
@@ -148,7 +148,7 @@ class Fit:
     def save(self) -> None:
         """Write the fields and let the renderer read them anew."""
         np.savez_compressed(FACTS, **{name: field.astype(np.float32) for name, field in self.fields.items()})
-        shape.fields_of.cache_clear()
+        head.fields_of.cache_clear()
 
     def shapes(self, latents: Latents) -> np.ndarray:
         """The measured points in interocular distances, [n, 68, 2]; NaN where no face is found."""
@@ -191,7 +191,7 @@ class Fit:
         variance = (residuals.reshape(len(residuals), -1) @ modes.reshape(MODES, -1).T).var(axis=0)
         print("variances of modes over photographs':", (variance / wanted).round(2))
         changes = {}
-        for place, name in enumerate(shape.IDENTITY_FIELDS):
+        for place, name in enumerate(head.IDENTITY_FIELDS):
             lacking = float(wanted[place] - variance[place])
             if name == LEANING:
                 self._lean(modes[place], lacking)

@@ -27,12 +27,10 @@ from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual.answers import Answer, columns_of, in_columns
-from transect.perceptual.features import KIND, as_tensor
-from transect.perceptual.network import SIZE, FeatureNetwork
+from transect.perceptual.features import KIND, SIZE, Answer, FeatureNetwork, as_tensor, columns_of, in_columns
 from transect.runs.folder import spec_hash, write_atomically
-from transect.runs.progress import Progress
-from transect.training.state import load_state, save_state
+from transect.runs.parts import Progress
+from transect.training.loop import load_state, save_state
 
 PER_PART = 500
 HELD_OUT_SEED = 500_000_000

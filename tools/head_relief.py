@@ -24,13 +24,11 @@ from scipy.ndimage import gaussian_filter, grey_closing, map_coordinates
 
 from tools.surfaces import Quads, foremost, subdivided
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-from transect.generators.faceworld.brows import brow_line
-from transect.generators.faceworld.eyes import eye_line, lid_edges
-from transect.generators.faceworld.head import DEPTH, WIDTH, profile_tables, read_tables
+from transect.generators.faceworld.eyes import brow_line, eye_line, lid_edges
+from transect.generators.faceworld.head import DEPTH, WIDTH, X_EXTENT, Y_CENTER, Y_EXTENT, profile_tables, read_tables
 from transect.generators.faceworld.mouth import mouth_curves
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT
-from transect.generators.faceworld.relief_shapes import AVERAGE, COLUMNS, FILE, ROWS, STEP
+from transect.generators.faceworld.relief_maps import AVERAGE, COLUMNS, FILE, ROWS, STEP
 from transect.generators.faceworld.rows import Rows
 
 Vertices: TypeAlias = Float[np.ndarray, "n 3"]

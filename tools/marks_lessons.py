@@ -17,7 +17,7 @@ from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
 from tools.marks_pictures import PARTS, Lessons
-from transect.marks.network import SIZE
+from transect.marks.shipped import SIZE
 
 NONE, ONE, SEVERAL = 0, 1, 2
 _SWAP: Final = np.concatenate([

@@ -26,13 +26,12 @@ from tools.marks_pictures import PARTS, Lessons, lessons
 from tools.marks_pictures import SIZE as DRAWN
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks.network import SIZE, Answers, MarksNetwork
-from transect.marks.shipped import KIND, LIMIT, look
+from transect.marks.shipped import KIND, LIMIT, SIZE, Answers, MarksNetwork, look
 from transect.runs import model_files
 from transect.runs.folder import write_atomically
-from transect.runs.progress import Progress
-from transect.runs.tensor_files import content_of
-from transect.training.state import load_state, save_state
+from transect.runs.model_files import content_of
+from transect.runs.parts import Progress
+from transect.training.loop import load_state, save_state
 
 HELD_OUT_SEED: Final = 700_000_000
 """Subjects from this seed on are never trained on."""

@@ -18,7 +18,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Latents
 from transect.runs.folder import spec_hash, write_atomically
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 
 SIZE: Final = 64
 PARTS: Final = ("skin", "hair", "face", "eyes", "mouth", "glasses", "person", "hat")

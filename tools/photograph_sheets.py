@@ -15,9 +15,8 @@ from jaxtyping import Int, UInt8
 from PIL import Image, ImageDraw
 
 from transect.designs.levels import default_levels
-from transect.experiment.world_settings import WorldSettings
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
+from transect.experiment.worlds import WorldSettings
+from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.generators.photographs.appearance.faces import face_of, unsuited
 from transect.generators.photographs.attributes import APPEARANCE, USUAL
 from transect.generators.photographs.world import Photographs

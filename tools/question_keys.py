@@ -74,7 +74,7 @@ The same in Python, with the texts that are sent about one image:
 
 ```python
 from transect.targets.words.question_file import load
-from transect.targets.words.wordings import wordings
+from transect.targets.words.questions import wordings
 
 job = load("hats.toml").named("job")
 for wording in wordings(job, images_key="digest of the image"):

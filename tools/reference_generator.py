@@ -24,12 +24,11 @@ from typer.testing import CliRunner
 from transect.cli.app import app
 from transect.generators import load
 from transect.perceptual.features import read
-from transect.perceptual.judging import features_of, judge
-from transect.perceptual.sets import fid
-from transect.reports.drawing.scales import covering
+from transect.perceptual.judging import features_of, fid, judge
+from transect.reports.drawing.svg import covering
+from transect.runs.json_records import plain
 from transect.runs.model_files import in_order, read_safetensors
-from transect.runs.plain_json import plain
-from transect.training.sheets import tiled
+from transect.training.loop import tiled
 
 DOCS = Path(__file__).parents[1] / "docs"
 WEIGHTS = DOCS.parent / "src" / "transect" / "generators" / "weights"

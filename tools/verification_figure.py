@@ -14,7 +14,7 @@ import pyarrow as pa
 from PIL import Image, ImageDraw, ImageFont
 
 from transect.generators import load
-from transect.training.sheets import tiled
+from transect.training.loop import tiled
 
 IMAGE = Path(__file__).parents[1] / "docs" / "images" / "verification.jpg"
 REFERENCE = {"facial_hair": 0.0, "age": 25.0, "glasses": 0.0, "smile": 0.0, "bangs": 0.0, "hair_color": 0.0,

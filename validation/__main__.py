@@ -12,8 +12,8 @@ from typing import Any
 
 from transect.errors import TransectError
 from transect.generators.faceworld.validity import FOLDER
-from transect.runs.plain_json import plain
-from transect.runs.progress import announcing_stages
+from transect.runs.json_records import plain
+from transect.runs.parts import announcing_stages
 from validation.text import Table, columns
 
 

@@ -26,8 +26,8 @@ from transect.generators import load
 from transect.mitigation.adversarial import Settings, fit_predictor, scores_of
 from transect.mitigation.data import TaskData
 from transect.mitigation.measuring import over_seeds
-from transect.mitigation.network import new_network
-from transect.mitigation.questions import codes
+from transect.mitigation.networks import new_network
+from transect.mitigation.testbed import codes
 from transect.records import Latents
 from transect.runs.folder import spec_hash, write_atomically
 from validation.text import markdown

@@ -40,7 +40,7 @@ from transect.effects import (
 )
 from transect.effects.contrasts import slopes
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
-from transect.effects.shares import PopulationShares
+from transect.effects.projection import PopulationShares
 from transect.records import Attribute, Effect
 from validation.planted import COVARIATES, RATED, TWINS
 

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transect.effects.intervals import wilson
-from transect.effects.overlap import IOU, detected, matching_boxes
+from transect.effects.outcomes import IOU, detected, matching_boxes
 from transect.errors import MissingExtra, TransectError
 from transect.records import Images
 from transect.targets import resolve

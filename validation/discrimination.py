@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 Weighted = Callable[[Float[np.ndarray, "b n"]], Float[np.ndarray, " b"]]
 """A statistic of n rows under each of b rows of weights."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from transect.generators.faceworld.attributes import attribute
-from transect.reports.drawing.scales import covering
+from transect.reports.drawing.svg import covering
 
 TITLE = "What observation, adjustment and experiment say of a model, beside its true causal effects"
 

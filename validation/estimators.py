@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 
 from transect.errors import BadInput
-from transect.runs.progress import Progress, announced
+from transect.runs.parts import Progress, announced
 from validation import contenders, further_contenders
 from validation.contenders import Contender, SimulatedEstimates
 from validation.planted import FACES, FURTHER, SIMPLE, SPOKEN, PlantedWorld

@@ -19,7 +19,7 @@ from transect.effects import aipw, contrasts, g_computation, mean_difference_int
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import attribute
 from transect.records import Design, Effect
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 
 POPULATION: Final = Path(__file__).parent / "populations" / "confounded.toml"
 """Whom the model is trained on and meets: there, and only there, its errors are counted."""

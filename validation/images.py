@@ -20,7 +20,7 @@ from transect.generators.faceworld.attributes import attribute
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Latents
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 from validation import effects_figure
 from validation.image_methods import (
     AUDITED,

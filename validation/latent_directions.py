@@ -13,11 +13,9 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.controls.directions import Direction, fit_direction, hyperplanes
-from transect.controls.hyperplanes import dual_directions
+from transect.controls.directions import Direction, dual_directions, fit_direction, hyperplanes
 from transect.generators.faceworld.attributes import NAMES
-from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, LATENT_DIM
-from transect.generators.faceworld.latent_view import rotation
+from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, LATENT_DIM, rotation
 from transect.generators.faceworld.population import load_population
 
 POPULATIONS: Final = ("balanced", "celebrity-like")

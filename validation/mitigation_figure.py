@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transect.jobs.mitigate.planes import LETTERS, covering_tightly
-from transect.reports.drawing.scales import covering, tick_text
+from transect.jobs.mitigate.page import LETTERS, covering_tightly
+from transect.reports.drawing.svg import covering, tick_text
 from validation.text import markdown
 
 TITLE = "Amplification by F1 of each mitigation, over seeds"

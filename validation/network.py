@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 from validation.pictures import Pictures
 
 WIDTHS = (20, 40, 80, 160)

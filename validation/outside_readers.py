@@ -23,7 +23,7 @@ from transect.generators.faceworld.attributes import attribute as attribute_of
 from transect.generators.faceworld.world import FaceWorld
 from transect.protocols import Target
 from transect.records import Attribute, Images, Task
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 from transect.targets import as_target, resolve
 from transect.targets.capabilities import positive_of, threshold_of
 from transect.targets.guard import FailureBudget, guarded

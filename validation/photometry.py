@@ -20,7 +20,7 @@ from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.validity import photometry_passes
 from transect.records import Latents
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from validation.text import facts
 
 if TYPE_CHECKING:

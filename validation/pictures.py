@@ -13,7 +13,7 @@ from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Latents
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 
 Draw = Callable[[FaceWorld, Int[np.ndarray, " n"]], Latents]
 """From row numbers of a sample to what is rendered; each row's latents depend on its number alone."""

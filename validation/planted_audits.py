@@ -21,15 +21,15 @@ from jaxtyping import Float, Int, UInt8
 from scipy.special import ndtr, ndtri
 
 from transect.records import Attribute, Images, Latents
-from transect.said import Ask, Pixels, Spoken
+from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.words.questions import PAIR, Kind, WordQuestion
 from validation.planted import PlantedWorld, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transect.analysis.asked_answers import AskedPairs
     from transect.analysis.finished_run import Run
-    from transect.analysis.two_images import AskedPairs
     from transect.experiment.study import Study
     from transect.records import Effect, Predictions
     from transect.reports.records import Section
@@ -285,15 +285,14 @@ def study(noise: UInt8[np.ndarray, "n h w 3"]) -> Study:
     """The planted model, asked everything about each of n subjects at three levels, and about two images at once."""
     from transect.designs import transect_design
     from transect.experiment.study import Study
-    from transect.targets.limits import Limits
-    from transect.targets.words.asked import ask
-    from transect.targets.words.paired import AskedOfTwo
+    from transect.targets.guard import Limits
+    from transect.targets.words.asked import PairwiseQuestion, ask
     from transect.targets.words.speakers import SharedSpeaker
 
     world, speaker = NoisyPictures(noise), SharedSpeaker(PlantedSpeaker())
     design = transect_design({"tone": LEVELS}, world.attributes, subjects=len(noise), population="noise")
     targets = tuple(ask(speaker, question) for question in ABOUT_ONE)
-    pairs = (AskedOfTwo(speaker, TRUST, PlantedSpeaker.name),)
+    pairs = (PairwiseQuestion(speaker, TRUST, PlantedSpeaker.name),)
     return Study("audit", world, design, targets, limits=Limits(batch=256, max_failures=1.0), pairs=pairs)
 
 
@@ -310,7 +309,7 @@ _KEPT: Final[dict[str, list[Audited]]] = {}
 
 
 def _made(noise: UInt8[np.ndarray, "tables n h w 3"]) -> list[Audited]:
-    from transect.analysis import finished_run, two_images
+    from transect.analysis import asked_answers, finished_run
     from transect.experiment import study as studies
 
     with tempfile.TemporaryDirectory() as folder:
@@ -318,7 +317,7 @@ def _made(noise: UInt8[np.ndarray, "tables n h w 3"]) -> list[Audited]:
         studies.run(study(noise.reshape(-1, *noise.shape[2:])), place, quiet=True)
         run = finished_run.read(place)
         said = [run.predictions(target) for target in run.spec.targets]
-        pairs = [two_images.read(run, entry) for entry in run.spec.pairs]
+        pairs = [asked_answers.read(run, entry) for entry in run.spec.pairs]
         return [_audited(run, said, pairs, number, noise.shape[1]) for number in range(len(noise))]
 
 
@@ -326,11 +325,11 @@ def _audited(
     whole: Run, said: Sequence[Predictions], pairs: Sequence[AskedPairs], number: int, subjects: int
 ) -> Audited:
     """One table of a run. The estimates and sections are made as `findings.analyse` and the report make them."""
+    from transect.analysis.asked_answers import preferred_of
     from transect.analysis.findings import answers_of, estimate
-    from transect.analysis.preferred import preferred_of
-    from transect.analysis.sections.in_words import options, places, prompts, refusals
-    from transect.analysis.sections.in_words.two_images import section_of
-    from transect.analysis.target_outcomes import TargetOutcomes
+    from transect.analysis.finished_run import TargetOutcomes
+    from transect.analysis.sections import spoken_answers
+    from transect.analysis.sections.two_images import section_of
 
     cells = whole.design.n_cells
     rows = slice(number * subjects * cells, (number + 1) * subjects * cells)
@@ -343,7 +342,10 @@ def _audited(
             effects += estimate(run, target.name, outcomes.outcome(name)).effects
         answers = answers_of(run, target, outcomes)
         if answers.asked is not None:
-            built = [part.section(answers, answers.asked) for part in (refusals, options, prompts, places)]
+            built = [
+                part.section(answers, answers.asked)
+                for part in (spoken_answers, spoken_answers, spoken_answers, spoken_answers)
+            ]
             sections += [each for each in built if each is not None]
     for asked in pairs:
         each = len(asked.pairs) // (len(whole.images) // cells)

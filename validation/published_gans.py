@@ -22,10 +22,10 @@ from transect.effects.intervals import wilson
 from transect.generators import load
 from transect.perceptual.features import read
 from transect.perceptual.judging import judge
+from transect.runs.json_records import plain
 from transect.runs.model_files import read_safetensors
-from transect.runs.plain_json import plain
-from transect.training.conditions import levels_of, parse
-from transect.training.sheets import tiled
+from transect.training.loop import tiled
+from transect.training.pictures import levels_of, parse
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SHEET = DOCS / "research" / "published-gans.md", DOCS / "images" / "published-gans.jpg"

@@ -19,8 +19,7 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.readings import scene
 from transect.jobs.readings.reader import Reader
 from transect.records import Latents
-from transect.targets.faces import FaceFinder
-from transect.targets.landmarks import FaceLandmarks
+from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
 TONES = (1.0, 4.0, 7.0, 10.0)
 FIRST_SEED = 80_000_000

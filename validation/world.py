@@ -18,7 +18,7 @@ from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.validity import IMAGE_SIZE, READERS_FILE, stored_readers
 from transect.generators.faceworld.world import FaceWorld
 from transect.runs.folder import write_json
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from validation import detectors, light_by_attribute, reading
 from validation.discrimination import INTERVAL
 from validation.network import Network, Schedule, has_bfloat16

@@ -24,8 +24,7 @@ from jaxtyping import Float, Int, UInt8
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.encoder import seen
-from transect.perceptual.features import as_tensor
-from transect.perceptual.network import FeatureNetwork
+from transect.perceptual.features import FeatureNetwork, as_tensor
 from transect.records import Latents
 
 SAMPLES = 4_000

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from transect.attacks import Estimate, LabelledData, Settings, analyse, dataset_leakage
 from transect.attacks.attackers import Bayes
-from transect.attacks.attackers.mlp import Mlp
+from transect.attacks.attackers.networks import Mlp
 from transect.attacks.tables import labelled_data, read_labels
 from validation.text import markdown
 

@@ -26,10 +26,10 @@ import numpy as np
 import transect
 from transect.effects.intervals import mean_interval
 from transect.errors import BadInput, TransectError
-from transect.experiment.embedding import embedding_target
+from transect.experiment.recipes import embedding_target
 from transect.inversion.pictures import Pictures
 from transect.records import Images, Task
-from transect.runs.picture_files import pixels_of_png
+from transect.runs.pictures import pixels_of_png
 from transect.targets.guard import guarded
 
 MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")

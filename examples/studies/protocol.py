@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from transect.annotation.enough import ratings_of
+from transect.annotation.assignment import ratings_of
 
 WAITING = 4
 """The exit code where people must answer: not finished, and no error."""

@@ -5,7 +5,7 @@ from . import testing as testing
 from .analysis.requirements.records import Requirement as Requirement
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
-from .experiment.world_settings import WorldSettings as WorldSettings
+from .experiment.worlds import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.init import init as init
 from .jobs.audit.request import AuditRequest as AuditRequest
@@ -62,8 +62,8 @@ from .records import Images as Images
 from .records import Latents as Latents
 from .records import Predictions as Predictions
 from .records import Task as Task
-from .runs.report_settings import ReportSettings as ReportSettings
-from .targets.limits import Limits as Limits
+from .runs.report_options import ReportSettings as ReportSettings
+from .targets.guard import Limits as Limits
 from .training.options import GanOptions as GanOptions
 
 __version__: str

@@ -14,7 +14,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.records import Annotations, Attribute, CallCounts, Images, Latents, Predictions, Question, Quote, Task
-from transect.said import AskedSpec, Speaker
+from transect.spoken_answers import AskedSpec, Speaker
 
 Canaries: TypeAlias = "Mapping[str, Any]"
 """rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
-from transect.said import Said
+from transect.spoken_answers import Said
 
 Kind = Literal["continuous", "ordinal", "binary", "categorical"]
 Role = Literal["attribute", "nuisance"]

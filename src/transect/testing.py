@@ -19,8 +19,7 @@ from transect.records import Annotations, Attribute, Images, Latents, Prediction
 from transect.runs.capabilities import faults as world_faults
 from transect.targets.capabilities import faults as target_faults
 from transect.targets.guard import attempt
-from transect.targets.output import as_predictions
-from transect.targets.validation import row_fault, structure_fault
+from transect.targets.output import as_predictions, row_fault, structure_fault
 
 __all__ = ["ContractBroken", "check_controls", "check_generator", "check_rater", "check_target", "check_world"]
 

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from transect.analysis.replicated.combining import SubjectEffects, _combine
-from transect.analysis.replicated.records import Finding, InWorld, Summary
+from transect.analysis.replicated.conclusions import Finding, InWorld, Summary
+from transect.analysis.replicated.replicating import SubjectEffects, _combine
 from transect.effects import transported
 from transect.errors import BadInput
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from transect.analysis.sections import edit_failures
+from transect.analysis.sections import edits
 from transect.analysis.sections.answers import Answers
 from transect.records import Attribute, Design, Task
 
@@ -31,13 +31,13 @@ def made(seed, subjects=5, people=None, task=Task.BINARY):
         cells=np.tile(np.arange(3), subjects), scores=numbers, answers=answers, truth=nothing, errors=nothing,
         threshold=0.5, truth_attribute="", values={},
     )  # fmt: skip
-    groups = edit_failures.groups_of({"label": label}, {"label": ["no", "yes"]})
+    groups = edits.groups_of({"label": label}, {"label": ["no", "yes"]})
     return given, failed, label, groups
 
 
 def section_of(given, failed, groups):
     about = ("audit", given.design, given.attributes, failed, given.subjects, groups)
-    return edit_failures.section(*about, [given])
+    return edits.edit_failures_section(*about, [given])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -89,9 +89,9 @@ def test_numbers_have_no_worst_case_and_no_failure_no_section():
 
 def test_a_label_of_many_values_is_no_group():
     values = np.arange(7.0)
-    assert edit_failures.groups_of({"age": values, "one": np.zeros(7)}, {}) == {}
+    assert edits.groups_of({"age": values, "one": np.zeros(7)}, {}) == {}
     unknown = np.array([0.0, 1.0, np.nan])
-    assert [group.inside.sum() for group in edit_failures.groups_of({"smile": unknown}, {})["smile"]] == [1, 1]
+    assert [group.inside.sum() for group in edits.groups_of({"smile": unknown}, {})["smile"]] == [1, 1]
 
 
 def test_effects_and_bounds_are_means_over_photographs_where_people_repeat():

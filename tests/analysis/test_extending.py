@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from transect.analysis.extending import INCOMPLETE, OBSERVED, with_always_valid
+from transect.analysis.secondary_results import INCOMPLETE, OBSERVED, with_always_valid
 from transect.effects.always_valid import SOURCES, always_valid_difference, always_valid_mean
 from transect.effects.analysis import analyse_transects
 from transect.effects.samples import Measure

@@ -13,16 +13,16 @@ from report_reader import SVG, at, classes, loose_digits, number_faults, parse, 
 from scipy.stats import norm
 
 import transect
-from transect.analysis import finished_run, further, reporting
+from transect.analysis import finished_run, reporting, secondary_results
 from transect.analysis.findings import analyse
 from transect.console.results import show
 from transect.effects import holm, max_t, project
-from transect.effects.interactions import factorial_effects, interactions
-from transect.effects.shares import read_shares
+from transect.effects.contrasts import factorial_effects, interactions
+from transect.effects.projection import read_shares
 from transect.errors import UnknownName
-from transect.experiment.negative_control import control_design
+from transect.experiment.small_runs import control_design
 from transect.records import Design
-from transect.reports import further_views
+from transect.reports import summary
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 SHARES = "skin_tone,glasses,share\n1,none,.4\n1,thin frame,.1\n10,none,.2\n10,thin frame,.3\n"
@@ -98,7 +98,7 @@ def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, 
 
 def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, monkeypatch):
     """Three of fourteen are shown: each at the level 1 - .05 x 3 / 14, on the page and in results.json."""
-    for module in (further, further_views):
+    for module in (secondary_results, summary):
         monkeypatch.setattr(module, "MOST_ROWS", 3)
     shutil.copytree(folder / "run", tmp_path / "run")
     made = reporting.report(tmp_path / "run")

@@ -57,7 +57,7 @@ def test_runs_are_analysed_once(run, monkeypatch):
         return original(read, *rest, **settings)
 
     monkeypatch.setattr(findings, "analyse", counted)
-    monkeypatch.setattr("transect.analysis.negative_control.analyse", counted)
+    monkeypatch.setattr("transect.analysis.findings.analyse", counted)
     reporting.report(run)
     assert analysed == {run: 1, run / "negative-control": 1}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from snapshots import page_text
+from transect.analysis.replicated.conclusions import World, WorldEffect
 from transect.analysis.replicated.reading import Reading
-from transect.analysis.replicated.records import World, WorldEffect
 from transect.analysis.replicated.replicating import replicated
 from transect.jobs.replicate.page import page_of
 from transect.jobs.replicate.run import ReplicateResult

@@ -1,6 +1,6 @@
 """Worlds of the same photographs are found, however their subjects were narrowed."""
 
-from transect.analysis.replicated.subjects import Photographed, photographed
+from transect.analysis.replicated.reading import Photographed, photographed
 from transect.runs.spec import GeneratorDescription
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from transect.analysis.replicated.matching import _aligned
-from transect.analysis.replicated.records import World, WorldEffect
+from transect.analysis.replicated.conclusions import World, WorldEffect
+from transect.analysis.replicated.replicating import _aligned
 
 WORLDS = [World(name, "audit", "rendered", "set", "faceworld", "", 60) for name in ("A", "B")]
 

@@ -12,13 +12,11 @@ from panes import Panes
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.selection import Picked, Selection, with_sizes
-from transect.analysis.trust import CONSTANT
-from transect.analysis.verdicts import AttributeVerdict
+from transect.analysis.verdicts import CONSTANT, AttributeVerdict, Picked, Selection, with_sizes
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
-from transect.runs import margins
-from transect.runs.report_settings import ReportSettings
+from transect.runs import report_options
+from transect.runs.report_options import ReportSettings
 
 
 def bright(pixels):
@@ -95,13 +93,13 @@ def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
     assert row["verdict"] == "no difference"
     assert -0.4 < row["low"] < row["high"] < 0.4
     assert row["subjects_needed"] is None
-    assert json.loads((run / margins.FILE).read_text()) == {"answer": 0.4}
+    assert json.loads((run / report_options.MARGINS_FILE).read_text()) == {"answer": 0.4}
     again = transect.report(run, quiet=True)
     assert verdicts(again)["coin", "answer", "skin_tone"]["margin"] == 0.4
     score = verdicts(again)["coin", "score", "skin_tone"]
     assert (score["verdict"], score["margin"]) == ("cannot tell", None)
     assert "state the smallest difference that matters (--margin score=…)" in score["text"]
-    (run / margins.FILE).unlink()
+    (run / report_options.MARGINS_FILE).unlink()
 
 
 def test_the_terminal_prints_the_verdicts_first(run):
@@ -121,7 +119,7 @@ def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, 
     with pytest.raises(error, match=message):
         transect.report(run, settings=ReportSettings(margin=margin), quiet=True)
     assert (run / "results.json").read_bytes() == before
-    assert not (run / margins.FILE).exists()
+    assert not (run / report_options.MARGINS_FILE).exists()
 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):

@@ -11,16 +11,15 @@ PAIR = '[[question]]\nname = "same"\ntext = "Same?"\nscale = "nominal"\npairs = 
 @pytest.fixture(autouse=True)
 def _cheap_passwords(monkeypatch):
     """A guess takes no time here; test_server_security.py looks at what it costs in earnest."""
-    from transect.annotation import sessions
+    from transect.annotation import raters
 
-    monkeypatch.setattr(sessions, "_COST", {"n": 2, "r": 1, "p": 1})
+    monkeypatch.setattr(raters, "_COST", {"n": 2, "r": 1, "p": 1})
 
 
 @pytest.fixture
 def rated(tmp_path):
     """Two raters have answered everything: 4 images and 2 pairs, 2 answers each."""
-    from transect.annotation.answering import Given, answer
-    from transect.annotation.assignment import next_tasks
+    from transect.annotation.assignment import Submitted, answer, next_tasks
     from transect.annotation.project import open_project
     from transect.annotation.raters import invite
 
@@ -32,7 +31,10 @@ def rated(tmp_path):
         while held := next_tasks(project, rater, now=100.0):
             value = None if (rater, held[0].first, held[0].second) == (2, "0-0000", "") else (rater + number) % 2
             answer(
-                project, rater, Given(held[0].id, f"{rater}-{number}", value, None, 1000 * rater), now=100.0 + number
+                project,
+                rater,
+                Submitted(held[0].id, f"{rater}-{number}", value, None, 1000 * rater),
+                now=100.0 + number,
             )
             number += 1
     yield project
@@ -73,8 +75,7 @@ levels = ["first", "second"]
 @pytest.fixture
 def paired(tmp_path):
     """Eight subjects' pairs, two questions; one rater answers all: in turn each level, each follow-up, cannot tell."""
-    from transect.annotation.answering import Given, answer
-    from transect.annotation.assignment import next_tasks
+    from transect.annotation.assignment import Submitted, answer, next_tasks
     from transect.annotation.project import open_project
     from transect.annotation.raters import invite
 
@@ -88,7 +89,7 @@ def paired(tmp_path):
     while held := next_tasks(opened[0], 1, now=100.0):
         value = number % 2 if held[0].question == "more" else (0, 1, None)[number % 3]
         detail = number % 2 if held[0].question == "same" and value is not None else None
-        answer(opened[0], 1, Given(held[0].id, f"key-{number}", value, detail), now=100.0 + number)
+        answer(opened[0], 1, Submitted(held[0].id, f"key-{number}", value, detail), now=100.0 + number)
         number += 1
     yield opened
     for one in opened:

@@ -6,10 +6,9 @@ from small_run import make_run, write_questions
 from transect.annotation.agreement import fleiss_kappa, krippendorff_alpha
 from transect.annotation.agreement.summary import lines, summary
 from transect.annotation.exchange.incoming import Incoming, take_in
-from transect.annotation.project import open_project
+from transect.annotation.project import matrix, open_project, rows
 from transect.annotation.raters import set_state
-from transect.annotation.reading import matrix, rows
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 
 @pytest.fixture

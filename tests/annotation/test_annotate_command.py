@@ -15,10 +15,8 @@ from commands import run_here
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
-from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
-from transect.annotation.project import open_project
-from transect.annotation.reading import rows
+from transect.annotation.assignment import Submitted, answer, next_tasks
+from transect.annotation.project import open_project, rows
 from transect.errors import BadInput, TransectError
 from transect.jobs.annotate import command as annotate_command
 
@@ -61,7 +59,7 @@ def test_the_whole_way_by_commands(tmp_path):
     for rater in (1, 2):
         for number in range(4):
             task = next_tasks(project, rater, now=1.0)[0]
-            answer(project, rater, Given(task.id, f"{rater}-{number}", int(task.first[0]) * 2), now=1.0)
+            answer(project, rater, Submitted(task.id, f"{rater}-{number}", int(task.first[0]) * 2), now=1.0)
     project.database.close()
     told = json.loads(run("agreement", folder, "--json").stdout)
     assert told["questions"][0]["percent_agreement"] == told["questions"][0]["alpha"] == 1.0

@@ -10,12 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from transect.analysis import findings, finished_run, rater_report, reporting
-from transect.effects.pruning import AS_PUBLISHED
+from transect.effects.image_validation import AS_PUBLISHED
 from transect.errors import BadInput
-from transect.ratings import seen as ratings
+from transect.ratings import rating_tables as ratings
 from transect.records import Attribute
-from transect.runs.plain_json import plain
-from transect.runs.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
+from transect.runs.human_answers import (
+    QUESTIONS_KEY,
+    RatedQuestion,
+    names_by_attribute,
+    questions_for_study,
+    questions_of,
+    with_questions,
+)
+from transect.runs.json_records import plain
 
 HAIR = (
     '[[question]]\nname = "hair"\ntext = "Which hair?"\nscale = "nominal"\nlevels = ["red", "black", "fair", "none"]\n'
@@ -191,7 +198,7 @@ def test_who_could_not_tell_is_not_known_without_it(rated):
 @pytest.mark.parametrize("text", [b"[]", b'{"gender": {}}', b"nonsense", b'{"gender": 1}'])
 def test_other_metadata_is_refused_in_one_line(rated, tmp_path, text):
     folder, run, _ = rated
-    table = pq.read_table(folder / "old.parquet").replace_schema_metadata({KEY: text})
+    table = pq.read_table(folder / "old.parquet").replace_schema_metadata({QUESTIONS_KEY: text})
     pq.write_table(table, tmp_path / "odd.parquet")
     with pytest.raises(
         BadInput, match=r"expected questions as transect annotate export writes them.*export them again"
@@ -303,11 +310,11 @@ def test_which_column_is_about_which_attribute(columns, asked, named):
 
 def test_each_study_has_its_own_count_of_who_could_not_tell():
     asked = {"gender": question("face_shape", unsure={"walk": 2, "steps": 0}), "old": question("")}
-    table = kept_in(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
+    table = with_questions(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
     for name, n in (("walk", 2), ("steps", 0), ("another", 0)):
-        made = questions_of(of_study(table, name))
+        made = questions_of(questions_for_study(table, name))
         assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
-    assert of_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
+    assert questions_for_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
 
 
 def test_names_in_no_order_that_are_no_indices_are_left_out_of_effects():

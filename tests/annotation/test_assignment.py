@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
-from transect.annotation.answering import Given, Refused, answer, undo
-from transect.annotation.assignment import expire, next_tasks
+from transect.annotation.assignment import Refused, Submitted, answer, expire, next_tasks, undo
 from transect.annotation.project import open_project
 from transect.annotation.raters import by_token, invite, set_state
 from transect.errors import BadInput
@@ -49,7 +48,7 @@ def work(project, rater, now=1.0, say=lambda task: 1, most=10_000):
     """A rater answers until nothing is left."""
     done = []
     while len(done) < most and (held := next_tasks(project, rater, now)):
-        answer(project, rater, Given(held[0].id, f"work-{next(_sent)}", say(held[0])), now)
+        answer(project, rater, Submitted(held[0].id, f"work-{next(_sent)}", say(held[0])), now)
         done.append(held[0])
     return done
 
@@ -101,7 +100,7 @@ def test_a_rater_holds_two_tasks_so_that_the_next_picture_can_be_fetched(begin):
     first = next_tasks(project, 1, now=1.0)
     assert [task.place for task in first] == [1, 2]
     assert next_tasks(project, 1, now=2.0) == first, "asking again changes nothing"
-    answer(project, 1, Given(first[0].id, "k", 0), now=3.0)
+    answer(project, 1, Submitted(first[0].id, "k", 0), now=3.0)
     assert next_tasks(project, 1, now=3.0)[0] == first[1]
 
 
@@ -113,8 +112,8 @@ def test_a_lease_runs_out_and_goes_to_somebody_else(begin):
     assert (theirs.first, theirs.id != mine.id) == (mine.first, True)
     assert counters_agree(project)
     # What the first rater did is kept all the same; the image has one answer more than asked for.
-    answer(project, 1, Given(mine.id, "late", 2), now=62.0)
-    answer(project, 2, Given(theirs.id, "k", 2), now=63.0)
+    answer(project, 1, Submitted(mine.id, "late", 2), now=62.0)
+    answer(project, 2, Submitted(theirs.id, "k", 2), now=63.0)
     assert rows(project, sa.select(schema.items.c.taken)) == [(2,)]
     assert counters_agree(project)
 
@@ -151,25 +150,25 @@ def test_stops_where_raters_agree_and_goes_on_where_an_answer_is_taken_back(begi
 def test_the_same_answer_sent_twice_is_kept_once(begin):
     project = begin()
     task = next_tasks(project, 1, now=1.0)[0]
-    first = answer(project, 1, Given(task.id, "k", 1), now=1.0)
-    again = answer(project, 1, Given(task.id, "k", 1), now=9.0)
+    first = answer(project, 1, Submitted(task.id, "k", 1), now=1.0)
+    again = answer(project, 1, Submitted(task.id, "k", 1), now=9.0)
     assert (first.replayed, again.replayed, again.answer) == (False, True, first.answer)
     assert len(rows(project, sa.select(schema.answers))) == 1
     with pytest.raises(Refused, match="this key stands for another answer"):
-        answer(project, 1, Given(task.id, "k", 2), now=9.0)
+        answer(project, 1, Submitted(task.id, "k", 2), now=9.0)
     with pytest.raises(Refused, match="this task is answered"):
-        answer(project, 1, Given(task.id, "other", 2), now=9.0)
+        answer(project, 1, Submitted(task.id, "other", 2), now=9.0)
 
 
 def test_answers_of_others_or_out_of_range_are_refused(begin):
     project = begin()
     task = next_tasks(project, 1, now=1.0)[0]
     for rater, given in (
-        (2, Given(task.id, "k", 1)),
-        (1, Given(999, "k", 1)),
-        (1, Given(task.id, "k", 3)),
-        (1, Given(task.id, "k", -1)),
-        (1, Given(task.id, "k", 1, detail=0)),
+        (2, Submitted(task.id, "k", 1)),
+        (1, Submitted(999, "k", 1)),
+        (1, Submitted(task.id, "k", 3)),
+        (1, Submitted(task.id, "k", -1)),
+        (1, Submitted(task.id, "k", 1, detail=0)),
     ):
         with pytest.raises(Refused):
             answer(project, rater, given, now=1.0)
@@ -227,7 +226,7 @@ def test_sides_are_put_right(begin, levels):
     project = begin(raters=1, subjects=20, cells=2, ratings=1, more=pair)
     # The rater always finds the image with cell 1, which is `second`, to have more of it, on whichever side it stands.
     for task in next_tasks(project, 1, now=1.0, count=20):  # rater 1 begins with the second question
-        answer(project, 1, Given(task.id, f"side-{task.id}", 0 if task.flipped else last), now=1.0)
+        answer(project, 1, Submitted(task.id, f"side-{task.id}", 0 if task.flipped else last), now=1.0)
     said = rows(
         project,
         sa.select(schema.answers.c.value, schema.tasks.c.flipped)
@@ -244,8 +243,8 @@ def test_a_follow_up_is_asked_for(begin):
     project = begin(raters=1, subjects=1, ratings=1, more=more)
     task = next(task for task in next_tasks(project, 1, now=1.0, count=5) if task.question == "same")
     with pytest.raises(Refused, match="follow-up"):
-        answer(project, 1, Given(task.id, "k", 1), now=1.0)
-    answer(project, 1, Given(task.id, "k", 1, detail=0), now=1.0)
+        answer(project, 1, Submitted(task.id, "k", 1), now=1.0)
+    answer(project, 1, Submitted(task.id, "k", 1, detail=0), now=1.0)
     assert rows(project, sa.select(schema.answers.c.value, schema.answers.c.detail)) == [(1, 0)]
 
 
@@ -254,7 +253,7 @@ def test_paused_and_excluded_raters_get_nothing(begin):
     task = next_tasks(project, 1, now=1.0)[0]
     set_state(project, 1, "paused")
     assert next_tasks(project, 1, now=1.0) == []
-    answer(project, 1, Given(task.id, "k", 1), now=1.0)  # what was under way is kept
+    answer(project, 1, Submitted(task.id, "k", 1), now=1.0)  # what was under way is kept
     set_state(project, 1, "excluded")
     with pytest.raises(Refused, match="takes no part"):
         undo(project, 1, "u", now=1.0)
@@ -356,7 +355,7 @@ def test_counters_hold_whatever_happens(tmp_path_factory, steps):
         if what in ("shut out", "let in"):
             set_state(project, rater, "excluded" if what == "shut out" else "active")
         if what == "answer" and held:
-            answer(project, rater, Given(held[0].id, str(number), number % 3), now)
+            answer(project, rater, Submitted(held[0].id, str(number), number % 3), now)
         if what == "undo":
             with contextlib.suppress(Refused):  # of a rater who was shut out
                 undo(project, rater, str(number), now)

@@ -7,7 +7,7 @@ pytest.importorskip("fastapi", reason="needs the annotation service: pip install
 
 from fastapi.testclient import TestClient
 
-from transect.annotation import sessions
+from transect.annotation import raters
 from transect.annotation.project import open_project
 from transect.annotation.server.app import create_app
 
@@ -18,7 +18,7 @@ HOST = "http://127.0.0.1:8000"
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "correct horse")
     made = open_project(make_run(tmp_path / "run", subjects=1), questions=(write_questions(tmp_path / "q.toml"),))
-    sessions.set_password(made.database)
+    raters.set_password(made.database)
     yield made
     made.database.close()
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from transect.analysis import finished_run
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
-from transect.generators.progressive.network import Network, Shape
+from transect.generators.progressive.generator import Network, Shape
 from transect.jobs.annotate.command import annotate
 
 

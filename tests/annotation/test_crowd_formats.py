@@ -10,9 +10,8 @@ import pytest
 from answer_rows import FULL, plain
 from small_run import make_run
 
-from transect.annotation.exchange.answers_table import answers_table
 from transect.annotation.exchange.incoming import Incoming, take_in
-from transect.annotation.exchange.outgoing import write
+from transect.annotation.exchange.outgoing import answers_table, write
 from transect.annotation.exchange.reading_files import read
 from transect.annotation.project import open_project
 from transect.annotation.raters import set_state

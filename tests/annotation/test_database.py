@@ -10,8 +10,7 @@ from alembic.migration import MigrationContext
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
-from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
+from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.database import Database, shown
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import invite
@@ -104,7 +103,7 @@ def test_a_database_from_before_gives_the_images_of_who_is_shut_out_back(tmp_pat
     for rater in (1, 2, 3):
         (task,) = next_tasks(project, rater, now=1.0)
         if rater != 2:
-            answer(project, rater, Given(task.id, f"key-{rater}", 1), now=1.0)
+            answer(project, rater, Submitted(task.id, f"key-{rater}", 1), now=1.0)
     project.database.close()
     with sqlite3.connect(default_database(run)) as connection:  # as an earlier version left it
         connection.execute("UPDATE raters SET state = 'excluded' WHERE id < 3")

@@ -7,17 +7,15 @@ import sqlalchemy as sa
 from answer_rows import plain
 
 from transect.annotation import schema
-from transect.annotation.answering import undo
-from transect.annotation.assignment import expire, next_tasks
-from transect.annotation.cost import estimate
-from transect.annotation.exchange.answers_table import answers_table, ratings_table
+from transect.annotation.assignment import expire, next_tasks, undo
 from transect.annotation.exchange.crowd import name_of
 from transect.annotation.exchange.incoming import Incoming, anonymous, take_in, worker_key
-from transect.annotation.exchange.outgoing import write
+from transect.annotation.exchange.outgoing import answers_table, ratings_table, write
 from transect.annotation.exchange.reading_files import read
+from transect.annotation.progress import estimate
 from transect.annotation.raters import invite, set_state
 from transect.errors import BadInput, UnknownName
-from transect.runs.csv_files import csv_of
+from transect.runs.table_inputs import csv_of
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -43,7 +41,7 @@ def test_ratings_are_what_a_report_takes(rated, tmp_path):
     assert set(ratings_table(rated)["rater"].to_pylist()) == {"rater-0002"}
     path = tmp_path / "ratings.parquet"
     write(rated, "ratings", path, "unit", "")
-    from transect.ratings.seen import check
+    from transect.ratings.rating_tables import check
 
     check(None, (), path)
     assert pq.read_table(path).num_rows == 3

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from transect.annotation.agreement.coefficients import cohen_kappa
-from transect.annotation.agreement.judging import Codes, agreement, corrected_effects, figure_of, majority
-from transect.runs import judge_agreement as kept
-from transect.runs.judge_agreement import Agreement, CodeAgreement, Figure, JudgeAgreement
+from transect.annotation.agreement.judge_errors import Codes, agreement, corrected_effects, figure_of, majority
+from transect.runs import human_answers as kept
+from transect.runs.human_answers import Agreement, CodeAgreement, Figure, JudgeAgreement
 
 nan = np.nan
 
@@ -98,6 +98,6 @@ def test_the_file_is_read_back(tmp_path):
     code = CodeAgreement(
         "m/alt", "warm", "Warm?", "judge", "0" * 64, 2, 40, 1, 0, 0, Agreement(20, 10, figure, figure, none, figure)
     )
-    assert kept.read(tmp_path) is None
-    kept.store(tmp_path, JudgeAgreement((code,)))
-    assert kept.read(tmp_path) == JudgeAgreement((code,))
+    assert kept.read_agreement(tmp_path) is None
+    kept.write_agreement(tmp_path, JudgeAgreement((code,)))
+    assert kept.read_agreement(tmp_path) == JudgeAgreement((code,))

@@ -8,12 +8,12 @@ import pytest
 from small_run import make_run
 
 from transect import generators
-from transect.annotation import machine_answers
+from transect.annotation import machine
 from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.questions import load
 from transect.errors import BadInput, UnknownName
 from transect.records import Images, Question
-from transect.runs.rated_questions import questions_of
+from transect.runs.human_answers import questions_of
 
 PAPER = load(["paper"]).question
 
@@ -38,7 +38,7 @@ def test_the_attribute_network_sees_what_was_set():
 
 def test_its_answers_are_kept_as_a_machines(tmp_path):
     run = make_run(tmp_path / "run", subjects=2, cells=1, size=64)
-    made = machine_answers.write(run, "attributes", ("paper",))
+    made = machine.write(run, "attributes", ("paper",))
     table = pq.read_table(made["out"])
     assert table.column_names[:2] == ["id", "gender"]
     assert "rater" not in table.column_names, "nobody takes it for a person's answers"

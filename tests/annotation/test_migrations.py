@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from places import ROOT
 from small_databases import DATABASES, restored
 
-from transect.annotation import reading, schema
+from transect.annotation import project, schema
 from transect.annotation.database import Database
 from transect.errors import BadInput
 
@@ -41,7 +41,7 @@ def test_an_earlier_database_becomes_one_of_today(version, tmp_path):
     database = Database(path, make=False)
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-    given = reading.rows(database)
+    given = project.rows(database)
     database.close()
     assert len(given) == 2
     assert rows(path, "SELECT version_num FROM alembic_version") == [(HEAD,)]

@@ -12,12 +12,12 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks as conformance
 
-from transect.annotation import sessions
+from transect.annotation import raters
 from transect.annotation.project import open_project
 from transect.annotation.raters import invite
 from transect.annotation.server import guard
 from transect.annotation.server.app import create_app
-from transect.annotation.server.limits import Buckets
+from transect.annotation.server.guard import Buckets
 
 CHECKS = (
     schemathesis.checks.not_a_server_error,
@@ -31,7 +31,7 @@ HOST = "http://127.0.0.1:8000"
 def test_replies_are_as_described(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "correct horse")
     project = open_project(make_run(tmp_path / "run", subjects=2), questions=(write_questions(tmp_path / "q.toml"),))
-    sessions.set_password(project.database)
+    raters.set_password(project.database)
     monkeypatch.setattr(guard, "Buckets", lambda burst, rate: Buckets(10**6, 1.0))  # its rate has a test of its own
     app = create_app(project)
     http = TestClient(app, base_url=HOST, follow_redirects=False)

@@ -4,8 +4,7 @@ import pytest
 from small_run import make_run, write_questions
 
 from transect.annotation import progress
-from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
+from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.raters import consent, invite, set_state
@@ -31,7 +30,7 @@ def say(project, rater, count):
     """A rater answers so many tasks."""
     for _ in range(count):
         task = next_tasks(project, rater, now=1.0)[0]
-        answer(project, rater, Given(task.id, f"{rater}-{task.id}", 1), now=1.0)
+        answer(project, rater, Submitted(task.id, f"{rater}-{task.id}", 1), now=1.0)
 
 
 def figures(project):

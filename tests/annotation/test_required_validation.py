@@ -240,8 +240,8 @@ def test_photographs_have_no_generator_to_validate(failing, tmp_path):
 
 def test_pruning_and_gates_are_two_reasons():
     """The gate's reason stands whatever the rules say, and at every step of them."""
-    from transect.effects.pruning import Rule, prune
-    from transect.ratings.seen import Ratings
+    from transect.effects.image_validation import Rule, prune
+    from transect.ratings.rating_tables import Ratings
 
     fake = {"fakeness": np.array([0.9, 0.9, 0.1, 0.1])}
     seen = Ratings(fake, np.full(4, "", dtype=object), prune(fake, [Rule("fakeness", 0.75, np.inf)]))

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the annotation service: pip install 'transect[annotate]'")
 
 from transect.annotation.server import listening
-from transect.annotation.server.connections import BoundedConnection, ProxiedConnection
 from transect.annotation.server.guard import Guard
+from transect.annotation.server.listening import BoundedConnection, ProxiedConnection
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 WITHIN = 0.4

@@ -12,7 +12,7 @@ pytest.importorskip("fastapi", reason="needs the annotation service: pip install
 
 from fastapi.testclient import TestClient
 
-from transect.annotation import schema, sessions
+from transect.annotation import raters, schema
 from transect.annotation.project import open_project
 from transect.annotation.raters import hash_of, invite, set_state
 from transect.annotation.server.app import create_app
@@ -20,7 +20,7 @@ from transect.annotation.server.guard import Guard
 from transect.errors import BadInput
 
 HOST = "http://127.0.0.1:8000"
-COST = sessions._COST
+COST = raters._COST
 """As it is in earnest: tests have a smaller one."""
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
 
@@ -31,7 +31,7 @@ def project(tmp_path, monkeypatch):
     gold = '[[question.gold]]\nimage = "2-0001"\nanswer = "yes"'
     path = write_questions(tmp_path / "q.toml", ratings=2, plan="gold_every = 3", more=gold)
     project = open_project(make_run(tmp_path / "run", subjects=3), questions=(path,))
-    sessions.set_password(project.database)
+    raters.set_password(project.database)
     yield project
     project.database.close()
 
@@ -241,11 +241,11 @@ def test_a_browser_is_unknown_after_the_password_changed(app, project, monkeypat
     http = anybody(app)
     assert log_in(http, "correct horse") == 303
     token = http.cookies["transect_browser"]
-    assert sessions.browser_of(project.database, token) == token.partition(".")[0]
+    assert raters.browser_of(project.database, token) == token.partition(".")[0]
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "battery staple")
-    sessions.set_password(project.database)
-    assert sessions.browser_of(project.database, token) == ""
-    assert sessions.browser_of(project.database, "é.ü") == ""
+    raters.set_password(project.database)
+    assert raters.browser_of(project.database, token) == ""
+    assert raters.browser_of(project.database, "é.ü") == ""
 
 
 def test_a_raters_session_is_no_organisers_and_the_other_way_round(two, app):
@@ -371,17 +371,17 @@ def test_cookies_are_out_of_scripts_reach(app, project):
 
 def test_a_session_ends_and_tokens_are_kept_as_hashes(project):
     invite(project.database, 1, now=0.0)
-    token = sessions.begin(project.database, 1, now=0.0)
-    assert sessions.find(project.database, token, now=1.0).rater == 1
-    assert sessions.find(project.database, token, now=sessions.LIFE + 1) is None
+    token = raters.begin(project.database, 1, now=0.0)
+    assert raters.find(project.database, token, now=1.0).rater == 1
+    assert raters.find(project.database, token, now=raters.LIFE + 1) is None
     with project.database.reading() as connection:
         kept = str(connection.execute(sa.select(schema.sessions)).all()) + str(
             connection.execute(sa.select(schema.settings)).all()
         )
     assert token not in kept
     assert "correct horse" not in kept
-    sessions.end(project.database, token)
-    assert sessions.find(project.database, token, now=1.0) is None
+    raters.end(project.database, token)
+    assert raters.find(project.database, token, now=1.0) is None
 
 
 def test_a_guess_of_a_password_takes_memory():
@@ -389,15 +389,15 @@ def test_a_guess_of_a_password_takes_memory():
 
 
 def test_a_new_password_logs_the_organiser_out(project, monkeypatch):
-    token = sessions.begin(project.database, None, now=0.0)
-    assert sessions.set_password(project.database) is None
-    assert sessions.find(project.database, token, now=1.0) is not None
+    token = raters.begin(project.database, None, now=0.0)
+    assert raters.set_password(project.database) is None
+    assert raters.find(project.database, token, now=1.0) is not None
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "another horse")
-    sessions.set_password(project.database)
-    assert sessions.find(project.database, token, now=1.0) is None
-    assert sessions.is_password(project.database, "another horse")
+    raters.set_password(project.database)
+    assert raters.find(project.database, token, now=1.0) is None
+    assert raters.is_password(project.database, "another horse")
     monkeypatch.delenv("TRANSECT_ADMIN_PASSWORD")
-    assert sessions.set_password(project.database) is None, "the one that was set stays"
+    assert raters.set_password(project.database) is None, "the one that was set stays"
 
 
 def test_too_many_requests_of_one_session_are_refused():

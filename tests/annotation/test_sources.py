@@ -75,8 +75,7 @@ def opened(place, questions=(), **options):
 
 def answer_all(project, raters=2, value=lambda first, second, rater: 0):
     """Every rater answers everything that is asked of them."""
-    from transect.annotation.answering import Given, answer
-    from transect.annotation.assignment import next_tasks
+    from transect.annotation.assignment import Submitted, answer, next_tasks
     from transect.annotation.raters import invite
 
     invite(project.database, raters, now=0.0)
@@ -88,7 +87,7 @@ def answer_all(project, raters=2, value=lambda first, second, rater: 0):
             question = project.questionnaire.named(held[0].question)
             detail = 0 if question.follow_up else None
             level = value(held[0].first, held[0].second, rater)
-            answer(project, rater, Given(held[0].id, f"{rater}-{number}", level, detail), now=100.0 + number)
+            answer(project, rater, Submitted(held[0].id, f"{rater}-{number}", level, detail), now=100.0 + number)
 
 
 def test_a_folder_of_images_is_rated_as_it_is(faces, tmp_path):

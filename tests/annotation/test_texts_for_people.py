@@ -11,7 +11,7 @@ import transect
 from transect.designs import transect_design
 from transect.errors import BadInput, UnknownName
 from transect.experiment import opened_targets, study
-from transect.runs import judge_agreement as kept
+from transect.runs import human_answers as kept
 from transect.targets.words.speakers import AskedSpec
 
 pytest.importorskip("sqlalchemy")
@@ -117,7 +117,7 @@ def test_people_s_codes_reach_the_report(run, tmp_path):
     assert 0 < code.figures.sensitivity.estimate + code.figures.specificity.estimate < 2
     assert [(each.attribute, each.level) for each in code.levels] == [("tone", "bright"), ("tone", "dark")]
     assert [each.figures.texts for each in code.levels] == [12, 12]
-    assert kept.read(run) == found
+    assert kept.read_agreement(run) == found
     assert project.agreement().numbers.questions[0].question == "alt_warm"
     result = transect.report(run)
     page = result.page.read_text()
@@ -127,7 +127,7 @@ def test_people_s_codes_reach_the_report(run, tmp_path):
     titles = [table["title"] for table in section["tables"]]
     assert "The judge against people" in titles
     assert "Effects corrected with people's codes" in titles
-    (run / kept.FILE).unlink()
+    (run / kept.AGREEMENT_FILE).unlink()
 
 
 def test_the_command_says_it_in_lines(run, tmp_path):
@@ -143,7 +143,7 @@ def test_the_command_says_it_in_lines(run, tmp_path):
     assert "got texts" in refused_here("annotate", "report", place, "--database", str(database))
     refusal = refused_here("annotate", "export", place, "--format", "mturk", "--database", str(database))
     assert "expected answers, the only format of answers about texts" in refusal
-    (run / kept.FILE).unlink()
+    (run / kept.AGREEMENT_FILE).unlink()
 
 
 def test_what_is_no_place_of_texts_is_refused(run, tmp_path):

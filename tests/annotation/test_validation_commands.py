@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from transect.analysis import finished_run, rater_report
 from transect.annotation.exchange.incoming import Incoming, take_in
-from transect.annotation.project import open_project
-from transect.annotation.reading import rows
+from transect.annotation.project import open_project, rows
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import validation
 from transect.jobs.annotate.command import annotate

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import leakage_by_loops
 
-from transect.attacks.bias_amplification import bias_amp, directional_label, multi_attribute
+from transect.attacks.analysis import bias_amp, directional_label, multi_attribute
 
 
 @settings(deadline=None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transect.attacks import labelled
-from transect.attacks.captions import caption_outputs, read_lexicon, remaining_words, words_of_caption
+from transect.attacks.outputs import caption_outputs, read_lexicon, remaining_words, words_of_caption
 from transect.errors import BadInput, UnknownName
 
 NAMES = ("dog", "hot dog", "bear", "teddy bear", "wine glass", "tv", "unicorn")

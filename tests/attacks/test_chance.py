@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from transect.attacks.chance import item_keys, mixed, uniforms
+from transect.attacks.records import item_keys, mixed, uniforms
 
 MASK = (1 << 64) - 1
 

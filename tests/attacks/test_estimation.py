@@ -6,7 +6,7 @@ from leaky_data import planted, planted_bits
 
 from transect.attacks import Settings, dataset_leakage, labelled
 from transect.attacks.attackers import Bayes, Logistic
-from transect.attacks.attackers.mlp import Mlp
+from transect.attacks.attackers.networks import Mlp
 from transect.attacks.estimation import Plan, attack, estimate, null
 from transect.errors import BadInput
 

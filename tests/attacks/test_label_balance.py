@@ -10,8 +10,7 @@ from leaky_data import IMSITU
 
 from transect.attacks import balance, dataset_leakage, labelled
 from transect.attacks.attackers import Logistic
-from transect.attacks.balance import balanced_subset, capped, label_counts, worst_ratio
-from transect.attacks.overview import costs
+from transect.attacks.balance import balanced_subset, capped, costs, label_counts, worst_ratio
 from transect.attacks.tables import labelled_data, read_labels
 from transect.errors import BadInput
 

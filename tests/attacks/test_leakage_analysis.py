@@ -8,15 +8,14 @@ import pytest
 from leaky_data import planted, planted_bits
 
 from transect.attacks import Settings, analyse, labelled, model_outputs
-from transect.attacks.answers import predictions
 from transect.attacks.attackers import Bayes, Logistic, Mlp, load
-from transect.attacks.numbers import numbers_of
-from transect.attacks.overview import overview
-from transect.attacks.results import rows_of
+from transect.attacks.balance import overview
+from transect.attacks.numbers import numbers_of, rows_of
+from transect.attacks.outputs import predictions
 from transect.errors import BadInput
 from transect.jobs.leakage.page import page_of
 from transect.reports.builder import build
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 
 def numbers(analysis):

@@ -5,10 +5,9 @@ import pyarrow as pa
 import pytest
 
 from transect.attacks import Settings, analyse
-from transect.attacks.answers import predictions
 from transect.attacks.attackers import Logistic
 from transect.attacks.numbers import notes
-from transect.attacks.outputs import Matched, model_outputs
+from transect.attacks.outputs import Matched, model_outputs, predictions
 from transect.attacks.records import labelled
 from transect.attacks.tables import labelled_data
 from transect.errors import BadInput

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transect.attacks import labelled
-from transect.attacks.overview import Cost, overview
+from transect.attacks.balance import Cost, overview
 from transect.effects import wilson
 
 

@@ -5,8 +5,8 @@ import pytest
 from leaky_data import planted
 
 from transect.attacks import labelled
-from transect.attacks.chance import item_keys
-from transect.attacks.splits import balanced_draw, folds
+from transect.attacks.records import item_keys
+from transect.attacks.scoring import balanced_draw, folds
 from transect.errors import BadInput
 
 

@@ -9,8 +9,7 @@ from transect.attacks import Settings, labelled
 from transect.attacks.attackers import Bayes, Mlp, load
 from transect.attacks.estimation import Plan
 from transect.attacks.records import Attack
-from transect.attacks.scoring import difference, leakage
-from transect.attacks.splits import exchanged, folds
+from transect.attacks.scoring import difference, exchanged, folds, leakage
 from transect.attacks.tables import labelled_data, unnamed_subjects
 from transect.errors import BadInput
 

@@ -7,8 +7,7 @@ import pytest
 from commands import refused, refused_here, run_here
 
 from transect.annotation.server.listening import check_address
-from transect.cli.app import COMMANDS, app
-from transect.cli.interruptions import KEEP
+from transect.cli.app import COMMANDS, KEEP, app
 from transect.errors import BadInput
 
 AUDIT = ("audit", "audited:brightness", "--vary", "glasses=0,1", "--size", "32")

@@ -85,7 +85,7 @@ def test_an_absent_extra_is_named(extra, monkeypatch, tmp_path):
     if extra == "accelerate":
         monkeypatch.setenv("WORLD_SIZE", "2")
     if extra == "diffusers":
-        monkeypatch.setattr("transect.generators.diffusion.pipelines.check_folder", lambda folder: folder)
+        monkeypatch.setattr("transect.generators.diffusion.generator.check_folder", lambda folder: folder)
     for name in [name for name in sys.modules if name == library or name.startswith(f"{library}.")]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, library, None)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from transect.records import Predictions, Task
 from transect.targets import as_target
-from transect.targets.look import model_input
+from transect.targets.input_preview import model_input
 from transect.targets.resolution import resolve
 
 MODELS = """

@@ -10,7 +10,7 @@ import pytest
 from commands import refused, run_here
 from places import SUPPORT
 
-from transect.cli.interruptions import Termination
+from transect.cli.app import Termination
 
 AUDIT = ("audit", "audited:brightness", "--vary", "glasses=0,1", "--size", "32")
 

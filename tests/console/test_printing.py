@@ -2,7 +2,7 @@
 
 import json
 
-from transect.console.printing import table
+from transect.console.results import table
 
 
 def test_names_are_no_markup(capsys):

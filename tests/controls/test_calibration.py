@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.controls.calibration import shown_range
+from transect.controls.directions import shown_range
 
 
 def test_a_continuous_attribute_between_its_5th_and_95th_percentile():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from transect.controls.directions import fit_direction
-from transect.controls.files import FittedDirections
-from transect.controls.learned import LearnedControls
+from transect.controls.learned import FittedDirections, LearnedControls
 from transect.errors import BadInput
 from transect.jobs.directions.result import warnings_of
 from transect.records import Latents

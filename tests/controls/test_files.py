@@ -9,8 +9,7 @@ from safetensors.numpy import save_file
 
 from transect import generators
 from transect.controls.directions import fit_direction
-from transect.controls.files import FittedDirections, read_directions, write_directions
-from transect.controls.world import LearnedWorld
+from transect.controls.learned import FittedDirections, LearnedWorld, read_directions, write_directions
 from transect.errors import BadInput
 
 Z = np.random.default_rng(0).standard_normal((200, 3))

@@ -9,12 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SHARED
 
-from transect.controls.hyperplanes import (
-    Hyperplanes,
-    angles,
-    dual_directions,
-    steps_along,
-)
+from transect.controls.directions import Hyperplanes, angles, dual_directions, steps_along
 from transect.errors import BadInput
 from validation.latent_directions import orthogonalize_as_published
 

@@ -10,8 +10,7 @@ from safetensors.numpy import save_file
 
 from transect import generators
 from transect.controls.directions import fit_direction, hyperplanes
-from transect.controls.files import FittedDirections, read_directions, write_directions
-from transect.controls.world import LearnedWorld
+from transect.controls.learned import FittedDirections, LearnedWorld, read_directions, write_directions
 from transect.designs import transect_design, transect_latents
 from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName

@@ -7,10 +7,9 @@ import pytest
 import replicas
 
 from transect.datasets import open_dataset
-from transect.datasets.coco_people import people_on
-from transect.datasets.coco_runs import pixels_of_runs, unpacked
+from transect.datasets.coco import people_on, pixels_of_runs, unpacked
 from transect.errors import BadInput, UnknownName
-from transect.mitigation.photographs import ChosenRows
+from transect.mitigation.testbed import ChosenRows
 
 
 def annotated(root, people, part="train2014"):

@@ -11,8 +11,7 @@ from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.datasets.pictures import Crop, fitted_points, pixels_of
-from transect.datasets.points import of_lists
+from transect.datasets.files import Crop, fitted_points, of_lists, pixels_of
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 

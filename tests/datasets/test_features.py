@@ -13,7 +13,7 @@ from match_tables import pairs, write_line
 
 import transect
 from transect.datasets import features as match_files
-from transect.datasets.latents_file import content_of_codes
+from transect.datasets.features import content_of_codes
 from transect.designs.matching import greedy, layered, make_sample
 from transect.errors import BadInput, RunFolderError
 from transect.jobs.match.options import MatchOptions

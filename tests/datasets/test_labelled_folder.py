@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from transect.datasets import open_dataset
-from transect.datasets.pictures import pixels_of
+from transect.datasets.files import pixels_of
 from transect.errors import BadInput, UnknownName
 
 NAMES = ("a.png", "b.png", "c.png")

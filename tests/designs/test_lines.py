@@ -8,7 +8,7 @@ import pytest
 from small_worlds import WithoutPictures
 
 from transect.designs import transect_latents
-from transect.designs.lines import SHARE, Lines, lines_design
+from transect.designs.steps import SHARE, Lines, lines_design
 from transect.errors import BadInput
 from transect.records import Attribute, Latents
 

@@ -52,8 +52,8 @@ def test_links_between_files_are_not_broken(page):
 
 
 TOML_READERS = {
-    "python.md": "transect.jobs.audit.config:read_request",
-    "run-on-a-cluster.md": "transect.jobs.audit.config:read_request",
+    "python.md": "transect.jobs.audit.init:read_request",
+    "run-on-a-cluster.md": "transect.jobs.audit.init:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
     "ask-a-model-behind-a-chat-interface.md": "transect.targets.http.chat.settings:read_chat_settings",
     "write-a-population.md": "transect.generators.faceworld.population:load_population",
@@ -62,7 +62,7 @@ TOML_READERS = {
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
-    "gate-a-build.md": "transect.analysis.requirements.reading:read",
+    "gate-a-build.md": "transect.analysis.requirements.records:read",
     "question-files.md": "transect.targets.words.question_file:load",
     "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
     "code-answers-with-a-judge.md": "transect.targets.words.question_file:load",

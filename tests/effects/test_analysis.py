@@ -10,9 +10,9 @@ from transect.effects import (
     analyse_population,
     analyse_transects,
     bca,
-    bootstrap,
     paired_score_interval,
     permutation,
+    resampling,
     sign_flip,
 )
 from transect.effects.analysis import distinct_tests
@@ -59,7 +59,7 @@ def test_intervals_are_those_of_the_chosen_method():
     assert (effect.low, effect.high) == pytest.approx(np.ravel(bca(d, seed=5)))
     assert effect.interval_method == "BCa bootstrap by subject"
     assert effect.citation() == (
-        bootstrap.SOURCE,
+        resampling.SOURCE,
         "Pagano and Tritchler 1983, On obtaining permutation distributions in polynomial time, "
         "doi:10.1080/01621459.1983.10477990",
     )
@@ -211,7 +211,7 @@ def test_what_is_zero_by_construction_is_not_tested():
     assert (one.low, one.high, one.estimate) == (tested.effects[0].low, tested.effects[0].high, pytest.approx(0.2))
     assert one.low > 0
     assert "flips" not in one.spec
-    assert one.sources[0] == bootstrap.SOURCE
+    assert one.sources[0] == resampling.SOURCE
     assert not any("Pagano" in source or "Phipson" in source for source in one.sources)
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 from transect.designs.matching import make_sample
-from transect.designs.matching.coarsened import stratum_weights
-from transect.effects.balance import balance, effects, joint, verdict
+from transect.designs.matching.subsets import stratum_weights
+from transect.effects.matched_pairs import balance, effects, joint, verdict
 from transect.errors import BadInput
 
 I = np.arange(40)  # noqa: E741  (R's i below)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import multivariate_normal, skew
 
-from transect.effects.bands import FEWEST, critical_value, difference_band, mean_band, rate_band
+from transect.effects.curves import FEWEST, critical_value, difference_band, mean_band, rate_band
 from transect.effects.intervals import clopper_pearson_clustered, paired_score_interval
 
 

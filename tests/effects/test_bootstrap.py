@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from transect.effects import bca
-from transect.effects.bootstrap import bca_interval, ratio, resample_counts
+from transect.effects.resampling import bca_interval, ratio, resample_counts
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ternary"])
@@ -83,7 +83,7 @@ def test_seeded_and_blind_to_memory(monkeypatch):
     whole = bca(sample, seed=7)
     np.testing.assert_array_equal(bca(sample, seed=7), whole)
     assert not np.array_equal(bca(sample, seed=8), whole)
-    monkeypatch.setattr("transect.effects.bootstrap._DRAWS_AT_ONCE", 100)
+    monkeypatch.setattr("transect.effects.resampling._DRAWS_AT_ONCE", 100)
     np.testing.assert_allclose(bca(sample, seed=7), whole, rtol=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_kept_counts_are_those_that_are_drawn_and_cannot_be_changed(monkeypatch)
     assert again is kept
     with pytest.raises(ValueError, match="read-only"):
         kept[0, 0] = 5
-    monkeypatch.setattr("transect.effects.bootstrap._KEPT", 0)
+    monkeypatch.setattr("transect.effects.resampling._KEPT", 0)
     (drawn,) = resample_counts(7, 40, seed=3)
     np.testing.assert_array_equal(kept, drawn)
     assert not np.array_equal(kept, next(resample_counts(7, 40, seed=4)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from transect.effects.change_point import change_point
+from transect.effects.always_valid import change_point
 
 
 def distances(answers):

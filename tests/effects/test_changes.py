@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from transect.effects.changes import TOO_FEW, changes
+from transect.effects.clusters import by_person
 from transect.effects.contrasts import contrasts
 from transect.effects.intervals import clopper_pearson_clustered
-from transect.effects.randomization import sign_flip
-from transect.effects.repeated import by_person
+from transect.effects.rates import TOO_FEW, changes
+from transect.effects.resampling import sign_flip
 from transect.records import Attribute, Design
 
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))

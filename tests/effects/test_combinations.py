@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from transect.effects.combinations import weighted_sum
-from transect.effects.intervals import wilson
+from transect.effects.intervals import weighted_sum, wilson
 
 
 def test_two_proportions_by_hand():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from transect.effects.crossed import crossed_variance
-from transect.effects.likelihood import LOGIT, maximise
+from transect.effects.generalized import LOGIT, maximise
+from transect.effects.rater_uncertainty import crossed_variance
 
 
 def of_mean(table, weight=None):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from transect.effects.distributions import distributions, smd
+from transect.effects.identity_pairs import distributions, smd
 from transect.errors import BadInput
 
 NAN = np.nan

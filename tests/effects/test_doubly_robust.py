@@ -5,8 +5,7 @@ from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from transect.effects import aipw, g_computation, ols
-from transect.effects.doubly_robust import folds_of
-from transect.effects.propensity import FEWEST_EFFECTIVE, PROPENSITIES, augmented
+from transect.effects.doubly_robust import FEWEST_EFFECTIVE, PROPENSITIES, augmented, folds_of
 from transect.effects.samples import complete
 from transect.errors import BadInput
 

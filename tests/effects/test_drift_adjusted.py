@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.effects.drift import LEAST_F, PER_SUBJECTS, drift_adjusted
+from transect.effects.instruments import LEAST_F, PER_SUBJECTS, drift_adjusted
 from transect.errors import BadInput
 
 SET, DRIFTED = 0.3, 0.5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.effects import dyadic
+from transect.effects import verification
 
 
 @pytest.mark.parametrize("people", [6, 12, 30])
@@ -17,7 +17,7 @@ def test_the_variance_is_right_on_average(people):
     sums = np.zeros((people, tables))
     np.add.at(sums, first, residual)
     np.add.at(sums, second, residual)
-    spread, freedom = dyadic.variance(sums, (residual**2).sum(axis=0), np.full(people, people - 1.0))
+    spread, freedom = verification.dyadic_variance(sums, (residual**2).sum(axis=0), np.full(people, people - 1.0))
     truth = 4 / people + 0.25 / len(first)
     assert values.mean(axis=0).var() == pytest.approx(truth, rel=0.1)
     assert spread.mean() == pytest.approx(truth, rel=0.05)
@@ -28,13 +28,13 @@ def test_everything_twice_leaves_the_variance():
     """Four images of each comparison instead of one, all alike."""
     rng = np.random.default_rng(0)
     residual, squares = rng.normal(size=(12, 3)), 30 + rng.random(3)
-    single = dyadic.variance(residual, squares, np.full(12, 11.0))
-    fourfold = dyadic.variance(4 * residual, 16 * squares, np.full(12, 44.0))
+    single = verification.dyadic_variance(residual, squares, np.full(12, 11.0))
+    fourfold = verification.dyadic_variance(4 * residual, 16 * squares, np.full(12, 44.0))
     np.testing.assert_allclose(fourfold, single)
 
 
 def test_three_people_have_no_variance_and_nine_no_interval():
-    spread, freedom = dyadic.variance(np.zeros((3, 1)), np.zeros(1), np.full(3, 2.0))
+    spread, freedom = verification.dyadic_variance(np.zeros((3, 1)), np.zeros(1), np.full(3, 2.0))
     assert np.isnan([*spread, *freedom]).all()
-    assert np.isnan(dyadic.interval(np.array([0.1]), np.array([0.01]), np.array([5.0]), 9, 36)).all()
-    assert np.isfinite(dyadic.interval(np.array([0.1]), np.array([0.01]), np.array([5.0]), 10, 45)).all()
+    assert np.isnan(verification.dyadic_interval(np.array([0.1]), np.array([0.01]), np.array([5.0]), 9, 36)).all()
+    assert np.isfinite(verification.dyadic_interval(np.array([0.1]), np.array([0.01]), np.array([5.0]), 10, 45)).all()

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects.exclusions import Exclusions
+from transect.effects.samples import Exclusions
 
 NAN = np.nan
 

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect.effects.factorial import CellMeans, factorial_of_table
+from transect.effects.contrasts import CellMeans, factorial_of_table
 from transect.errors import BadInput, UnknownName
 
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import fisher_exact
 
-from transect.effects.few_events import SCORE, SUBJECTS, difference_interval, difference_test, fewest, permuted
 from transect.effects.intervals import newcombe, wilson_clustered
+from transect.effects.regression import SCORE, SUBJECTS, difference_interval, difference_test, fewest, permuted
 from transect.effects.samples import complete
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from transect.effects import few_subjects
-from transect.effects.few_subjects import MANY, bias_reduced, smaller_arm, telling_subjects
-from transect.effects.linear import difference_in_means, ols
+from transect.effects import clusters
+from transect.effects.clusters import MANY, bias_reduced, smaller_arm, telling_subjects
+from transect.effects.regression import difference_in_means, ols
 
 
 def test_two_treated_images_are_welchs_test_by_hand():
@@ -15,9 +15,9 @@ def test_two_treated_images_are_welchs_test_by_hand():
     effect = difference_in_means([1.0, 3.0, 0.0, 1.0, 2.0], {"hat": [1, 1, 0, 0, 0]})
     half = stdtrit(25 / 11, 0.975) * np.sqrt(4 / 3)
     assert (effect.estimate, effect.low, effect.high) == pytest.approx((1.0, 1 - half, 1 + half))
-    assert effect.interval_method == few_subjects.CLUSTERED
-    assert effect.test_method == few_subjects.WALD
-    assert effect.sources[-1] == few_subjects.SOURCE
+    assert effect.interval_method == clusters.CLUSTERED
+    assert effect.test_method == clusters.WALD
+    assert effect.sources[-1] == clusters.SOURCE
 
 
 def test_several_images_of_a_subject_by_the_full_matrices():
@@ -45,7 +45,7 @@ def test_several_images_of_a_subject_by_the_full_matrices():
 def test_fifty_equal_subjects_keep_the_usual_errors():
     y, hat = np.sin(np.arange(50.0)), np.arange(50) % 2.0
     assert ols(y, {"hat": hat})[0].interval_method == "Student t on errors clustered by subject"
-    assert ols(y[:-1], {"hat": hat[:-1]})[0].interval_method == few_subjects.CLUSTERED
+    assert ols(y[:-1], {"hat": hat[:-1]})[0].interval_method == clusters.CLUSTERED
 
 
 def test_one_treated_subject_has_no_interval():
@@ -81,7 +81,7 @@ def test_a_few_large_subjects_count_as_few():
     x = np.column_stack([np.ones(2000), arm])
     assert telling_subjects(x, subjects) == pytest.approx(2000**2 / (2 * (100 + 900**2)))
     y = np.random.default_rng(1).normal(size=202)[subjects]
-    assert ols(y, {"arm": arm}, clusters=subjects)[0].interval_method == few_subjects.CLUSTERED
+    assert ols(y, {"arm": arm}, clusters=subjects)[0].interval_method == clusters.CLUSTERED
     # As many images of each: 202 equal subjects are no few.
     equal = ols(y[:202], {"arm": np.arange(202) % 2.0})[0]
     assert telling_subjects(np.column_stack([np.ones(202), np.arange(202) % 2]), np.arange(202)) == pytest.approx(202)

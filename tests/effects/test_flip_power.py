@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.effects import flip_power
-from transect.effects.flip_power import averaged_power, mean_power
+from transect.effects import planning
+from transect.effects.planning import averaged_power, mean_power
 
 CELLS = 3
 
@@ -21,14 +21,14 @@ def p_of_all_flips(differences):
 
 @given(steps=st.lists(st.integers(-CELLS, CELLS), min_size=1, max_size=8))
 def test_p_values_are_those_of_all_flips(steps):
-    assert flip_power._exact(np.array([steps]), CELLS)[0] == pytest.approx(p_of_all_flips(steps), abs=1e-9)
+    assert planning._exact(np.array([steps]), CELLS)[0] == pytest.approx(p_of_all_flips(steps), abs=1e-9)
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(4, 0.3), (6, 0.05), (7, 0.1)])
 def test_scores_are_rejected_where_all_flips_reject_them(n, alpha, monkeypatch):
-    monkeypatch.setattr(flip_power, "TABLES", 40)
-    low, high = flip_power._critical_shifts.__wrapped__(n, int(alpha * 2 ** (n - 1)))
-    tables = np.random.default_rng(2).standard_normal((flip_power.MOST_FLIPPED, 40))[:n].T
+    monkeypatch.setattr(planning, "TABLES", 40)
+    low, high = planning._critical_shifts.__wrapped__(n, int(alpha * 2 ** (n - 1)))
+    tables = np.random.default_rng(2).standard_normal((planning.MOST_FLIPPED, 40))[:n].T
     for shift in (0.0, 0.1, 0.4, 0.8, 1.5, 3.0):
         rejected = [p_of_all_flips(table + shift) <= alpha for table in tables]
         assert ((shift < low) | (shift > high)).tolist() == rejected
@@ -36,7 +36,7 @@ def test_scores_are_rejected_where_all_flips_reject_them(n, alpha, monkeypatch):
 
 def test_the_normal_approximation_of_large_sums_is_near_the_exact_p():
     steps = np.random.default_rng(0).integers(-CELLS, CELLS + 1, size=(200, 400))
-    assert flip_power._normal(steps) == pytest.approx(flip_power._exact(steps, CELLS), abs=0.01)
+    assert planning._normal(steps) == pytest.approx(planning._exact(steps, CELLS), abs=0.01)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
@@ -57,7 +57,7 @@ def test_power_rises_with_the_subjects():
 def test_the_two_ways_agree_where_they_meet():
     for shift in (0.3, 0.6, 0.9, 1.2):
         few, more = (
-            mean_power(shift, flip_power.MOST_FLIPPED, 0.05),
-            mean_power(shift, flip_power.MOST_FLIPPED + 1, 0.05),
+            mean_power(shift, planning.MOST_FLIPPED, 0.05),
+            mean_power(shift, planning.MOST_FLIPPED + 1, 0.05),
         )
         assert 0 <= more - few <= 0.08

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from transect.effects.gap_changes import gap_changes
-from transect.effects.recognition import verification
+from transect.effects.recognition import gap_changes, recognition_verification
 
 LIMIT = [1.2]
 
@@ -19,14 +18,17 @@ def faces(people=40, seed=0):
 
 
 def gaps(x, who, group, rows):
-    found = verification(x, who, group, LIMIT, rows=rows)
+    found = recognition_verification(x, who, group, LIMIT, rows=rows)
     f, m = found
     return np.array([m.mean_genuine - f.mean_genuine, m.fnmr[0] - f.fnmr[0], m.fmr[0] - f.fmr[0]])
 
 
 def test_errors_are_those_of_leaving_out_one_identity_at_a_time():
     x, who, group, rows = faces()
-    before, after = verification(x, who, group, LIMIT), verification(x, who, group, LIMIT, rows=rows)
+    before, after = (
+        recognition_verification(x, who, group, LIMIT),
+        recognition_verification(x, who, group, LIMIT, rows=rows),
+    )
     changes = gap_changes(before, after, LIMIT)
     assert [row.measure for row in changes] == ["mean distance", "fnmr", "fmr"]
     everything = np.arange(len(x))
@@ -47,7 +49,10 @@ def test_errors_are_those_of_leaving_out_one_identity_at_a_time():
 
 def test_p_values_are_corrected_over_all_changes():
     x, who, group, rows = faces()
-    before, after = verification(x, who, group, LIMIT), verification(x, who, group, LIMIT, rows=rows)
+    before, after = (
+        recognition_verification(x, who, group, LIMIT),
+        recognition_verification(x, who, group, LIMIT, rows=rows),
+    )
     changes = gap_changes(before, after, LIMIT)
     smallest = min(changes, key=lambda row: row.p)
     assert smallest.p_adjusted == pytest.approx(min(1, 3 * smallest.p))
@@ -55,11 +60,11 @@ def test_p_values_are_corrected_over_all_changes():
 
 def test_nothing_left_out_is_no_change_and_few_identities_have_no_interval():
     x, who, group, _ = faces()
-    found = verification(x, who, group, LIMIT)
+    found = recognition_verification(x, who, group, LIMIT)
     assert {row.reason for row in gap_changes(found, found, LIMIT)} == {
         "no interval: matching changes no identity's part in the gap"
     }
-    some = verification(x, who, group, LIMIT, rows=np.flatnonzero(who > 15))
+    some = recognition_verification(x, who, group, LIMIT, rows=np.flatnonzero(who > 15))
     change = gap_changes(found, some, LIMIT)[0]
     assert np.isfinite(change.change)
     assert np.isnan(change.p)
@@ -68,8 +73,8 @@ def test_nothing_left_out_is_no_change_and_few_identities_have_no_interval():
 
 def test_a_gap_that_is_unknown_has_its_reason():
     x, who, group, _ = faces()
-    found = verification(x, who, group, LIMIT)
-    single = verification(x, who, group, LIMIT, rows=np.arange(0, len(x), 3))
+    found = recognition_verification(x, who, group, LIMIT)
+    single = recognition_verification(x, who, group, LIMIT, rows=np.arange(0, len(x), 3))
     distance, fnmr, fmr = gap_changes(found, single, LIMIT)
     assert distance.reason == fnmr.reason == "a gap is unknown: no such comparisons in a group"
     assert fmr.reason == ""

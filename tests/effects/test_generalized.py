@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from transect.effects import gee_logit, logit, poisson
-from transect.effects.likelihood import separation
+from transect.effects.generalized import separation
 from transect.effects.regression import independent
 from transect.errors import BadInput
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from transect.effects import analyse_population, few_events
-from transect.effects.few_events import MOVER, SUBJECTS
-from transect.effects.few_subjects import CLUSTERED
-from transect.effects.group_estimates import Estimate, difference, slope
+from transect.effects import analyse_population, regression
+from transect.effects.clusters import CLUSTERED
 from transect.effects.intervals import wilson
+from transect.effects.observational import Estimate, difference, slope
 from transect.effects.regression import CLUSTERED as BY_SUBJECT
+from transect.effects.regression import MOVER, SUBJECTS
 from transect.effects.samples import Measure
 from transect.records import Attribute
 
@@ -81,7 +81,7 @@ def test_a_slope_of_rare_shares_has_no_interval():
 
 def covered(monkeypatch, rates, sizes, tables):
     """The share of tables whose interval holds the true difference."""
-    monkeypatch.setattr(few_events, "permuted", lambda *_, **__: np.nan)
+    monkeypatch.setattr(regression, "permuted", lambda *_, **__: np.nan)
     rng, n = np.random.default_rng(7), np.repeat(rates, sizes)
     found = [of_two(shares(rng, n), sizes[0]) for _ in range(tables)]
     truth = rates[1] - rates[0]

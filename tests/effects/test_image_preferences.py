@@ -11,8 +11,16 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from scipy.stats import binomtest
 
-from transect.effects.bradley_terry import NO_VARIATION, ONE_ORDER, PLACE, TOO_FEW, level_abilities
-from transect.effects.preferences import NO_SUBJECTS, NOBODY, preference
+from transect.effects.preferences import (
+    NO_SUBJECTS,
+    NO_VARIATION,
+    NOBODY,
+    ONE_ORDER,
+    PLACE,
+    TOO_FEW,
+    level_abilities,
+    preference,
+)
 from transect.errors import BadInput
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects.incomplete import incomplete_bounds
-from transect.effects.missing_answers import TOO_FEW, paired_bounds
+from transect.effects.interrogation import TOO_FEW, paired_bounds
+from transect.effects.wordings import incomplete_bounds
 from transect.errors import BadInput
 
 

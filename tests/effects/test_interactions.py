@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import Measure, factorial_effects
-from transect.effects.contrasts import contrasts
-from transect.effects.interactions import interactions
+from transect.effects.contrasts import contrasts, interactions
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects.combinations import weighted_sum
 from transect.effects.interrogation import (
     ATTRIBUTE,
     COUNTED,
@@ -16,7 +15,7 @@ from transect.effects.interrogation import (
     Condition,
     error_rates,
 )
-from transect.effects.intervals import wilson
+from transect.effects.intervals import weighted_sum, wilson
 from transect.errors import BadInput
 
 NAN = float("nan")

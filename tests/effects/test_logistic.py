@@ -3,8 +3,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from transect.effects import logistic_bootstrap
-from transect.effects.bootstrap import resample_counts
 from transect.effects.logistic import solve
+from transect.effects.resampling import resample_counts
 from transect.effects.samples import Labels
 from transect.errors import BadInput
 

@@ -4,7 +4,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from transect.effects import equivalence, paired_score_interval, score_sensitivity, wilson
-from transect.effects.validity import validity
+from transect.effects.equal_quality import validity
 from transect.errors import BadInput
 
 NAN = np.nan

@@ -8,7 +8,7 @@ from small_answers import answers, checked, rows
 
 from transect.analysis.sections import unanswered
 from transect.effects.contrasts import level_differences
-from transect.effects.missing_answers import TOO_FEW, group_bounds, paired_bounds
+from transect.effects.interrogation import TOO_FEW, group_bounds, paired_bounds
 from transect.records import Design
 
 DESIGN = Design({"glasses": (0.0, 1.0)}, subjects=4)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from transect.effects.neighbours import preserved
+from transect.effects.identity_pairs import preserved
 from transect.errors import BadInput
 
 

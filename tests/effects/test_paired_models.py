@@ -8,9 +8,15 @@ import pytest
 
 from transect.effects.intervals import paired_score_interval
 from transect.effects.observational import cut
-from transect.effects.paired_groups import gaps_between_groups
-from transect.effects.paired_models import box_of_gap, gap_between_levels, rate_difference, shared, stand
-from transect.effects.randomization import sign_flip
+from transect.effects.paired_models import (
+    box_of_gap,
+    gap_between_levels,
+    gaps_between_groups,
+    rate_difference,
+    shared,
+    stand,
+)
+from transect.effects.resampling import sign_flip
 from transect.records import Attribute
 
 

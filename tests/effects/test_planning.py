@@ -6,11 +6,12 @@ from scipy.special import ndtri
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from transect.effects import plan, plan_from_pilot, sign_flip
-from transect.effects.equivalence_planning import plan_equivalence, plan_equivalence_from_pilot
 from transect.effects.planning import (
     detectable,
     normal_power,
     paired_power,
+    plan_equivalence,
+    plan_equivalence_from_pilot,
     smallest,
     unpaired_power,
 )

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import stdtrit
 from scipy.stats import fisher_exact
 
-from transect.datasets.columns import subjects_of
-from transect.effects import few_events
+from transect.datasets.labelled import subjects_of
+from transect.effects import regression
 from transect.effects.analysis import analyse_population
 from transect.effects.intervals import newcombe
-from transect.effects.linear import difference_in_means, ols
+from transect.effects.regression import difference_in_means, ols
 from transect.effects.samples import Measure
 from transect.records import Attribute
 
@@ -46,10 +46,10 @@ def test_few_people_with_errors_have_score_limits_and_a_permutation_test():
     person = np.repeat(np.arange(24), 2)
     y = np.isin(person, [0, 1, 2, *range(12, 21)]).astype(float)
     (effect,) = analyse(y, {"glasses": (person >= 12).astype(float)}, person).effects
-    assert effect.interval_method == few_events.MOVER
+    assert effect.interval_method == regression.MOVER
     assert (effect.low, effect.high) == pytest.approx([float(end) for end in newcombe((9, 3), (12, 12))])
     # Permuting people is Fisher's test of 9 and 3 of 12: p = .0391, with a Monte Carlo error of .002.
-    assert effect.test_method == few_events.SUBJECTS
+    assert effect.test_method == regression.SUBJECTS
     assert effect.p == pytest.approx(fisher_exact([[9, 3], [3, 9]]).pvalue, abs=0.008)
     assert any("Zou and Donner" in source for source in effect.sources)
 
@@ -62,10 +62,10 @@ def test_no_error_in_a_small_group_proves_nothing():
     (effect,) = analyse(y, {"glasses": bald}, person).effects
     assert effect.estimate == pytest.approx(-17 / 1467)
     assert effect.low < 0 < effect.high
-    assert effect.test_method == few_events.SCORE  # a person is in both groups
+    assert effect.test_method == regression.SCORE  # a person is in both groups
     assert effect.p > 0.3
     alone = difference_in_means(y, {"bald": bald})
-    assert (alone.p, alone.test_method) == (pytest.approx(1.0), few_events.FISHER)
+    assert (alone.p, alone.test_method) == (pytest.approx(1.0), regression.FISHER)
     adjusted = ols(y, {"bald": bald, "age": np.sin(np.arange(1500.0))}, clusters=person)[0]
     assert adjusted.reason.startswith("0 subjects with or without the outcome at a level of bald, fewer than 5")
     assert np.isnan([adjusted.low, adjusted.high, adjusted.p]).all()

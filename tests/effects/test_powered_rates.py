@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from transect.effects import wilson
-from transect.effects.powered_rates import powered_rate
+from transect.effects.prediction_powered import powered_rate
 
 YES_TWICE = np.array([1.0, 1.0, 0.0, 0.0])
 PREDICTED = np.array([1.0, 0.0, 0.0, 0.0])

@@ -6,8 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import skew, t
 
 from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
-from transect.effects.powered_rates import SCORE
-from transect.effects.prediction_powered import too_rare
+from transect.effects.prediction_powered import SCORE, too_rare
 from transect.errors import BadInput
 
 AS_STUDENT = 2 * ndtr(t.ppf(0.975, 39)) - 1

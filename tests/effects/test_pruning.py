@@ -3,7 +3,7 @@ import pytest
 from places import SHARED
 
 from transect.effects import prune
-from transect.effects.pruning import AS_PUBLISHED, Rule
+from transect.effects.image_validation import AS_PUBLISHED, Rule
 from transect.errors import BadInput, UnknownName
 
 NAN = np.nan

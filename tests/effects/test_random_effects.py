@@ -8,7 +8,7 @@ from scipy.stats import chi2, t
 from statsmodels.stats.meta_analysis import combine_effects
 
 from transect.effects import random_effects
-from transect.effects.replication import FEW
+from transect.effects.several_worlds import FEW
 from transect.errors import BadInput
 
 BCG = np.array([

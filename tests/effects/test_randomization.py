@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from transect.effects import permutation, sign_flip
-from transect.effects.randomization import exact_sign_flip, lattice, permutations
+from transect.effects.resampling import exact_sign_flip, lattice, permutations
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (5, 5), (3, 9), (1, 12), (40, 22), (300, 250)])
@@ -64,7 +64,7 @@ def test_monte_carlo_is_seeded_never_zero_and_blind_to_memory(monkeypatch):
     np.testing.assert_array_equal(p, 1 / 100)
     weak = d - 4.8
     first = sign_flip(weak, seed=4)[0]
-    monkeypatch.setattr("transect.effects.randomization._SIGNS_AT_ONCE", 1000)
+    monkeypatch.setattr("transect.effects.resampling._SIGNS_AT_ONCE", 1000)
     np.testing.assert_array_equal(sign_flip(weak, seed=4)[0], first)
     assert not np.array_equal(sign_flip(weak, seed=5)[0], first)
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from transect.effects.intervals import wilson
-from transect.effects.rate_gaps import rate_gaps
-from transect.effects.recognition import verification
+from transect.effects.recognition import rate_gaps, recognition_verification
 
 PEOPLE = 20
 
@@ -16,7 +15,7 @@ def errors(missed):
     who = np.repeat(np.arange(len(shift)), 2)
     x = 5.0 * who + np.tile([0.0, 1.0], len(shift)) * np.repeat(shift, 2)
     tone = np.repeat([f"g{group}" for group in range(len(missed))], 2 * PEOPLE)
-    return verification(x[:, None], who, tone, [2.0])
+    return recognition_verification(x[:, None], who, tone, [2.0])
 
 
 @pytest.mark.parametrize("missed", [(2, 9), (2, 9, 4), (2, 9, 4, 5, 3, 6)])
@@ -39,7 +38,7 @@ def test_more_groups_make_the_same_gap_less_sure():
 
 def test_a_rate_without_an_interval_gives_none_and_one_group_gives_no_gap():
     x = np.arange(12.0)[:, None]
-    few = verification(x, np.arange(12) // 2, ["a"] * 6 + ["b"] * 6, [2.0])
+    few = recognition_verification(x, np.arange(12) // 2, ["a"] * 6 + ["b"] * 6, [2.0])
     fnmr, fmr = rate_gaps(few, [2.0])
     assert np.isfinite(fnmr.low)
     assert (np.isnan(fmr.low), fmr.reason) == (True, "no interval: a has none")  # three people, and a tie: both are a

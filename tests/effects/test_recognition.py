@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from transect.effects.recognition import difference_of_means, differentials, gini, verification
+from transect.effects.recognition import difference_of_means, differentials, gini, recognition_verification
 from transect.errors import BadInput
 
 
@@ -33,7 +33,7 @@ def test_rates_equal_all_comparisons_one_by_one(seed):
     rng = np.random.default_rng(seed)
     x, people = rng.normal(size=(40, 3)), rng.integers(0, 12, 40)
     group = rng.choice(["f", "m"], 40)
-    for found in verification(x, people, group, [0.8, 1.5, 3.0]):
+    for found in recognition_verification(x, people, group, [0.8, 1.5, 3.0]):
         mask = group == found.group
         rates, mean, counts = one_by_one(x[mask], people[mask], [0.8, 1.5, 3.0])
         np.testing.assert_allclose(found.fnmr, rates[:, 0], atol=1e-12)
@@ -45,9 +45,9 @@ def test_rates_equal_all_comparisons_one_by_one(seed):
 def test_blocks_do_not_change_the_counts(monkeypatch):
     rng = np.random.default_rng(1)
     x, people = rng.normal(size=(90, 4)), rng.integers(0, 20, 90)
-    whole = verification(x, people, ["g"] * 90, [2.0])[0]
-    monkeypatch.setattr("transect.effects.comparisons._BLOCK", 7)
-    parts = verification(x, people, ["g"] * 90, [2.0])[0]
+    whole = recognition_verification(x, people, ["g"] * 90, [2.0])[0]
+    monkeypatch.setattr("transect.effects.verification._BLOCK", 7)
+    parts = recognition_verification(x, people, ["g"] * 90, [2.0])[0]
     np.testing.assert_allclose(parts.fmr_variance, whole.fmr_variance)
     np.testing.assert_allclose(parts.fnmr_interval, whole.fnmr_interval)
     np.testing.assert_allclose(parts.fmr_curve, whole.fmr_curve)
@@ -59,7 +59,7 @@ def test_the_dyadic_variance_by_hand():
     Residuals ab 5/6, the other five -1/6; sums by identity 1/2, 1/2, -1/2, -1/2, together 1, as independent comparisons
     have: identities add nothing. Comparisons have 30/36 on 5 degrees of freedom, 1/6 each, so that of six has 1/36.
     """
-    found = verification(np.array([[0.0], [1.0], [10.0], [20.0]]), list("abcd"), ["g"] * 4, [2.0])[0]
+    found = recognition_verification(np.array([[0.0], [1.0], [10.0], [20.0]]), list("abcd"), ["g"] * 4, [2.0])[0]
     assert found.fmr[0] == pytest.approx(1 / 6)
     assert found.fmr_variance[0] == pytest.approx(1 / 36)
     assert found.fmr_freedom[0] == pytest.approx(1 / (4 / 16) - 1)
@@ -75,7 +75,7 @@ def test_a_difference_of_means_agrees_with_welch_where_identities_have_two_image
     people = np.repeat(np.arange(25), 2)
     group = np.where(people < 8, "f", "m")
     x = 10 * people[:, None] + np.where(people < 8, 2.0, 0.5)[:, None] * rng.normal(size=(50, 1))
-    found = verification(x, people, group, [1.0])
+    found = recognition_verification(x, people, group, [1.0])
     effect = difference_of_means(found[0], found[1], "", "")
     apart = np.abs(x[::2, 0] - x[1::2, 0])
     judge = ttest_ind(apart[:8], apart[8:], equal_var=False)
@@ -88,7 +88,7 @@ def test_a_difference_of_means_agrees_with_welch_where_identities_have_two_image
 
 def test_a_difference_of_means_of_one_identity_has_no_interval():
     x = np.array([[0.0], [1.0], [5.0], [8.0], [20.0], [21.0]])
-    found = verification(x, list("ppqqrr"), list("ffmmmm"), [1.0])
+    found = recognition_verification(x, list("ppqqrr"), list("ffmmmm"), [1.0])
     effect = difference_of_means(found[0], found[1], "", "")
     assert effect.estimate == pytest.approx(1 - 2)
     assert np.isnan([effect.low, effect.high, effect.p]).all()
@@ -101,7 +101,7 @@ def test_ratio_intervals_combine_those_of_the_rates_by_hand():
     people = np.repeat(np.arange(60), 3)
     group = np.where(people < 30, "f", "m")
     x = rng.normal(size=(60, 4))[people] + 0.5 * rng.normal(size=(180, 4))
-    found = verification(x, people, group, [1.0])
+    found = recognition_verification(x, people, group, [1.0])
     fmr = differentials(found, [1.0])[0]
     (low, high), (other_low, other_high) = (np.log(part.fmr_interval[0]) for part in found)
     rate, other = (np.log(part.fmr[0]) for part in found)
@@ -117,7 +117,7 @@ def test_a_ratio_of_a_rate_without_an_interval_has_none():
     rng = np.random.default_rng(1)
     people = np.repeat(np.arange(39), 3)
     x = rng.normal(size=(39, 4))[people] + 0.5 * rng.normal(size=(117, 4))
-    found = verification(x, people, np.where(people < 9, "f", "m"), [1.2])
+    found = recognition_verification(x, people, np.where(people < 9, "f", "m"), [1.2])
     fmr, fnmr = differentials(found, [1.2])
     assert np.isfinite(fmr.ratio).all()
     assert np.isnan(fmr.ratio_interval).all()
@@ -129,16 +129,16 @@ def test_an_estimated_threshold_widens_the_interval_of_fnmr_alone():
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(30), 3)
     x = rng.normal(size=(30, 4))[people] + 0.5 * rng.normal(size=(90, 4))
-    held, low, high = verification(x, people, ["g"] * 90, [1.2, 1.0, 1.5])[0].fnmr
-    plain = verification(x, people, ["g"] * 90, [1.2])[0]
-    carried = verification(x, people, ["g"] * 90, [1.2], ends=[(1.0, 1.5)])[0]
+    held, low, high = recognition_verification(x, people, ["g"] * 90, [1.2, 1.0, 1.5])[0].fnmr
+    plain = recognition_verification(x, people, ["g"] * 90, [1.2])[0]
+    carried = recognition_verification(x, people, ["g"] * 90, [1.2], ends=[(1.0, 1.5)])[0]
     down = held - np.hypot(held - plain.fnmr_interval[0, 0], held - high)
     up = held + np.hypot(plain.fnmr_interval[0, 1] - held, low - held)
     assert carried.fnmr_interval[0] == pytest.approx((max(down, 0), min(up, 1)))
     np.testing.assert_array_equal(carried.fmr_interval, plain.fmr_interval)
-    stated = verification(x, people, ["g"] * 90, [1.2], ends=[None])[0]
+    stated = recognition_verification(x, people, ["g"] * 90, [1.2], ends=[None])[0]
     np.testing.assert_allclose(stated.fnmr_interval, plain.fnmr_interval)
-    unknown = verification(x, people, ["g"] * 90, [1.2], ends=[(np.nan, np.nan)])[0]
+    unknown = recognition_verification(x, people, ["g"] * 90, [1.2], ends=[(np.nan, np.nan)])[0]
     assert np.isnan(unknown.fnmr_interval).all()
     assert unknown.without_interval(0) == "no interval of FNMR: the threshold has none"
 
@@ -148,7 +148,7 @@ def test_the_curve_falls_and_rises_between_0_and_1():
     people = np.repeat(np.arange(30), 3)
     center = rng.normal(size=(30, 8))
     x = center[people] + 0.3 * rng.normal(size=(90, 8))
-    found = verification(x, people, ["g"] * 90, [1.0])[0]
+    found = recognition_verification(x, people, ["g"] * 90, [1.0])[0]
     assert (np.diff(found.fmr_curve) >= 0).all()
     assert (np.diff(found.fnmr_curve) <= 0).all()
     assert (found.fmr_curve[0], found.fnmr_curve[0]) == (0, 1)
@@ -159,11 +159,11 @@ def test_the_curve_falls_and_rises_between_0_and_1():
 def test_chosen_rows_failed_images_and_identities_in_both_groups():
     x = np.array([[0.0], [1.0], [np.nan], [5.0], [5.5], [9.0]])
     people, group = list("aaabba"), list("ffffmm")
-    found = {one.group: one for one in verification(x, people, group, [2.0])}
+    found = {one.group: one for one in recognition_verification(x, people, group, [2.0])}
     assert found["f"].images == 3  # the failed one is left out
     assert found["f"].genuine == 1
     assert found["m"].genuine == 0
-    few = verification(x, people, group, [2.0], rows=np.array([0, 1]))
+    few = recognition_verification(x, people, group, [2.0], rows=np.array([0, 1]))
     assert [one.group for one in few] == ["f"]
     assert np.isnan(few[0].fmr[0])
 
@@ -176,7 +176,7 @@ def test_differentials_by_hand():
     group = np.where(people < 30, "f", "m")
     spread = np.where(people < 30, 0.9, 0.5)[:, None]
     x = rng.normal(size=(60, 8))[people] + spread * rng.normal(size=(240, 8))
-    found = verification(x, people, group, [2.5])
+    found = recognition_verification(x, people, group, [2.5])
     fnmr = next(one for one in differentials(found, [2.5]) if one.rate == "fnmr")
     rates = [one.fnmr[0] for one in found]
     np.testing.assert_allclose(fnmr.ratio, np.array(rates) / np.sqrt(rates[0] * rates[1]))
@@ -190,7 +190,7 @@ def test_differentials_by_hand():
 
 def test_a_rate_of_zero_has_no_ratio_and_a_reason():
     x = np.array([[0.0], [10.0], [0.0], [1.0]])
-    found = verification(x, list("abcd"), list("ffmm"), [2.0])
+    found = recognition_verification(x, list("abcd"), list("ffmm"), [2.0])
     fmr = differentials(found, [2.0])[0]
     assert np.isnan(fmr.largest)
     assert "in f" in fmr.reason
@@ -200,6 +200,6 @@ def test_a_rate_of_zero_has_no_ratio_and_a_reason():
 def test_bad_input():
     x = np.zeros((2, 1))
     with pytest.raises(BadInput, match="expected thresholds and a group"):
-        verification(x, ["a", "b"], ["g", "g"], [])
+        recognition_verification(x, ["a", "b"], ["g", "g"], [])
     with pytest.raises(BadInput, match="at least two"):
-        differentials(verification(x, ["a", "b"], ["g", "g"], [1.0]), [1.0])
+        differentials(recognition_verification(x, ["a", "b"], ["g", "g"], [1.0]), [1.0])

@@ -6,16 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from transect.analysis.extending import REPEATED, with_always_valid
-from transect.effects import few_subjects, intervals, repeated
+from transect.analysis.secondary_results import REPEATED, with_always_valid
+from transect.effects import clusters, intervals
 from transect.effects.analysis import adjust_together, analyse_transects
-from transect.effects.bands import difference_band
-from transect.effects.factorial import CellMeans
-from transect.effects.interactions import factorial_effects
-from transect.effects.projection import project
+from transect.effects.contrasts import CellMeans, factorial_effects
+from transect.effects.curves import difference_band
+from transect.effects.projection import PopulationShares, project
 from transect.effects.rates import transect_rates
 from transect.effects.samples import Measure
-from transect.effects.shares import PopulationShares
 from transect.effects.verdicts import pairs_of_levels
 from transect.records import Attribute, Design
 
@@ -47,7 +45,7 @@ def oracle(counts):
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=12))
 def test_degrees_of_freedom_are_satterthwaites(sizes):
     counts = np.array(sizes, dtype=float)
-    assert repeated.freedom(counts[:, None])[0] == pytest.approx(max(oracle(counts), 1.0))
+    assert clusters.degrees_of_freedom(counts[:, None])[0] == pytest.approx(max(oracle(counts), 1.0))
 
 
 def test_two_photographs_of_ten_people_are_ten_people():
@@ -55,10 +53,10 @@ def test_two_photographs_of_ten_people_are_ten_people():
     rng = np.random.default_rng(0)
     own = rng.normal(size=10)
     d, people = np.repeat(own, 2), np.repeat(np.arange(10), 2)
-    found = repeated.mean_difference_interval(d[:, None], repeated.clusters_of(people), binary=False)
+    found = clusters.mean_difference_interval(d[:, None], clusters.clusters_of(people), binary=False)
     half = stdtrit(9, 0.975) * own.std(ddof=1) / np.sqrt(10)
     assert (found.low[0], found.high[0]) == pytest.approx((own.mean() - half, own.mean() + half))
-    assert found.methods == (repeated.STUDENT,)
+    assert found.methods == (clusters.STUDENT,)
     alone = intervals.mean_difference_interval(d[:, None], binary=False)
     assert alone.high[0] - alone.low[0] < 0.75 * (found.high[0] - found.low[0])
 
@@ -69,7 +67,7 @@ def test_people_who_agree_have_the_score_interval_of_people():
     low, high = intervals.paired_score_interval(80, 40, 200)
     assert (effect.estimate, effect.low, effect.high) == pytest.approx((0.2, float(low), float(high)), rel=0.01)
     assert (effect.n_subjects, effect.n_images, effect.spec["subjects"]) == (200, 1200, 200)
-    assert effect.interval_method == repeated.PAIRED_SCORE
+    assert effect.interval_method == clusters.PAIRED_SCORE
     assert any("Korn and Graubard" in source for source in effect.sources)
 
 
@@ -189,13 +187,13 @@ def test_there_is_no_always_valid_interval_of_people_who_repeat():
 
 def test_rows_of_people_and_sums():
     values = np.arange(12.0).reshape(4, 3)
-    rows = repeated.rows_of_people(values, np.array([1, 0, 1, 1]))
+    rows = clusters.rows_of_people(values, np.array([1, 0, 1, 1]))
     assert rows.shape == (2, 3, 3)
     assert np.array_equal(rows[0, :, 0], values[1])
     assert np.isnan(rows[0, :, 1:]).all()
     assert np.array_equal(rows[1], values[[0, 2, 3]].T)
-    assert repeated.rows_of_people(values, None) is values
-    spread = repeated.linearized(ORDERED[:, 0, :1], repeated.clusters_of(PEOPLE))
+    assert clusters.rows_of_people(values, None) is values
+    spread = clusters.linearized(ORDERED[:, 0, :1], clusters.clusters_of(PEOPLE))
     np.testing.assert_allclose(spread, ORDERED[::4, 0, :1])
 
 
@@ -204,8 +202,8 @@ def test_the_variance_is_that_of_the_regressions_cr2():
     rng = np.random.default_rng(5)
     people = np.repeat(np.arange(12), rng.integers(1, 8, 12))
     d = rng.normal(size=len(people)) + rng.normal(size=12)[people]
-    covariance, _ = few_subjects.bias_reduced(np.ones((len(d), 1)), d - d.mean(), people)
-    found = repeated.mean_difference_interval(d[:, None], people, binary=False)
-    counts = repeated.by_person(d[:, None], people)[1]
-    half = stdtrit(repeated.freedom(counts)[0], 0.975) * np.sqrt(covariance[0, 0])
+    covariance, _ = clusters.bias_reduced(np.ones((len(d), 1)), d - d.mean(), people)
+    found = clusters.mean_difference_interval(d[:, None], people, binary=False)
+    counts = clusters.by_person(d[:, None], people)[1]
+    half = stdtrit(clusters.degrees_of_freedom(counts)[0], 0.975) * np.sqrt(covariance[0, 0])
     assert (found.low[0], found.high[0]) == pytest.approx((d.mean() - half, d.mean() + half))

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import beta
 
 from transect.effects.intervals import paired_score_interval
-from transect.effects.requirements import (
+from transect.effects.samples import Measure
+from transect.effects.verdicts import (
     Bound,
     group_rates,
     increase,
@@ -16,7 +17,6 @@ from transect.effects.requirements import (
     status,
     subjects_needed,
 )
-from transect.effects.samples import Measure
 
 MISS = Measure("t", "miss", "proportion", True)
 NAN = math.nan

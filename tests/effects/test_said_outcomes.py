@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from transect.effects.outcomes import compute, offered, unanswered
-from transect.effects.said_outcomes import InWords, asked_in, is_in_words
+from transect.effects.outcomes import InWords, asked_in, compute, is_in_words, offered, unanswered
 from transect.errors import BadInput, UnknownName
 from transect.records import Predictions, Task
-from transect.said import Said, Status
+from transect.spoken_answers import Said, Status
 
 NAN = np.nan
 YES, NO = 1.0, 0.0

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from transect.effects.selection import confidence_of, errors_of, shrunken
+from transect.effects.multiplicity import confidence_of, errors_of, shrunken
 
 ESTIMATES = st.lists(st.floats(-50, 50), min_size=2, max_size=12).map(np.array)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from transect.effects.sequential_change import SHARES, evidence_of_change
+from transect.effects.always_valid import SHARES, evidence_of_change
 
 LIMIT = 20.0
 

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects.bands import difference_band
 from transect.effects.contrasts import level_differences
+from transect.effects.curves import difference_band
 from transect.effects.multiplicity import holm
-from transect.effects.option_shares import EXACT, MONTE_CARLO, chosen_shares, permuted_levels, shares_by_option
-from transect.effects.places import place_bias
-from transect.effects.randomization import sign_flip
+from transect.effects.option_shares import (
+    EXACT,
+    MONTE_CARLO,
+    chosen_shares,
+    permuted_levels,
+    place_bias,
+    shares_by_option,
+)
+from transect.effects.resampling import sign_flip
 from transect.errors import BadInput
 
 

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from transect.effects.analysis import analyse_transects
-from transect.effects.contrasts import level_differences
-from transect.effects.interactions import factorial_effects
+from transect.effects.contrasts import factorial_effects, level_differences
 from transect.effects.intervals import PAIRED_SCORE, mean_difference_interval, wilson
 from transect.effects.paired_models import gap_between_levels, rate_difference
 from transect.effects.projection import PopulationShares, project
-from transect.effects.requirements import sizes_of_differences, status
 from transect.effects.samples import Measure
-from transect.effects.verdicts import judge, outermost, pairs_of_levels
+from transect.effects.verdicts import judge, outermost, pairs_of_levels, sizes_of_differences, status
 from transect.effects.wordings import wording_effects
 from transect.records import Attribute, Design
 

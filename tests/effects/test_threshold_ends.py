@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
-from transect.effects.recognition import verification
+from transect.effects.recognition import pooled_thresholds, recognition_verification, threshold_ends
 
 
 def faces(people, seed=0):
@@ -21,7 +20,7 @@ def test_of_one_group_the_interval_of_its_rate_excludes_the_rate_at_both_ends_an
     low, high = threshold_ends(x, who, group, at, rate)
     assert 0 < low < at < high
     tried = [low, (low + 3 * at) / 4, at, (high + 3 * at) / 4, high]
-    ends = verification(x, who, group, tried)[0].fmr_interval
+    ends = recognition_verification(x, who, group, tried)[0].fmr_interval
     assert [bool(a <= rate <= b) for a, b in ends] == [False, True, True, True, False]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transect.effects import transported
-from transect.effects.transport import NO_OTHERS
+from transect.effects.several_worlds import NO_OTHERS
 from transect.errors import BadInput
 
 

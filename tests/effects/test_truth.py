@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import Truth
-from transect.effects.truth import truths_of
+from transect.effects.outcomes import truths_of
 from transect.errors import BadInput, UnknownName
 from transect.records import Annotations, Attribute, Question
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from transect.effects.incomplete import incomplete_bounds
-from transect.effects.missing_answers import TOO_FEW
-from transect.effects.option_shares import shares_by_option
-from transect.effects.places import place_bias
+from transect.effects.interrogation import TOO_FEW
+from transect.effects.option_shares import place_bias, shares_by_option
 from transect.effects.retrieval import retrieval_skew
-from transect.effects.wordings import wording_effects
+from transect.effects.wordings import incomplete_bounds, wording_effects
 
 Z = 1.959964
 

@@ -9,11 +9,9 @@ import pytest
 from engine_work import Habit, noted
 
 import transect
-from transect.engines.cores import cores, use_cores
-from transect.engines.processes import Processes
-from transect.engines.protocol import HERE, IN_FLIGHT, Ahead
+from transect.engines.protocol import HERE, IN_FLIGHT, Ahead, cores, use_cores
 from transect.engines.settings import EngineSettings, opened
-from transect.engines.worker import Failed, Surroundings
+from transect.engines.workers import Failed, Processes, Surroundings
 from transect.errors import BadInput, MissingExtra, UnknownName, WorkerLost
 
 TASKS = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg"]
@@ -121,17 +119,17 @@ def test_a_worker_takes_its_share_of_the_cores(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     assert Surroundings.here(3).cores == 2  # 8 // 3
     assert Surroundings.here(0).cores == 1
-    monkeypatch.setattr("transect.engines.cores._allowed", None)
+    monkeypatch.setattr("transect.engines.protocol._allowed", None)
     use_cores(0)
     assert cores() == 1
 
 
 def test_a_line_says_where_workers_have_more_threads_than_there_are_cores(monkeypatch, capsys):
     """And none where the user wants none, or one thread each."""
-    monkeypatch.setattr("transect.engines.cores._allowed", 2)
+    monkeypatch.setattr("transect.engines.protocol._allowed", 2)
     for threads, quiet, lines in ((3, False, 1), (3, True, 0), (1, False, 0)):
-        monkeypatch.setattr("transect.engines.worker._threads", lambda threads=threads: threads)
-        monkeypatch.setattr("transect.engines.worker._products", lambda: 1)
+        monkeypatch.setattr("transect.engines.workers._threads", lambda threads=threads: threads)
+        monkeypatch.setattr("transect.engines.workers._products", lambda: 1)
         with opened(EngineSettings("local", 2), quiet=quiet):
             said = capsys.readouterr().err.splitlines()
         assert len(said) == lines

@@ -9,12 +9,12 @@ from worker_runs import Lent, content
 from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BadInput, TargetChanged, TooManyFailures
+from transect.inversion.parts import ToolsRecipe, elsewhere
 from transect.inversion.pictures import Pictures
-from transect.inversion.recipes import ToolsRecipe, elsewhere
 from transect.jobs.encode import run as encode
 from transect.jobs.invert import run as invert
 from transect.jobs.recognition import embeddings
-from transect.targets.limits import Limits
+from transect.targets.guard import Limits
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_pictures_are_carried_with_their_bytes(folder, tmp_path):
 @pytest.fixture
 def lent(processes, monkeypatch):
     """Settings that name the workers of this file."""
-    monkeypatch.setattr("transect.engines.processes.Processes", lambda _: Lent(processes))
+    monkeypatch.setattr("transect.engines.workers.Processes", lambda _: Lent(processes))
     monkeypatch.setattr("transect.jobs.recognition.embeddings.ROWS_OF_A_PART", 2)
     return EngineSettings("local", 2)
 
@@ -136,7 +136,7 @@ def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, t
 @pytest.mark.isolated
 def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder, tmp_path, monkeypatch):
     """A worker that gives up stops the command, also where the command's own count would continue."""
-    monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
+    monkeypatch.setattr("transect.targets.guard.Counted.replay", lambda *_: None)
     with pytest.raises(RuntimeError, match="a worker left a part out for its failures"):
         embedded(folder, tmp_path / "apart", lent, spec="people_tables:embedder_of_some")
     assert parts_in(tmp_path / "apart") < 4

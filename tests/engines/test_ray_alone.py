@@ -10,7 +10,7 @@ import pytest
 from engine_work import Habit
 from places import SUPPORT
 
-from transect.engines import alone
+from transect.engines import ray_tasks
 from transect.engines.settings import EngineSettings, opened
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
@@ -41,16 +41,16 @@ def test_a_ray_of_this_machine_is_this_commands_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("RAY_worker_niceness", "0")
-    monkeypatch.setenv(alone.MODE, "disabled")  # whatever the user has
+    monkeypatch.setenv(ray_tasks.MODE, "disabled")  # whatever the user has
     before, listened = of_ray(), listening()
     with opened(EngineSettings("ray", 1), quiet=True) as engine:
         assert list(engine.map(Habit(str(tmp_path)), ["a", "bb"])) == [("a", 1), ("bb", 2)]
         assert listening() - listened
         assert all(map(is_loopback, listening() - listened))
-        assert os.environ[alone.MODE] == "token"
+        assert os.environ[ray_tasks.MODE] == "token"
         address = ray.get_runtime_context().gcs_address
-        without = {name: value for name, value in os.environ.items() if name not in (alone.MODE, alone.TOKEN)}
-        of_a_stranger = {**without, alone.MODE: "token", alone.TOKEN: "0" * 64}
+        without = {name: value for name, value in os.environ.items() if name not in (ray_tasks.MODE, ray_tasks.TOKEN)}
+        of_a_stranger = {**without, ray_tasks.MODE: "token", ray_tasks.TOKEN: "0" * 64}
         for environment, let_in in ((without, False), (of_a_stranger, False), (os.environ, True)):
             line = [sys.executable, "-c", STRANGER, address]
             done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment, timeout=200)

@@ -13,8 +13,8 @@ from job_parts import embedded, encoding, inversion, made, parts_in, portraits
 from places import SUPPORT
 from worker_runs import FACE, Lent, content, studies_of
 
-from transect.engines.on_ray import OnRay
 from transect.engines.protocol import HERE
+from transect.engines.ray_tasks import OnRay
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, UnknownName, WorkerLost
 from transect.experiment import study
@@ -99,7 +99,7 @@ def test_other_jobs_write_on_the_cluster_what_one_process_writes(engine, tmp_pat
         invert.run(inversion(jobs, "encoder"), tmp_path / name / "inverted", quiet=True, engine=made_by)
         encode.run(encoding(jobs, jobs / "images", True), tmp_path / name / "encoded", quiet=True, engine=made_by)
     monkeypatch.setattr("transect.targets.resolution.ISOLATE", True)  # as in a worker
-    monkeypatch.setattr("transect.engines.on_ray.OnRay", lambda *_: Lent(engine))
+    monkeypatch.setattr("transect.engines.ray_tasks.OnRay", lambda *_: Lent(engine))
     for name, settings in (("here", EngineSettings()), ("apart", EngineSettings("ray"))):
         embedded(jobs, tmp_path / name / "embedded", settings)
     assert made(tmp_path / "apart") == made(tmp_path / "here")

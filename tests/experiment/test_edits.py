@@ -10,8 +10,7 @@ from planted_networks import small
 
 from transect import generators
 from transect.controls.directions import fit_direction
-from transect.controls.files import FittedDirections, write_directions
-from transect.controls.world import LearnedWorld
+from transect.controls.learned import FittedDirections, LearnedWorld, write_directions
 from transect.designs import transect_design
 from transect.errors import BadInput
 from transect.experiment.edits import EditCheck, check_of, for_world

@@ -11,7 +11,7 @@ import pytest
 from transect.designs import transect_design
 from transect.designs.edit_validity import DRIFT, IDENTITY, OUTSIDE, SHIFT, Measured, limits_of
 from transect.errors import BadInput
-from transect.experiment import photograph_edits
+from transect.experiment import edits as photograph_edits
 from transect.experiment.edits import EditCheck, for_world
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 from transect.targets import as_target

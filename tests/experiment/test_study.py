@@ -26,7 +26,7 @@ from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFol
 from transect.experiment import opened_targets, study, worlds
 from transect.records import Predictions, Task
 from transect.runs import tables as tables_of_runs
-from transect.targets.limits import Limits
+from transect.targets.guard import Limits
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True, "control": False}
 TABLES = ["images", "predictions"]

@@ -16,7 +16,7 @@ from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, TargetChanged, TooManyFailures
 from transect.experiment import study
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check
-from transect.experiment.study_work import StudyWork, facts_of
+from transect.experiment.study import StudyWork, facts_of
 from transect.jobs.audit import studies as planned
 from transect.runs.capabilities import description
 
@@ -189,7 +189,7 @@ def test_a_check_of_an_object_is_asked_in_this_process():
 @pytest.mark.integration
 def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smaller_parts, tmp_path, monkeypatch):
     """Where a worker gives up and the run's own count would continue, the run stops and stores nothing of the part."""
-    monkeypatch.setattr("transect.targets.tally.Counted.replay", lambda *_: None)
+    monkeypatch.setattr("transect.targets.guard.Counted.replay", lambda *_: None)
     (one,) = studies_of(["audited:raises_on_bright"], vary=["background_lightness=0,1"], subjects=40, max_failures=0.01)
     with pytest.raises(RuntimeError, match="a worker left a part out for its failures, of which the run allows more"):
         study.run(one, tmp_path / "run", quiet=True, engine=processes)
@@ -200,7 +200,7 @@ def test_a_data_set_is_the_same_from_workers(processes, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "IMAGES_PER_PART", 4)
     common = {"data_set": True, "subjects": 10, "image_size": 32, "quiet": True}
     transect.render(tmp_path / "here", **common)
-    monkeypatch.setattr("transect.engines.processes.Processes", lambda _: Lent(processes))
+    monkeypatch.setattr("transect.engines.workers.Processes", lambda _: Lent(processes))
     transect.render(tmp_path / "apart", engine=EngineSettings("local", 2), **common)
     assert content(tmp_path / "apart") == content(tmp_path / "here")
     assert len(list((tmp_path / "apart/images").glob("*.parquet"))) == 3

@@ -31,7 +31,7 @@ class Paid:
 def test_the_time_of_the_calls_is_estimated_from_the_first_part(tmp_path, monkeypatch, capsys):
     """1,200 images in parts: after the first n of them, the others take 2 s each."""
     now = [0.0]
-    monkeypatch.setattr("transect.runs.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("transect.runs.parts.time.monotonic", lambda: now[0])
     transect.audit(Paid(now), vary="glasses=0,1", subjects=600, image_size=32, outcomes="answer", out=tmp_path / "run")
     lines = capsys.readouterr().err.splitlines()
     first = next(line for line in lines if "1,200 images" in line)

@@ -18,18 +18,17 @@ from safetensors.numpy import save as safetensors
 from small_folders import FOLDERS
 
 from transect.designs.levels import parse_vary
-from transect.effects.truth import Truth
+from transect.effects.outcomes import Truth
 from transect.errors import BadInput
 from transect.generators import load
-from transect.generators.checkpoints.pickles import read_pickle
-from transect.runs import boundary, manifest, margins, toml_files
-from transect.runs.error_conditions import check as check_by
+from transect.generators.stylegan2.reading import read_pickle
+from transect.runs import manifest, report_options, toml_files
 from transect.runs.folder import read_spec
-from transect.runs.inputs import parse_numbers, read_table
+from transect.runs.json_records import dumps, loads
 from transect.runs.model_files import read_safetensors
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.plain_json import dumps, loads
-from transect.runs.png import png
+from transect.runs.pictures import pixels_of_png, png
+from transect.runs.report_options import check_error_conditions as check_by
+from transect.runs.table_inputs import parse_numbers, read_table
 from transect.targets.http.answers import AnswerReader
 from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import read_settings
@@ -114,7 +113,7 @@ def surfaces(folder):
         readers = (
             lambda: parse_vary([text], list(ATTRIBUTES.values())),
             lambda: Truth.parse(text, ATTRIBUTES),
-            lambda: margins.parse([text], ["miss", "answer"]),
+            lambda: report_options.parse_margins([text], ["miss", "answer"]),
             lambda: parse_numbers(text, "--ks"),
             lambda: check_by([text], [frozenset(ATTRIBUTES)]),
         )
@@ -153,7 +152,7 @@ def surfaces(folder):
         "parquet": (3, [_parquet()], of_file("a.parquet", read_table)),
         "safetensors": (3, [safetensors({"w": np.ones((2, 2), np.float32)})], of_file("a.safetensors", read_safetensors)),
         "pickles": (3, [pickle.dumps({"G_ema": [1, (2.0, "x")]}, protocol=n) for n in (2, 4)], of_file("a.pkl", read_pickle)),
-        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: boundary.read(path.parent))),
+        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: report_options.read_boundary(path.parent))),
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import auditing
 import numpy as np
 import pytest
 
-from transect.controls.files import read_directions
+from transect.controls.learned import read_directions
 from transect.errors import BadInput
 from transect.experiment.worlds import open_world
 from transect.generators import load

@@ -15,7 +15,7 @@ from examples.replications.derivative_free import (
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
-from transect.perceptual.network import FeatureNetwork
+from transect.perceptual.features import FeatureNetwork
 
 SLOPES = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
 

@@ -6,9 +6,8 @@ import torch
 from planted_networks import Levels, pixels_of, small
 
 from transect.errors import BadInput, UnknownName
-from transect.generators.progressive.generator import Progressive
-from transect.generators.progressive.network import Network as ProgressiveNetwork
-from transect.generators.progressive.network import Shape
+from transect.generators.progressive.generator import Network as ProgressiveNetwork
+from transect.generators.progressive.generator import Progressive, Shape
 from transect.inversion.optimisation import Inverted, Search, invert, pace, restriction, steps_of
 from transect.inversion.protocol import InvertibleNetwork, invertible
 from transect.perceptual.distance import PixelAppearance

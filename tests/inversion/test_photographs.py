@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from transect.cli.app import app
 from transect.controls.directions import fit_direction
-from transect.controls.files import FittedDirections, read_directions, write_directions
-from transect.datasets.latents_file import content_of_codes, read_codes
+from transect.controls.learned import FittedDirections, read_directions, write_directions
+from transect.datasets.features import content_of_codes, read_codes
 from transect.errors import BadInput, UnknownName
 from transect.experiment import worlds
 from transect.generators import load

@@ -8,18 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from transect.generators.photographs.grey import COLORLESS
+from transect.generators.photographs.subjects import COLORLESS
 from transect.inversion.pictures import Pictures
-from transect.inversion.twin_pictures import (
-    CUT_OFF,
-    FEW_POINTS,
-    difference,
-    face_fault,
-    in_frame,
-    lightness,
-    opened,
-    residuals,
-)
+from transect.inversion.twins import CUT_OFF, FEW_POINTS, difference, face_fault, in_frame, lightness, opened, residuals
 
 RNG = np.random.default_rng(0)
 

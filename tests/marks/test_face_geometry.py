@@ -5,9 +5,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.marks.face_boxes import Boxes, about, anchors, decoded, largest, merged
-from transect.marks.face_mesh import LEFT_EYE, LIPS, OVAL, RIGHT_EYE, as_68, mesh_masks
-from transect.marks.views import TurnedSquare, seen_turned
+from transect.marks.geometry import (
+    LEFT_EYE,
+    LIPS,
+    OVAL,
+    RIGHT_EYE,
+    Boxes,
+    TurnedSquare,
+    about,
+    anchors,
+    as_68,
+    decoded,
+    largest,
+    merged,
+    mesh_masks,
+    seen_turned,
+)
 
 
 @pytest.mark.parametrize(("size", "grids"), [(128, [(16, 2), (8, 6)]), (192, [(48, 1)])])

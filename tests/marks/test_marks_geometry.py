@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.marks import Marks
-from transect.marks.measuring import errors, overlaps
-from transect.marks.views import Square, brought_back, seen
+from transect.marks.geometry import Square, brought_back, seen
+from transect.marks.records import errors, overlaps
 
 
 def test_a_square_that_is_the_picture_changes_nothing():

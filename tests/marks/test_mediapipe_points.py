@@ -10,11 +10,10 @@ from commands import printed
 from lite_files import bundle, network
 
 from transect.errors import BadInput, MissingExtra
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
-from transect.marks import lite_networks, open_marks
-from transect.marks.face_mesh import as_68
-from transect.marks.measuring import errors
+from transect.generators.faceworld.world import FaceWorld, own_marks
+from transect.marks import mediapipe, open_marks
+from transect.marks.geometry import as_68
+from transect.marks.records import errors
 
 WHITE = np.full((200, 200, 3), 255, np.uint8)
 """Its mean is 1 for both networks, which is added to each answer; that of a black one is -1 for the detector."""
@@ -138,7 +137,7 @@ def test_archives_that_are_no_bundle_are_refused(tmp_path, monkeypatch):
     file.write_bytes(whole.replace(b"aaa", b"abc", 1))
     with pytest.raises(BadInput, match=r"a zip archive \(.*Bad CRC-32"):
         open_marks(f"mediapipe:{file}")
-    monkeypatch.setattr(lite_networks, "LARGEST", 98)
+    monkeypatch.setattr(mediapipe, "LARGEST", 98)
     file.write_bytes(whole)
     with pytest.raises(BadInput, match=r"of at most 0 MiB, got a larger one"):
         open_marks(f"mediapipe:{file}")

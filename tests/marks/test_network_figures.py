@@ -10,8 +10,7 @@ from tools.marks_pictures import Lessons, drawn, subjects
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.marks import MarksSettings, measure_marks
 from transect.marks import open_marks
-from transect.marks.network import SIZE
-from transect.marks.shipped import LIMIT, WEIGHTS
+from transect.marks.shipped import LIMIT, SIZE, WEIGHTS
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,9 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from transect.errors import BadInput
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
+from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.marks import MASKS, open_marks, shipped
-from transect.marks.measuring import errors, overlaps
+from transect.marks.records import errors, overlaps
 from transect.marks.shipped import WEIGHTS, NetworkMarks
 
 

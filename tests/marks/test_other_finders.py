@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from transect.errors import BadInput, MissingExtra
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
+from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.marks import MASKS, Marks, open_marks
-from transect.marks.joined import UNSURE, JoinedMarks
-from transect.marks.measuring import errors
+from transect.marks.finding import UNSURE, JoinedMarks
+from transect.marks.records import errors
 
 
 def parser(file, *, classes=19, size=16, channels=3):

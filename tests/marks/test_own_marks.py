@@ -9,8 +9,7 @@ from PIL import Image
 
 from transect.datasets import open_dataset
 from transect.errors import BadInput, UnknownName
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
+from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.marks import MASKS, Marks, open_marks
 
 

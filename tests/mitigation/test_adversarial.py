@@ -9,15 +9,23 @@ from PIL import Image
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from transect.attacks.performance import performance
+from transect.attacks.outputs import performance
 from transect.errors import BadInput, UnknownName
 from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_predictor, scores_of
-from transect.mitigation.critics import ConvolutionCritic, ImageCritic, MapCritic, Mask, critic_for
-from transect.mitigation.data import TaskData, balanced_batches, batches
-from transect.mitigation.hooks import Tap, changed, module_named, reverse_gradient
-from transect.mitigation.masks import sheet
-from transect.mitigation.network import SmallResNet
-from transect.training.sheets import png
+from transect.mitigation.data import TaskData, balanced_batches, batches, sheet
+from transect.mitigation.networks import (
+    ConvolutionCritic,
+    ImageCritic,
+    MapCritic,
+    Mask,
+    SmallResNet,
+    Tap,
+    changed,
+    critic_for,
+    module_named,
+    reverse_gradient,
+)
+from transect.training.loop import png
 
 
 class Colors:

@@ -6,12 +6,12 @@ import torch
 from safetensors.torch import save_file
 
 from transect.errors import BadInput, MissingExtra, UnknownName
-from transect.mitigation import backbones, methods
+from transect.mitigation import methods, networks
 from transect.mitigation.data import TaskData
-from transect.mitigation.hooks import module_named
+from transect.mitigation.networks import module_named
 from transect.mitigation.settings import Adversarial, Network, Plain, Star, Training, parse_config
 from transect.mitigation.testbed import Bench
-from transect.training.resnet import new_resnet
+from transect.training.classifier import new_resnet
 
 
 class Noise:
@@ -31,7 +31,7 @@ def quiet(*_):
 
 @pytest.fixture(scope="module")
 def resnet():
-    return backbones.new_backbone("resnet18", 3, seed=5)
+    return networks.new_backbone("resnet18", 3, seed=5)
 
 
 def test_our_resnets_are_backbones(resnet):
@@ -41,30 +41,30 @@ def test_our_resnets_are_backbones(resnet):
         black = resnet.eval()(torch.zeros(1, 3, 32, 32))
         features = resnet.body((torch.zeros(1, 3, 32, 32) - resnet.mean) / resnet.spread)
     assert torch.allclose(black, resnet.head(features))
-    again = backbones.new_backbone("resnet18", 3, seed=5)
+    again = networks.new_backbone("resnet18", 3, seed=5)
     assert all(torch.equal(a, b) for a, b in zip(resnet.parameters(), again.parameters(), strict=True))
 
 
 def test_weights_come_from_a_file(tmp_path, resnet):
     other = new_resnet("resnet18", 7, seed=8)
     save_file(other.state_dict(), tmp_path / "resnet.safetensors")
-    made = backbones.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.safetensors")
+    made = networks.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.safetensors")
     assert torch.equal(made.body.conv1.weight, other.conv1.weight)
     assert not torch.equal(made.body.conv1.weight, resnet.body.conv1.weight)
     torch.save(other.state_dict(), tmp_path / "resnet.pth")
     with pytest.raises(BadInput, match="expected safetensors"):
-        backbones.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.pth")
+        networks.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.pth")
 
 
 def test_unknown_backbones_and_missing_libraries_are_refused(monkeypatch):
     for name in ("resnet17", "timm:", "torch:resnet18"):
         with pytest.raises(UnknownName, match="backbone"):
-            backbones.new_backbone(name, 2, 0)
+            networks.new_backbone(name, 2, 0)
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
     with pytest.raises(
         MissingExtra, match=r"backbone timm:… needs an optional part: pip install 'transect\[backbones\]'"
     ):
-        backbones.new_backbone("timm:resnet18", 2, 0)
+        networks.new_backbone("timm:resnet18", 2, 0)
     with pytest.raises(BadInput, match="pretrained and weights need a backbone"):
         parse_config({"network": {"pretrained": True}}, "x")
 
@@ -73,7 +73,7 @@ def test_every_kind_fits_on_a_backbone():
     network = Network(backbone="resnet18", pretrained=False)
     setup = methods.Setup(bench(), network, Training(epochs=1, batch=10, head="head"), 0)
     plain = methods.fit(Plain(name="plain", kind="plain"), setup, None, quiet)
-    fresh = backbones.new_backbone("resnet18", 2, 0)
+    fresh = networks.new_backbone("resnet18", 2, 0)
     assert torch.equal(plain.network.body.conv1.weight, fresh.body.conv1.weight)  # the head alone learned
     assert not torch.equal(plain.network.head.weight, fresh.head.weight)
     rows = setup.bench.test
@@ -96,7 +96,7 @@ def test_transformers_of_a_folder(tmp_path):
         '{"image_mean": [0.5, 0.5, 0.5], "image_std": [0.25, 0.25, 0.25]}'
     )
     made, again, random = (
-        backbones.new_backbone(f"transformers:{tmp_path}", 3, seed, own)
+        networks.new_backbone(f"transformers:{tmp_path}", 3, seed, own)
         for seed, own in ((0, True), (1, True), (1, False))
     )
     assert made.mean.flatten().tolist() == [0.5] * 3
@@ -105,7 +105,7 @@ def test_transformers_of_a_folder(tmp_path):
         pairs = zip(made.body.parameters(), one.body.parameters(), strict=True)
         assert all(torch.equal(a, b) for a, b in pairs) == same
     with pytest.raises(BadInput, match="expected a model that can be opened"):
-        backbones.new_backbone(f"transformers:{tmp_path / 'nowhere'}", 3, 0)
+        networks.new_backbone(f"transformers:{tmp_path / 'nowhere'}", 3, 0)
 
 
 def test_timm_where_it_is(tmp_path):
@@ -113,11 +113,11 @@ def test_timm_where_it_is(tmp_path):
         timm = pytest.importorskip("timm")
     except RuntimeError as error:  # a torchvision of another PyTorch
         pytest.skip(f"timm cannot be imported: {error}")
-    made = backbones.new_backbone("timm:resnet10t", 3, 0, pretrained=False)
+    made = networks.new_backbone("timm:resnet10t", 3, 0, pretrained=False)
     assert made(torch.rand(2, 3, 64, 64)).shape == (2, 3)
     assert module_named(made, "body.layer4") is made.body.layer4
     save_file(timm.create_model("resnet10t").state_dict(), tmp_path / "own.safetensors")
-    own = backbones.new_backbone("timm:resnet10t", 3, 0, weights=tmp_path / "own.safetensors")
+    own = networks.new_backbone("timm:resnet10t", 3, 0, weights=tmp_path / "own.safetensors")
     assert not torch.equal(own.body.conv1[0].weight, made.body.conv1[0].weight)
     with pytest.raises(BadInput, match="expected a model that can be opened"):
-        backbones.new_backbone("timm:resnet10000", 3, 0, pretrained=False)
+        networks.new_backbone("timm:resnet10000", 3, 0, pretrained=False)

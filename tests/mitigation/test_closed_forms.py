@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
 
-from transect.attacks.performance import performance
+from transect.attacks.outputs import performance
 from transect.errors import BadInput
-from transect.mitigation.erasure import fit_eraser
-from transect.mitigation.thresholds import fit_thresholds
-from transect.mitigation.weights import GroupWeights, reweighed
+from transect.mitigation.adversarial import GroupWeights, reweighed
+from transect.mitigation.closed_forms import fit_eraser, fit_thresholds
 
 
 def leaky(seed=0, n=600, d=6, classes=3):

@@ -8,7 +8,7 @@ from PIL import Image
 
 from transect.jobs.mitigate import run
 from transect.mitigation.settings import parse_config
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 N = 120
 ADVERSARY = {"kind": "adversarial", "name": "critic", "epochs": 1, "critic_epochs": 1, "critic_width": 8}

@@ -14,14 +14,21 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.mitigate import run
 from transect.jobs.mitigate.command import _blocks
 from transect.jobs.mitigate.page import page_of
-from transect.mitigation.found_faces import FACELESS, FoundFaces, hidden_by
-from transect.mitigation.photographs import NO_PART, SPARE, UNANSWERED, chosen_rows
-from transect.mitigation.questions import questions_of
 from transect.mitigation.settings import Hide, parse_config
-from transect.mitigation.testbed import open_bench
+from transect.mitigation.testbed import (
+    FACELESS,
+    NO_PART,
+    SPARE,
+    UNANSWERED,
+    FoundFaces,
+    chosen_rows,
+    hidden_by,
+    open_bench,
+    questions_of,
+)
 from transect.records import Attribute, Images
 from transect.reports.builder import build
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from transect.targets import resolve
 
 

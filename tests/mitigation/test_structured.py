@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.errors import BadInput
-from transect.mitigation.data import TaskData
-from transect.mitigation.losses import star_loss
-from transect.mitigation.structured import (
+from transect.mitigation.adversarial import star_loss
+from transect.mitigation.closed_forms import (
     Energies,
     best,
     class_chances,
@@ -20,6 +19,7 @@ from transect.mitigation.structured import (
     log_likelihood,
     marginal_logits,
 )
+from transect.mitigation.data import TaskData
 
 
 class NoPictures:

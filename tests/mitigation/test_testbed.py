@@ -8,17 +8,13 @@ from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.world import FaceWorld
 from transect.mitigation import methods
-from transect.mitigation.data import TaskData
-from transect.mitigation.hiding import HiddenPictures, WorldRegions, boxed, hide
-from transect.mitigation.losses import reweighed_loss, worst_group_loss
-from transect.mitigation.measuring import measured, over_seeds
-from transect.mitigation.network import SmallResNet
+from transect.mitigation.adversarial import reweighed_loss, worst_group_loss
+from transect.mitigation.data import HiddenPictures, TaskData, WorldRegions, boxed, hide
+from transect.mitigation.measuring import Protocol, effects, measured, noise_at, noise_curve, over_seeds
+from transect.mitigation.networks import SmallResNet
 from transect.mitigation.numbers import AttackFigures, Figure, MitigationFigures
-from transect.mitigation.questions import codes
 from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
-from transect.mitigation.summary import noise_at, noise_curve
-from transect.mitigation.testbed import PROTECTED, Bench, open_bench
-from transect.mitigation.transects import Protocol, effects
+from transect.mitigation.testbed import PROTECTED, Bench, codes, open_bench
 from transect.records import Attribute, Design, Latents
 
 LABELS = {"smile": "smile>0.5", "hat": "hat!=none"}

@@ -10,8 +10,8 @@ from tools.feature_network import new_network
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
-from transect.perceptual.network import FeatureNetwork
-from transect.perceptual.sets import fid, kid, precision_recall
+from transect.perceptual.features import FeatureNetwork
+from transect.perceptual.judging import fid, kid, precision_recall
 
 CARD = json.loads((features.WEIGHTS.parent / "features.json").read_text())
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 
 from transect.errors import BadInput
-from transect.perceptual.sets import fid, kid, precision_recall
+from transect.perceptual.judging import fid, kid, precision_recall
 
 
 def normal(seed, n, d, scale=1.0, shift=0.0):
@@ -82,7 +82,7 @@ def test_kid_is_unbiased():
 def test_kid_in_blocks_is_kid(monkeypatch):
     first, other = normal(0, 40, 3), normal(1, 30, 3)
     whole = kid(first, other)
-    monkeypatch.setattr("transect.perceptual.sets._AT_ONCE", 7)
+    monkeypatch.setattr("transect.perceptual.judging._AT_ONCE", 7)
     assert kid(first, other).value == pytest.approx(whole.value, rel=1e-12)
 
 
@@ -117,7 +117,7 @@ def test_precision_and_recall_change_places_with_the_sets(seed):
 def test_precision_and_recall_in_blocks_are_the_same(monkeypatch):
     first, other = normal(0, 40, 3), normal(1, 30, 3)
     whole = precision_recall(first, other)
-    monkeypatch.setattr("transect.perceptual.sets._AT_ONCE", 7)
+    monkeypatch.setattr("transect.perceptual.judging._AT_ONCE", 7)
     assert precision_recall(first, other) == whole
 
 

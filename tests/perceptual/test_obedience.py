@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual.obedience import obedience
+from transect.perceptual.judging import obedience
 
 
 class Levels:

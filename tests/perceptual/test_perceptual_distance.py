@@ -9,8 +9,16 @@ from torch import nn
 
 from transect.errors import BadInput, UnknownName
 from transect.perceptual import features
-from transect.perceptual.distance import PixelAppearance, StageAppearance, appearance_of, distance
-from transect.perceptual.vgg import _MEAN, _SPREAD, CHANNELS, load_vgg16
+from transect.perceptual.distance import (
+    _MEAN,
+    _SPREAD,
+    CHANNELS,
+    PixelAppearance,
+    StageAppearance,
+    appearance_of,
+    distance,
+    load_vgg16,
+)
 
 PLAN = (64, 64, "M", 128, 128, "M", 256, 256, 256, "M", 512, 512, 512, "M", 512, 512, 512, "M")
 

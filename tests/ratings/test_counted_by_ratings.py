@@ -9,8 +9,8 @@ from rating_files import csv
 
 import transect
 from transect.errors import BadInput, UnknownName
-from transect.runs import bins, covariates, error_conditions
-from transect.runs.report_settings import ReportSettings
+from transect.runs import report_options
+from transect.runs.report_options import ReportSettings
 from transect.targets import as_target
 
 SUBJECTS = 6
@@ -45,9 +45,9 @@ def run(target, tmp_path_factory):
 def test_ratings_are_attributes_of_a_report(run, answers):
     settings = ReportSettings(by=["gender", "earrings"], bins=["gender=0.5"], covariates=["perceived_gender"])
     made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)
-    assert error_conditions.read(run) == ("perceived_gender", "earrings")
-    assert bins.read(run) == {"perceived_gender": (0.5,)}
-    assert covariates.read(run) == ("gender",)
+    assert report_options.read_error_conditions(run) == ("perceived_gender", "earrings")
+    assert report_options.read_bins(run) == {"perceived_gender": (0.5,)}
+    assert report_options.read_covariates(run) == ("gender",)
     sections = {each["key"]: each for each in made.results["sections"]}
     groups = {row[0]: row[5] for row in sections["errors"]["tables"][0]["rows"]}
     assert groups["perceived gender: [0, 0.5)"] == groups["perceived gender: [0.5, 1]"] == SUBJECTS
@@ -71,8 +71,8 @@ def test_what_nobody_rated_is_unknown_and_the_names_are_listed(run, answers):
 
 def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_path):
     made = auditing.audit(target, out=tmp_path / "run", ratings=answers, by=["gender"], bins=["gender=0.5"], **AUDIT)
-    assert error_conditions.read(made.folder) == ("perceived_gender",)
-    assert json.loads((made.folder / bins.FILE).read_text()) == {"perceived_gender": [0.5]}
+    assert report_options.read_error_conditions(made.folder) == ("perceived_gender",)
+    assert json.loads((made.folder / report_options.BINS_FILE).read_text()) == {"perceived_gender": [0.5]}
     with pytest.raises(UnknownName, match="unknown attribute 'gendre'"):
         auditing.audit(target, out=tmp_path / "none", ratings=answers, by=["gendre"], **AUDIT)
     assert not (tmp_path / "none").exists()

@@ -14,9 +14,9 @@ from transect.analysis import findings, finished_run, rater_report, reporting
 from transect.analysis.finished_run import Run
 from transect.effects import Truth
 from transect.errors import BadInput
-from transect.ratings import seen as ratings
+from transect.ratings import rating_tables as ratings
 from transect.records import Annotations, Attribute, Question
-from transect.runs.rated_questions import RatedQuestion, kept_in
+from transect.runs.human_answers import RatedQuestion, with_questions
 
 
 def answered(folder, path, rules=(), perceived=None):
@@ -145,7 +145,7 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
 def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
     asked = RatedQuestion("?", "age", "ordinal", ("a", "b"), (0.0, 1.0), (0.0, 1.0), {"experiment": 1, "steps-age": 3})
     rows = {"study": ["experiment"] * 6 + ["steps-age"] * 6, "id": IDS * 2, "rater": ["a"] * 12, "years": [1.0] * 12}
-    pq.write_table(kept_in(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
+    pq.write_table(with_questions(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
     assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
     for name, n in asked.unsure.items():
         (kept,) = rater_report.stored_answers(finished_run.read(several / "studies" / name))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rating_files import IDS, csv, refusal
 
 from transect.analysis import findings, finished_run, reporting
-from transect.effects.pruning import Rule
+from transect.effects.image_validation import Rule
 from transect.errors import BadInput, UnknownName
-from transect.ratings import seen as ratings
+from transect.ratings import rating_tables as ratings
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,13 @@ import pytest
 from rating_files import csv
 
 from transect.analysis import finished_run, rater_report, reporting
-from transect.analysis.sections.answers import point
-from transect.analysis.sections.drawable import without_empty
-from transect.annotation.pictures import Pictures
-from transect.annotation.sources import source_of
+from transect.analysis.sections.answers import point, without_empty
+from transect.annotation.sources import Pictures, source_of
 from transect.errors import BadInput, UnknownName
-from transect.jobs.annotate import rater_page
-from transect.jobs.annotate.agreeing import verdict
-from transect.ratings import seen as ratings
-from transect.ratings.seen import parse_rule
+from transect.jobs.annotate import page as rater_page
+from transect.jobs.annotate.page import verdict
+from transect.ratings import rating_tables as ratings
+from transect.ratings.rating_tables import parse_rule
 from transect.reports import builder
 from transect.reports.records import Figure, Panel, Section, Series
 

@@ -12,7 +12,7 @@ from rating_files import IDS, csv, refusal
 
 from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.ratings import seen as ratings
+from transect.ratings import rating_tables as ratings
 
 
 def test_rows_meet_images_by_id_whatever_their_order(folder, tmp_path):

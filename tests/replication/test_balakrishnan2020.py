@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from places import SHARED
 
-from transect.analysis.sections import seen_together
-from transect.effects.perception import correlations
+from transect.analysis.sections import associations
+from transect.effects.sensitivity import correlations
 from transect.ratings.perceived_attributes import PerceivedGroups
 
 ANNOTATIONS, HYPERPLANES = SHARED / "stylegan2_human_annotations.npz", SHARED / "stylegan2_w_hyperplanes.npz"
@@ -43,7 +43,7 @@ def test_fig_11_attributes_by_gender(means):
     names = [name for name in TOP if name != "gender"]
     codes = PerceivedGroups(("female", "male"), (0.5,)).codes(means["gender"][:, None])
     values = np.column_stack([means[name] for name in names])
-    smd = seen_together.standardized(1)(values, codes, np.ones(len(codes)))
+    smd = associations.standardized(1)(values, codes, np.ones(len(codes)))
     assert dict(zip(names, smd.round(2).tolist(), strict=True)) == {
         "hair_length": -2.38, "age": 0.28, "skin_color": 0.36, "makeup": -1.82, "facial_hair": 1.07,
     }  # fmt: skip

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from places import ROOT, SHARED
 
-from transect.effects.perception import correlations
+from transect.effects.sensitivity import correlations
 
 TOTAL = (89.330, 14.416, 6.929)
 TABLE_1 = {

@@ -9,8 +9,8 @@ import pytest
 from places import SHARED
 
 import transect
-from transect.effects.balance import balance, joint
 from transect.effects.intervals import mean_interval, wilson
+from transect.effects.matched_pairs import balance, joint
 from transect.jobs.match.options import MatchOptions
 
 DATA = SHARED

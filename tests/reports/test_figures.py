@@ -14,7 +14,7 @@ from transect.reports import Gallery, build
 from transect.reports.document import Document
 from transect.reports.drawing.intersections import DEEPEST, sheets
 from transect.reports.drawing.levels import panels
-from transect.reports.drawing.scales import covering, tick_text
+from transect.reports.drawing.svg import covering, tick_text
 from transect.reports.results import read
 
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda v: v == 0 or abs(v) > 1e-9), max_size=8)

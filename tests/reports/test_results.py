@@ -9,11 +9,11 @@ import pytest
 from places import ROOT
 from report_factory import make_gallery, make_results
 
-from transect.analysis.publication import EFFECTS
+from transect.analysis.reporting import EFFECTS
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.reports import Gallery, build, schema, write
-from transect.reports.limits import STANDING_LIMITS
+from transect.reports.entries import STANDING_LIMITS
 from transect.reports.results import read
 
 PUBLISHED = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())

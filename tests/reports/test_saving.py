@@ -13,10 +13,7 @@ from report_factory import make_gallery, make_results
 from transect.reports import builder, write
 from transect.reports.blocks import DotPlot, Page, Part, Plot, Row, TextTable
 from transect.reports.drawing import svg
-from transect.reports.drawing.palette import rules, style_of
-from transect.reports.drawing.standalone import WIDTH, standalone
-from transect.reports.markup_tree import read
-from transect.reports.saving import savable, saved_figures
+from transect.reports.saving import WIDTH, read, rules, savable, saved_figures, standalone, style_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACK = svg.track("t", "A title", "", [(0, 0.0), (50, 1.0)], [svg.Interval(50, 40, 60)])

@@ -2,8 +2,7 @@
 
 import re
 
-from transect.reports.drawing.intersections import DEEPEST
-from transect.reports.drawing.shades import MAP_HEIGHT, Field, Frame, heat_map
+from transect.reports.drawing.intersections import DEEPEST, MAP_HEIGHT, Field, Frame, heat_map
 
 
 def attributes(text, pattern):
@@ -30,5 +29,3 @@ def test_rows_of_a_map_go_upwards_and_shades_follow_the_share():
     )
     assert "Failures &lt;of&gt; calls</title>" in text
     assert "The deepest shade lies in the upper right quarter.</desc>" in text
-
-

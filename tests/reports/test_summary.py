@@ -9,11 +9,10 @@ from report_reader import plain_text
 
 from transect.reports import verdicts
 from transect.reports.document import Document
-from transect.reports.effect_words import finding
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.summary import family_words, notice, question, summarize
-from transect.reports.verdicts import cut, groups, interaction_sentence, sentence, with_texts
+from transect.reports.verdicts import cut, finding, groups, interaction_sentence, sentence, with_texts
 
 SURE = {"p_adjusted": 0.001}
 TOLD = {"estimate": 0.3149, "low": 0.2401, "high": 0.3799, **SURE}

@@ -4,7 +4,7 @@ import pytest
 from report_factory import make_results
 
 from transect.reports.results import read
-from transect.reports.world import what_responds
+from transect.reports.summary import what_responds
 
 PHOTOGRAPHS = {"name": "photographs:folder:faces", "pictures_sha256": "0", "camera": {"version": 1}}
 FACEWORLD = {"name": "faceworld", "camera": {"maximum_gain": 4.0}}

@@ -8,7 +8,7 @@ from transect.errors import BadInput
 from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.world import describe_world
+from transect.reports.summary import describe_world
 
 
 def described(**changes):

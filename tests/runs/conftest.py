@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from transect.runs import bounds, mounts, stores
+from transect.runs import bounds, object_storage, working_folders
 
 
 @pytest.fixture
@@ -19,6 +19,6 @@ def address(monkeypatch):
     """The address of an empty folder on storage that lives as long as the test; `stores.Store` opens it again."""
     library = pytest.importorskip("obstore.store")
     kept = defaultdict(library.MemoryStore)
-    monkeypatch.setattr(stores, "_connected", lambda address: kept[address])
+    monkeypatch.setattr(object_storage, "_connected", lambda address: kept[address])
     yield "s3://memory/run"
-    mounts.close_all()
+    working_folders.close_all()

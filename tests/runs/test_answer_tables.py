@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from transect.errors import CorruptedPart
-from transect.runs.answer_tables import ANSWERS, answers_table, said_of
-from transect.runs.part_schemas import check_part
-from transect.said import Said, Status
-from transect.targets.isolated.said_messages import said_message, said_of_message
+from transect.runs.part_files import check_part
+from transect.runs.tables import ANSWERS, answers_table, said_of
+from transect.spoken_answers import Said, Status
+from transect.targets.isolated.messages import said_message, said_of_message
 
 numbers = some.floats(allow_nan=False, allow_infinity=False)
 texts = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from transect.errors import BadInput
-from transect.runs.inputs import read_table
+from transect.runs.table_inputs import read_table
 
 TABLE = pa.table({"id": ["a", "b", None], "age": [1.5, None, 3.0], "tags": [["x"], [], ["y", "z"]]})
 
@@ -30,7 +30,7 @@ def test_a_limit_of_memory_that_was_set_before_stays(tmp_path):
     """As batch systems set it; raising it is not allowed."""
     path = written(tmp_path / "x.arrow", "stream")
     work = (
-        "import resource, sys; from pathlib import Path; from transect.runs.inputs import read_table; "
+        "import resource, sys; from pathlib import Path; from transect.runs.table_inputs import read_table; "
         "resource.setrlimit(resource.RLIMIT_AS, (4 << 30,) * 2); print(read_table(Path(sys.argv[1])).num_rows)"
     )
     done = subprocess.run([sys.executable, "-c", work, str(path)], capture_output=True, text=True)

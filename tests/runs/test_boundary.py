@@ -7,29 +7,29 @@ import pytest
 
 from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.runs import boundary
-from transect.runs.report_settings import ReportSettings
+from transect.runs import report_options
+from transect.runs.report_options import ReportSettings
 
 
 @pytest.mark.parametrize("band", [(0.7, 0.3), (0.5, 0.5), (0.3, float("nan")), (0.3, float("inf"))])
 def test_a_band_rises(band):
     with pytest.raises(BadInput, match="expected LOW below HIGH, two scores around the threshold"):
-        boundary.check(band)
+        report_options.check_boundary(band)
 
 
 def test_a_band_is_kept_and_taken_away(tmp_path):
-    assert boundary.read(tmp_path) is None
-    boundary.write(tmp_path, (0.1, 1 / 3))
-    assert boundary.read(tmp_path) == (0.1, 1 / 3)
-    boundary.write(tmp_path, None)
-    assert boundary.read(tmp_path) is None
+    assert report_options.read_boundary(tmp_path) is None
+    report_options.write_boundary(tmp_path, (0.1, 1 / 3))
+    assert report_options.read_boundary(tmp_path) == (0.1, 1 / 3)
+    report_options.write_boundary(tmp_path, None)
+    assert report_options.read_boundary(tmp_path) is None
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "[0.7, 0.3]", "[null, 1]", "no json"])
 def test_a_file_that_holds_no_band_is_one_line(tmp_path, text):
     (tmp_path / "boundary.json").write_text(text)
     with pytest.raises(BadInput, match="expected"):
-        boundary.read(tmp_path)
+        report_options.read_boundary(tmp_path)
 
 
 def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from transect.errors import BadInput
-from transect.generators.checkpoints.pickles import read_pickle
+from transect.generators.stylegan2.reading import read_pickle
 from transect.runs import bounds
-from transect.runs.inputs import read_table
-from transect.runs.weights import read_weights
+from transect.runs.model_files import read_weights
+from transect.runs.table_inputs import read_table
 
 
 def peak_of(work):

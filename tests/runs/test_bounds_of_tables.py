@@ -13,9 +13,8 @@ import pytest
 from transect.datasets.features import read_features
 from transect.errors import BadInput
 from transect.runs import bounds
-from transect.runs.inputs import read_table
-from transect.runs.tensor_files import read_content
-from transect.runs.weights import read_weights
+from transect.runs.model_files import read_content, read_weights
+from transect.runs.table_inputs import read_table
 
 
 @pytest.fixture

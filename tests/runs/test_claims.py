@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from transect.errors import FolderInUse, RunFolderError
-from transect.runs import claims, stores
-from transect.runs.mounts import Mount
+from transect.runs import locks, object_storage
+from transect.runs.working_folders import Mount
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def mount(address, tmp_path):
     """A machine's view of the folder; call it for another machine's."""
 
     def another():
-        return Mount(stores.Store(address), tmp_path)
+        return Mount(object_storage.Store(address), tmp_path)
 
     return another
 
@@ -32,24 +32,24 @@ def kill(claim):
 
 def later(monkeypatch, seconds):
     """The storage's clock shows a claim's last sign of life so much earlier."""
-    plain = stores.Store.changed
+    plain = object_storage.Store.changed
     monkeypatch.setattr(
-        stores.Store,
+        object_storage.Store,
         "changed",
         lambda self, name: plain(self, name) - timedelta(seconds=seconds if name.endswith("00001.json") else 0),
     )
 
 
 def test_a_second_run_is_refused_until_the_first_leaves(mount):
-    first = claims.take(mount(), "studies/a")
+    first = locks.take_claim(mount(), "studies/a")
     assert held(mount()) == ["studies/a/.claims/00001.json"]
     with pytest.raises(FolderInUse, match="is in use by a live run.*is 0 s old, and it counts as dead after 120 s"):
-        claims.take(mount(), "studies/a")
-    other = claims.take(mount(), "studies/b")  # another folder
+        locks.take_claim(mount(), "studies/a")
+    other = locks.take_claim(mount(), "studies/b")  # another folder
     first.release()
     other.release()
     assert held(mount()) == []
-    claims.take(mount(), "studies/a").release()
+    locks.take_claim(mount(), "studies/a").release()
 
 
 def test_of_many_that_begin_at_once_one_is_let_in(mount):
@@ -59,7 +59,7 @@ def test_of_many_that_begin_at_once_one_is_let_in(mount):
         own = mount()
         ready.wait()
         try:
-            taken.append(claims.take(own, ""))
+            taken.append(locks.take_claim(own, ""))
         except FolderInUse as error:
             refused.append(error)
 
@@ -74,40 +74,40 @@ def test_of_many_that_begin_at_once_one_is_let_in(mount):
 
 
 def test_a_dead_run_is_followed_by_one_only_after_its_time(mount, monkeypatch):
-    kill(claims.take(mount(), ""))
-    later(monkeypatch, claims.DEAD - 20)
+    kill(locks.take_claim(mount(), ""))
+    later(monkeypatch, locks.DEAD - 20)
     with pytest.raises(FolderInUse, match="its last sign of life is (99|100|101) s old"):
-        claims.take(mount(), "")
+        locks.take_claim(mount(), "")
     monkeypatch.undo()
 
 
 def test_of_two_that_follow_a_dead_run_at_once_one_is_let_in(mount, monkeypatch):
-    kill(claims.take(mount(), ""))
-    later(monkeypatch, claims.DEAD + 1)
-    own, plain, taken = mount(), stores.Store.replace, []
+    kill(locks.take_claim(mount(), ""))
+    later(monkeypatch, locks.DEAD + 1)
+    own, plain, taken = mount(), object_storage.Store.replace, []
 
     def replace(self, name, content, token):
         if not taken:
             taken.append(None)
-            taken[0] = claims.take(mount(), "")
+            taken[0] = locks.take_claim(mount(), "")
         return plain(self, name, content, token)
 
     with monkeypatch.context() as patched:
-        patched.setattr(stores.Store, "replace", replace)
+        patched.setattr(object_storage.Store, "replace", replace)
         with pytest.raises(FolderInUse):
-            claims.take(own, "")
+            locks.take_claim(own, "")
     taken[0].release()
     assert held(mount()) == []
 
 
 def test_a_run_that_wakes_and_finds_another_stops_and_leaves_its_claim(mount, monkeypatch):
     own = mount()
-    asleep = claims.take(own, "a")
+    asleep = locks.take_claim(own, "a")
     kill(asleep)
     own.put("a/x.json", b"1")
     with monkeypatch.context() as patched:
-        later(patched, claims.DEAD + 1)
-        following = claims.take(mount(), "a")
+        later(patched, locks.DEAD + 1)
+        following = locks.take_claim(mount(), "a")
     stated = own.store.read("a/.claims/00001.json", 1000)
     asleep.beat()
     assert own.store.read("a/.claims/00001.json", 1000) == stated
@@ -124,9 +124,9 @@ def test_a_run_that_wakes_and_finds_another_stops_and_leaves_its_claim(mount, mo
 
 def test_a_run_without_signs_of_life_for_too_long_stops_by_itself(mount, monkeypatch):
     own = mount()
-    claim = claims.take(own, "")
-    now = claims.time.monotonic()
-    monkeypatch.setattr(claims.time, "monotonic", lambda: now + claims.DEAD + 1)
+    claim = locks.take_claim(own, "")
+    now = locks.time.monotonic()
+    monkeypatch.setattr(locks.time, "monotonic", lambda: now + locks.DEAD + 1)
     with pytest.raises(RunFolderError, match="gave no sign of life for 120 s"):
         own.put("x.json", b"1")
     claim.beat()
@@ -135,11 +135,11 @@ def test_a_run_without_signs_of_life_for_too_long_stops_by_itself(mount, monkeyp
 
 
 def test_signs_of_life_are_given_in_the_background(mount, monkeypatch):
-    monkeypatch.setattr(claims, "BEAT", 0.01)
+    monkeypatch.setattr(locks, "BEAT", 0.01)
     beaten = threading.Event()
-    plain = claims.Claim.beat
-    monkeypatch.setattr(claims.Claim, "beat", lambda self: (plain(self), beaten.set())[0])
-    claim = claims.take(mount(), "")
+    plain = locks.Claim.beat
+    monkeypatch.setattr(locks.Claim, "beat", lambda self: (plain(self), beaten.set())[0])
+    claim = locks.take_claim(mount(), "")
     assert beaten.wait(10)
     claim.release()
     assert held(mount()) == []
@@ -149,7 +149,7 @@ def test_storage_that_overwrites_is_refused(mount, monkeypatch):
     def careless(self, name, content):
         return self.put(name, content)
 
-    monkeypatch.setattr(stores.Store, "create", careless)
+    monkeypatch.setattr(object_storage.Store, "create", careless)
     with pytest.raises(RunFolderError, match="expected storage that writes on a condition"):
-        claims.take(mount(), "")
+        locks.take_claim(mount(), "")
     assert held(mount()) == []

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.errors import BadInput
-from transect.runs.csv_files import csv_of, csv_of_rows, records_of, rows_of
-from transect.runs.inputs import read_table
+from transect.runs.table_inputs import csv_of, csv_of_rows, read_table, records_of, rows_of
 
 FORTY = ["id,age", *(f"p{n},{n}" for n in range(40))]
 

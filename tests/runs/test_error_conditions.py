@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from transect.analysis import mean_faces
+from transect.analysis import findings
 from transect.cli.app import app
 from transect.errors import BadInput, UnknownName
-from transect.runs import error_conditions
+from transect.runs import report_options
 from transect.runs.folder import FinishedRun
 from transect.runs.tables import images_of
 from transect.targets import as_target
@@ -63,12 +63,12 @@ def test_mean_faces_are_means_of_the_stored_images(observed):
 
 
 def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
-    assert error_conditions.read(observed.folder) == ("earrings", "skin_tone")
+    assert report_options.read_error_conditions(observed.folder) == ("earrings", "skin_tone")
     done = CliRunner().invoke(app, ["report", str(observed.folder), "--by", "earrings", "--json"])
     assert done.exception is None
     results = json.loads((observed.folder / "results.json").read_text())
     assert {face["by"] for face in results["gallery"]["faces"]} == {"", "earrings"}
-    assert error_conditions.read(observed.folder) == ("earrings",)
+    assert report_options.read_error_conditions(observed.folder) == ("earrings",)
 
 
 def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
@@ -85,13 +85,13 @@ def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
 
 def test_names_of_two_studies_together_are_refused():
     with pytest.raises(BadInput, match="one study that has all of age, smile, got none"):
-        error_conditions.check(["age", "smile"], [{"age"}, {"smile"}])
+        report_options.check_error_conditions(["age", "smile"], [{"age"}, {"smile"}])
 
 
 def test_a_mean_is_of_pictures_that_are_reduced_first():
     """Two plain pictures of 128 pixels, 10 and 40: 25, of 64 pixels; a group without a picture has none."""
     pictures = [np.full((128, 128, 3), gray, np.uint8) for gray in (10, 40)]
-    both, none = mean_faces.means(np.array([[True, True], [False, False]]), enumerate(pictures))
+    both, none = findings.means(np.array([[True, True], [False, False]]), enumerate(pictures))
     with Image.open(io.BytesIO(both)) as image:
-        assert (image.size, np.unique(np.asarray(image)).tolist()) == ((mean_faces.SIDE, mean_faces.SIDE), [25])
+        assert (image.size, np.unique(np.asarray(image)).tolist()) == ((findings.SIDE, findings.SIDE), [25])
     assert none is None

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transect.errors import BadInput
-from transect.runs.inputs import as_table
+from transect.runs.table_inputs import as_table
 
 COLUMNS = {"id": ["a", "b", "c"], "smile": [0.1, 0.5, 0.9]}
 

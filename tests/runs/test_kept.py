@@ -1,10 +1,10 @@
 """Values at hand: up to a number of bytes, the least recently used go first."""
 
-from transect.runs.kept import Kept
+from transect.runs.byte_cache import ByteCache
 
 
 def test_memory_is_bounded():
-    kept = Kept(most=10, size=len)
+    kept = ByteCache(most=10, size=len)
     made = []
     for key in (1, 2, 3, 1, 3):
         kept.get(key, lambda key=key: made.append(key) or b"xxxx")

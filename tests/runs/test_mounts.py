@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
-from transect.runs import claims, mounts, stores
-from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.overwriting import clear
+from transect.runs import locks, object_storage, working_folders
+from transect.runs.folder import FinishedRun, RunFolder, clear_run, write_json
 from transect.texts import one_line
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
@@ -17,7 +16,7 @@ ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
 
 @pytest.fixture
 def store(address):
-    return stores.Store(address)
+    return object_storage.Store(address)
 
 
 def names(store):
@@ -25,7 +24,7 @@ def names(store):
 
 
 def test_a_run_lies_on_the_storage_as_it_would_on_a_disk(address, store, tmp_path):
-    for place in (mounts.opened(address), tmp_path):
+    for place in (working_folders.opened(address), tmp_path):
         with RunFolder(place, SPEC) as run:
             run.write_part("answers", 0, ROWS)
             run.write_part("answers", 1, ROWS)
@@ -38,15 +37,15 @@ def test_a_run_lies_on_the_storage_as_it_would_on_a_disk(address, store, tmp_pat
 
 
 def test_parts_are_fetched_when_they_are_read(address):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     with RunFolder(folder, SPEC) as run:
         assert not run.has_part("answers", 0)
         run.write_part("answers", 0, ROWS)
         assert run.has_part("answers", 0)
         assert run.read_part("answers", 0).equals(ROWS)
-    mounts.close_all()
+    working_folders.close_all()
     assert not folder.exists()
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     finished = FinishedRun(folder)
     assert finished.record == SPEC
     assert finished.finished_parts("answers", 3) == 1
@@ -59,21 +58,21 @@ def test_parts_are_fetched_when_they_are_read(address):
 
 @pytest.mark.parametrize("fetched", [False, True])
 def test_a_part_that_was_changed_is_named_by_its_address(address, store, fetched):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         run.write_part("answers", 0, ROWS)
-    assert run.path == mounts.opened(address)
+    assert run.path == working_folders.opened(address)
     if not fetched:
-        mounts.close_all()
-        mounts.opened(address)
+        working_folders.close_all()
+        working_folders.opened(address)
     store.put(PART, b"PAR1")
     with pytest.raises(CorruptedPart, match=rf"{address}/answers/part-00000.parquet does not read back"):
-        FinishedRun(mounts.opened(address)).read_part("answers", 0)
+        FinishedRun(working_folders.opened(address)).read_part("answers", 0)
     store.delete(PART)
-    assert not FinishedRun(mounts.opened(address)).has_all("answers", 1)
+    assert not FinishedRun(working_folders.opened(address)).has_all("answers", 1)
 
 
 def test_a_part_is_not_written_over_another(address, store):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         store.put("answers/part-00000.parquet", b"of another run")
         with pytest.raises(RunFolderError, match="expected no such part, found one with another content"):
             run.write_part("answers", 0, ROWS)
@@ -92,7 +91,7 @@ def written_by_another(store):
 
 
 def test_the_digest_of_a_part_is_not_written_over_anothers(address, store):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         theirs = written_by_another(store)
         with pytest.raises(RunFolderError, match="another run writes here"):
             run.write_part("answers", 0, ROWS)
@@ -103,7 +102,7 @@ def test_the_digest_of_a_part_is_not_written_over_anothers(address, store):
 def test_a_part_that_another_ends_while_its_digest_is_replaced_keeps_its_digest(address, store, monkeypatch, moment):
     """Both found no part; the other's appears after this run has looked, or has replaced the digest."""
     theirs = {}
-    plain_look, plain_put = mounts.Mount._is_stored, type(store).put
+    plain_look, plain_put = working_folders.Mount._is_stored, type(store).put
 
     def ended():
         if not theirs:
@@ -123,9 +122,9 @@ def test_a_part_that_another_ends_while_its_digest_is_replaced_keeps_its_digest(
         return mark
 
     digest = hashlib.sha256(b"rows of another machine").hexdigest().encode()
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         store.create(DIGEST, digest)
-        monkeypatch.setattr(mounts.Mount, "_is_stored", look)
+        monkeypatch.setattr(working_folders.Mount, "_is_stored", look)
         monkeypatch.setattr(type(store), "put", put)
         with pytest.raises(RunFolderError, match="another run writes here"):
             run.write_part("answers", 0, ROWS)
@@ -134,7 +133,7 @@ def test_a_part_that_another_ends_while_its_digest_is_replaced_keeps_its_digest(
 
 
 def test_a_run_that_was_taken_for_dead_looks_before_it_replaces_a_digest(address, store):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         store.put(DIGEST, b"of the run that took over, which is about to write the part")
         store.put(".claims/00001.json", b"{}")
         with pytest.raises(RunFolderError, match="another may have taken it over"):
@@ -144,33 +143,36 @@ def test_a_run_that_was_taken_for_dead_looks_before_it_replaces_a_digest(address
 
 
 def test_a_digest_of_a_part_that_never_came_is_replaced(address, store):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         store.put(DIGEST, b"of a part that never came")
         run.write_part("answers", 0, ROWS)
         assert run.read_part("answers", 0).equals(ROWS)
 
 
 def test_the_digest_of_a_part_on_the_storage_is_read(address):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         run.write_part("answers", 0, ROWS)
-    mounts.close_all()
-    stated = hashlib.sha256(stores.Store(address).read(PART, 1 << 20)).hexdigest()
-    run.path = mounts.opened(address)
+    working_folders.close_all()
+    stated = hashlib.sha256(object_storage.Store(address).read(PART, 1 << 20)).hexdigest()
+    run.path = working_folders.opened(address)
     finished = FinishedRun(run.path)
     assert [finished.digest("answers", index) for index in range(2)] == [stated, ""]
 
 
 def test_another_spec_is_refused(address):
-    with RunFolder(mounts.opened(address), SPEC):
+    with RunFolder(working_folders.opened(address), SPEC):
         pass
-    mounts.close_all()
-    with pytest.raises(FolderOfAnotherSpec) as error, RunFolder(mounts.opened(address), {**SPEC, "targets": ["b"]}):
+    working_folders.close_all()
+    with (
+        pytest.raises(FolderOfAnotherSpec) as error,
+        RunFolder(working_folders.opened(address), {**SPEC, "targets": ["b"]}),
+    ):
         pass
     assert str(error.value).startswith(f"{address} holds a run with other settings")
 
 
 def test_what_another_machine_wrote_is_seen_when_the_folder_is_taken(address, store):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     with RunFolder(folder, SPEC) as run:
         run.write_part("answers", 0, ROWS)
     part, digest = "answers/part-00000.parquet", ".digests/answers/part-00000.sha256"
@@ -182,7 +184,7 @@ def test_what_another_machine_wrote_is_seen_when_the_folder_is_taken(address, st
         assert [run.has_part("answers", index) for index in range(2)] == [False, True]
         assert (folder / "bins.json").read_bytes() == b"{}"
     store.delete("bins.json")
-    mounts.opened(address)
+    working_folders.opened(address)
     assert not (folder / "bins.json").exists()
 
 
@@ -201,15 +203,15 @@ def failing(store, deed, name):
 
 def test_what_could_not_be_stored_is_not_here_and_is_stored_by_the_next_call_of_this_process(address, store):
     failed = failing(store, "put", "run.json")
-    with pytest.raises(RunFolderError, match="did not answer"), RunFolder(mounts.opened(address), SPEC):
+    with pytest.raises(RunFolderError, match="did not answer"), RunFolder(working_folders.opened(address), SPEC):
         pass
     failed.undo()
-    assert not list(mounts.opened(address).iterdir())
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    assert not list(working_folders.opened(address).iterdir())
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         run.write_part("answers", 0, ROWS)
     assert "run.json" in names(store)
     failed = failing(store, "put", "bins.json")
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     with pytest.raises(RunFolderError, match="did not answer"):
         write_json(folder / "bins.json", [1])
     failed.undo()
@@ -217,40 +219,40 @@ def test_what_could_not_be_stored_is_not_here_and_is_stored_by_the_next_call_of_
 
 
 def test_what_this_process_wrote_goes_when_another_deleted_it(address, store):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     write_json(folder / "results.json", [1])
     write_json(folder / "studies" / "a" / "results.json", [1])
     with RunFolder(folder, SPEC):
         pass
     for name in ("results.json", "studies/a/results.json", "run.json"):
         store.delete(name)
-    mounts.opened(address)
+    working_folders.opened(address)
     assert not [path for path in folder.rglob("*") if path.is_file()]
     with RunFolder(folder, SPEC):
         assert "run.json" in names(store)
 
 
 def test_opening_a_folder_again_leaves_what_a_live_run_of_this_process_has_not_stored_yet(address, store):
-    with RunFolder(mounts.opened(address), SPEC) as run:
+    with RunFolder(working_folders.opened(address), SPEC) as run:
         run.log("begun")
         half = run.path / ".results.json.partial"
         half.write_bytes(b"half")
-        assert mounts.opened(address) == run.path
+        assert working_folders.opened(address) == run.path
         assert half.exists()
         run.log("done")
     assert store.read("log.jsonl", 1000).count(b"\n") == 2
 
 
-@pytest.mark.parametrize("deed", [mounts.discard, lambda path: mounts.discard_folder(path.parent)])
+@pytest.mark.parametrize("deed", [working_folders.discard, lambda path: working_folders.discard_folder(path.parent)])
 def test_what_could_not_be_deleted_is_still_here(address, store, deed):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     store.put("edits/bins.json", b"[1]")
-    mounts.opened(address)
+    working_folders.opened(address)
     failed = failing(store, "delete", "edits/bins.json")
     with pytest.raises(RunFolderError, match="did not answer"):
         deed(folder / "edits" / "bins.json")
     failed.undo()
-    mounts.opened(address)
+    working_folders.opened(address)
     assert (folder / "edits" / "bins.json").read_bytes() == b"[1]"
     deed(folder / "edits" / "bins.json")
     assert names(store) == set()
@@ -258,23 +260,23 @@ def test_what_could_not_be_deleted_is_still_here(address, store, deed):
 
 
 def test_overwriting_deletes_what_the_run_wrote(address, store, monkeypatch):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     with RunFolder(folder, SPEC) as run:
         run.write_part("images", 0, ROWS)
         run.write_part("predictions/one", 0, ROWS)
     store.put("mine.txt", b"kept")
-    monkeypatch.setattr("transect.runs.overwriting.read_spec", lambda _place: None)
-    clear(folder)
+    monkeypatch.setattr("transect.runs.folder.read_spec", lambda _place: None)
+    clear_run(folder)
     assert names(store) == {"mine.txt"}
 
 
 def test_only_what_is_wanted_is_fetched_with_its_time(address, store):
     store.put("a/run.json", b"1")
     store.put("a/report.html", b"2")
-    folder = mounts.opened(address, lambda name: name.endswith("run.json"))
+    folder = working_folders.opened(address, lambda name: name.endswith("run.json"))
     assert [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] == ["a/run.json"]
     assert (folder / "a/run.json").stat().st_mtime == pytest.approx(store.changed("a/run.json").timestamp(), abs=1)
-    assert mounts.opened(address) == folder
+    assert working_folders.opened(address) == folder
     assert (folder / "a/report.html").read_bytes() == b"2"
 
 
@@ -289,14 +291,14 @@ def test_names_that_lead_elsewhere_are_no_files_of_a_run(address, store, tmp_pat
         "a\\b",
         "/".join("abcdefghijklmno"),
     ]
-    listed = [(name, stores.Listed(1, store_time(store), "")) for name in [*hostile, "run.json"]]
+    listed = [(name, object_storage.Listed(1, store_time(store), "")) for name in [*hostile, "run.json"]]
     monkeypatch.setattr(type(store), "listed", lambda self, below="": iter(listed))
     monkeypatch.setattr(type(store), "read", lambda self, name, most: b"{")
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     assert [path.relative_to(folder.parent).as_posix() for path in folder.parent.rglob("*") if path.is_file()] == [
         "run/run.json"
     ]
-    mounts.fetch_parts_below(folder)
+    working_folders.fetch_parts_below(folder)
     assert not list(folder.parent.rglob("*.parquet"))
 
 
@@ -311,30 +313,30 @@ def store_time(store):
 def test_more_than_a_run_holds_is_refused(address, store, monkeypatch):
     for name in ("a", "b", "c"):
         store.put(name, b"12345")
-    monkeypatch.setattr(mounts, "MOST_FILES", 1)
+    monkeypatch.setattr(working_folders, "MOST_FILES", 1)
     with pytest.raises(BadInput, match="at most 1 small files, found more"):
-        mounts.opened(address)
-    monkeypatch.setattr(mounts, "MOST_FILES", 10)
-    monkeypatch.setattr(mounts, "LARGEST", 14)
+        working_folders.opened(address)
+    monkeypatch.setattr(working_folders, "MOST_FILES", 10)
+    monkeypatch.setattr(working_folders, "LARGEST", 14)
     with pytest.raises(BadInput, match=f"{address}: expected at most 14 bytes, got more"):
-        mounts.opened(address)
+        working_folders.opened(address)
 
 
 def test_a_file_and_a_folder_of_one_name_are_one_line(address, store, monkeypatch):
-    listed = [(name, stores.Listed(1, store_time(store), "")) for name in ("a", "a/b")]
+    listed = [(name, object_storage.Listed(1, store_time(store), "")) for name in ("a", "a/b")]
     monkeypatch.setattr(type(store), "listed", lambda self, below="": iter(listed))
     monkeypatch.setattr(type(store), "read", lambda self, name, most: b"{")
     with pytest.raises(BadInput, match="found both; delete one"):
-        mounts.opened(address)
+        working_folders.opened(address)
 
 
 def test_texts_call_a_folder_by_its_address(address):
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     assert one_line(f"{folder}/report.html") == f"{address}/report.html"
-    assert mounts.name_of(folder / "a") == f"{address}/a"
+    assert working_folders.name_of(folder / "a") == f"{address}/a"
     assert str(folder) not in str(BadInput(f"{folder} is bad"))
 
 
 def test_one_run_at_a_time(address):
-    with RunFolder(mounts.opened(address), SPEC), pytest.raises(RunFolderError, match="in use by a live run"):
-        claims.take(mounts.Mount(stores.Store(address), mounts.opened(address)), "")
+    with RunFolder(working_folders.opened(address), SPEC), pytest.raises(RunFolderError, match="in use by a live run"):
+        locks.take_claim(working_folders.Mount(object_storage.Store(address), working_folders.opened(address)), "")

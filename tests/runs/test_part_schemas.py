@@ -11,10 +11,10 @@ from small_run import make_run
 
 import transect
 from transect.errors import BadInput, CorruptedPart, RunFolderError
-from transect.runs import bins, tables
+from transect.runs import report_options, tables
 from transect.runs.folder import read_record
 from transect.runs.part_files import read_part
-from transect.runs.picture_files import pixels_of_png
+from transect.runs.pictures import pixels_of_png
 
 
 def rewritten(run, rows, table="images"):
@@ -97,13 +97,13 @@ def test_nan_in_a_spec_is_a_change(run):
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b'"x"', None], ids=["broken", "bytes", "text", "folder"])
 def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, content):
-    path = tmp_path / bins.FILE
+    path = tmp_path / report_options.BINS_FILE
     if content is None:
         path.mkdir()
     else:
         path.write_bytes(content)
     with pytest.raises(BadInput, match=r"expected .*; delete it, or give --\w+ again") as refused:
-        bins.read(tmp_path)
+        report_options.read_bins(tmp_path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
 

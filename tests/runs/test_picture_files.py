@@ -13,7 +13,7 @@ from PIL import Image
 
 import transect
 from transect.errors import BadInput
-from transect.runs.picture_files import open_rgb, pixels_of_png
+from transect.runs.pictures import open_rgb, pixels_of_png
 
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16)[None].repeat(4, axis=0)
 EXPECTED = np.rint(RAMP / 257).astype(np.uint8)

@@ -1,6 +1,6 @@
 """Where the runs of an audit lie."""
 
-from transect.runs.places import beside, is_run, places_of, runs_of, studies_of
+from transect.runs.layout import beside, is_run, places_of, runs_of, studies_of
 
 
 def _stored(folder):

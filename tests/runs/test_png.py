@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from transect.generators import load
-from transect.runs.png import packed, png
+from transect.runs.pictures import packed, png
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 3), (5, 3, 3), (1, 7), (6, 4)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transect.runs.progress import Progress, announcing_stages, stage
+from transect.runs.parts import Progress, announcing_stages, stage
 
 
 def test_a_stage_is_named_only_where_stages_are_announced(capsys):
@@ -19,7 +19,7 @@ def test_a_stage_is_named_only_where_stages_are_announced(capsys):
 def clock(monkeypatch):
     """A clock that stands until a test moves it."""
     now = [0.0]
-    monkeypatch.setattr("transect.runs.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("transect.runs.parts.time.monotonic", lambda: now[0])
     return now
 
 

@@ -2,7 +2,7 @@
 
 import zlib
 
-from transect.runs.provenance import versions
+from transect.runs.environment import versions
 
 
 def test_versions_name_every_library_that_stored_bytes_depend_on():

@@ -8,7 +8,7 @@ import jsonschema
 import pyarrow as pa
 import pytest
 
-from transect.runs.plain_json import dumps, plain
+from transect.runs.json_records import dumps, plain
 from transect.runs.result import JobResult
 
 

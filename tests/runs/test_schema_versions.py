@@ -10,16 +10,18 @@ from small_folders import FOLDERS, NUMBERS, brightness, numbers_of
 import transect
 from transect.errors import RunFolderError
 from transect.experiment.study import Study
-from transect.jobs.audit import room
-from transect.runs import migrations
+from transect.jobs.audit.run import resume_or_clear
+from transect.runs import spec_changes
 from transect.runs.folder import FinishedRun, RunFolder, read_record, spec_hash
 from transect.targets import as_target
-from transect.targets.description import describe
+from transect.targets.capabilities import describe
 
 
 def test_a_folder_of_every_version_is_kept():
     kept = sorted(int(folder.name.removeprefix("version-")) for folder in FOLDERS.iterdir())
-    assert kept == [*migrations.MIGRATIONS, migrations.VERSION] == list(range(migrations.VERSION + 1))
+    assert (
+        kept == [*spec_changes.MIGRATIONS, spec_changes.SCHEMA_VERSION] == list(range(spec_changes.SCHEMA_VERSION + 1))
+    )
     assert sum(path.stat().st_size for path in FOLDERS.rglob("*") if path.is_file()) < 70_000 * len(kept)
 
 
@@ -40,9 +42,9 @@ def test_a_folder_of_a_version_opens_with_the_same_numbers(folder, tmp_path):
 
 
 def test_the_version_stands_in_run_json_and_not_in_the_record():
-    folder = FOLDERS / f"version-{migrations.VERSION}"
+    folder = FOLDERS / f"version-{spec_changes.SCHEMA_VERSION}"
     stored = json.loads((folder / "run.json").read_text())
-    assert stored["schema_version"] == migrations.VERSION
+    assert stored["schema_version"] == spec_changes.SCHEMA_VERSION
     assert FinishedRun(folder).spec_hash == stored["spec_hash"] == spec_hash(read_record(folder))
 
 
@@ -52,8 +54,8 @@ def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
     def renamed(record):
         return {("title" if key == "name" else key): value for key, value in record.items()}
 
-    monkeypatch.setattr(migrations, "VERSION", 2)
-    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 1: renamed})
+    monkeypatch.setattr(spec_changes, "VERSION", 2)
+    monkeypatch.setattr(spec_changes, "MIGRATIONS", {**spec_changes.MIGRATIONS, 1: renamed})
     zero, one = (read_record(FOLDERS / f"version-{n}") for n in (0, 1))
     assert zero == one
     assert zero["title"] == "audit"
@@ -63,8 +65,8 @@ def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
 def test_the_hash_of_a_run_is_the_stored_one_whatever_its_version(monkeypatch):
     """Ratings and results name it: it must not change with the Transect that reads the run."""
     stated = {n: json.loads((FOLDERS / f"version-{n}" / "run.json").read_text())["spec_hash"] for n in (0, 1)}
-    monkeypatch.setattr(migrations, "VERSION", 2)
-    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 1: lambda record: {**record, "new": 1}})
+    monkeypatch.setattr(spec_changes, "VERSION", 2)
+    monkeypatch.setattr(spec_changes, "MIGRATIONS", {**spec_changes.MIGRATIONS, 1: lambda record: {**record, "new": 1}})
     assert {n: FinishedRun(FOLDERS / f"version-{n}").spec_hash for n in (0, 1)} == stated
 
 
@@ -86,18 +88,18 @@ def test_an_audit_finds_room_in_a_folder_of_an_earlier_version_where_it_may_over
     run = shutil.copytree(FOLDERS / f"version-{version}", tmp_path / "run")
     spec = FinishedRun(run).spec
     same = {run: Mock(spec=Study, **{"spec.return_value": spec})}
-    if version < migrations.VERSION:
+    if version < spec_changes.SCHEMA_VERSION:
         with pytest.raises(RunFolderError, match="one of version 0; choose another .*; --overwrite deletes that run"):
-            room.make(run, same, overwrite=False)
+            resume_or_clear(run, same, overwrite=False)
         assert (run / "run.json").exists()
-    room.make(run, same, overwrite=True)
-    assert (run / "run.json").exists() == (version == migrations.VERSION)
+    resume_or_clear(run, same, overwrite=True)
+    assert (run / "run.json").exists() == (version == spec_changes.SCHEMA_VERSION)
 
 
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        (migrations.VERSION + 1, "expected schema version 1 or before, got 2: install a newer Transect"),
+        (spec_changes.SCHEMA_VERSION + 1, "expected schema version 1 or before, got 2: install a newer Transect"),
         ("1", "expected a schema version from 0 to 1, got '1': put the file back"),
         (True, "expected a schema version from 0 to 1, got True"),
         (-1, "expected a schema version from 0 to 1, got -1"),
@@ -124,7 +126,9 @@ def with_todays_model(run):
 @pytest.mark.parametrize(
     "folder",
     [
-        pytest.param(folder, marks=() if folder.name == f"version-{migrations.VERSION}" else pytest.mark.integration)
+        pytest.param(
+            folder, marks=() if folder.name == f"version-{spec_changes.SCHEMA_VERSION}" else pytest.mark.integration
+        )
         for folder in sorted(FOLDERS.iterdir())
     ],
     ids=lambda folder: folder.name,

@@ -13,11 +13,13 @@ from small_run import make_run, small_spec
 from transect.errors import BadInput, TransectError
 from transect.records import Attribute, Design, Task
 from transect.runs.folder import FinishedRun, RunFolder, canonical_json, read_spec, spec_hash
-from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
 from transect.runs.spec import (
     GeneratorDescription,
     LimitsEntry,
     RunSpec,
+    SearchedAttribute,
+    SearchMethod,
+    SearchSpec,
     StatedTruth,
     TargetDescription,
     WorldEntry,

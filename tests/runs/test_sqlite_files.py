@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from transect.runs.sqlite_files import use_write_ahead_log
+from transect.runs.locks import use_write_ahead_log
 from transect.targets.http.ledger import Allowance, Ledger
 
 OPENERS = 6

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from transect.errors import RunFolderError
-from transect.runs import mounts
+from transect.runs import working_folders
 from transect.runs.folder import FinishedRun, RunFolder
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ def rows(index):
 def write(place):
     """A run that makes the parts that are missing; how many it made."""
     made = 0
-    with RunFolder(mounts.opened(place), SPEC) as run:
+    with RunFolder(working_folders.opened(place), SPEC) as run:
         for index in range(PARTS):
             if not run.has_part("answers", index):
                 run.write_part("answers", index, rows(index))
@@ -45,7 +45,7 @@ def stored(bucket):
 def impatient(request, monkeypatch):
     """Where the server hangs, a request may take a second."""
     if "hang" in request.node.name:
-        monkeypatch.setattr("transect.runs.stores.SECONDS", timedelta(seconds=1))
+        monkeypatch.setattr("transect.runs.object_storage.SECONDS", timedelta(seconds=1))
 
 
 def of_parts(deed, times=1):
@@ -90,9 +90,9 @@ def test_storage_that_stays_away_stops_the_run_with_one_line_that_says_to_resume
 
 def test_an_answer_that_is_cut_is_asked_for_again(bucket, proxy, wanted):
     write(bucket.address("run"))
-    mounts.close_all()
+    working_folders.close_all()
     proxy.fault = lambda method, path, number: "cut answer" if "part-" in path and number == 0 else None
-    finished = FinishedRun(mounts.opened(bucket.address("run")))
+    finished = FinishedRun(working_folders.opened(bucket.address("run")))
     assert finished.read_table("answers", PARTS).equals(pa.concat_tables([rows(index) for index in range(PARTS)]))
     assert ("cut answer", "GET", f"/{bucket.name}/run/answers/part-00000.parquet") in proxy.done
 
@@ -107,4 +107,4 @@ def test_storage_that_ignores_conditions_is_refused(bucket, proxy):
 def test_a_server_that_is_not_there_is_one_line(bucket, proxy, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(RunFolderError, match=r"^s3://[^ ]*: no storage listens at its host; .* start it$"):
-        mounts.opened(bucket.address("run"))
+        working_folders.opened(bucket.address("run"))

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from transect.errors import BadInput, MissingExtra, RunFolderError
-from transect.runs import stores
+from transect.runs import object_storage
 
 
 @pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.integration)])
 def store(request):
     if request.param == "s3":
-        return stores.Store(request.getfixturevalue("bucket").address("a/run"))
-    return stores.Store(request.getfixturevalue("address"))
+        return object_storage.Store(request.getfixturevalue("bucket").address("a/run"))
+    return object_storage.Store(request.getfixturevalue("address"))
 
 
 def test_an_object_reads_back_and_is_listed(store):
@@ -53,8 +53,10 @@ def test_an_object_is_replaced_where_it_is_the_own(store):
 
 def test_an_object_that_another_writes_after_it_was_read_is_not_replaced(store, monkeypatch):
     store.put("claim", b"own 1")
-    plain = stores.Store._put_if
-    monkeypatch.setattr(stores.Store, "_put_if", lambda *given: (store.put("claim", b"theirs"), plain(*given))[1])
+    plain = object_storage.Store._put_if
+    monkeypatch.setattr(
+        object_storage.Store, "_put_if", lambda *given: (store.put("claim", b"theirs"), plain(*given))[1]
+    )
     assert not store.replace("claim", b"own 2", b"own")
     assert store.read("claim", 10) == b"theirs"
 
@@ -77,7 +79,7 @@ def test_no_more_than_the_bound_is_read(store):
 
 @pytest.mark.integration
 def test_a_missing_bucket_is_one_line(bucket):
-    store = stores.Store("s3://no-such-bucket/run")
+    store = object_storage.Store("s3://no-such-bucket/run")
     for deed in (lambda: store.put("a", b""), lambda: store.create("a", b""), lambda: list(store.listed())):
         with pytest.raises(RunFolderError, match="no such bucket") as error:
             deed()
@@ -87,7 +89,7 @@ def test_a_missing_bucket_is_one_line(bucket):
 def test_without_its_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(MissingExtra, match=r"pip install 'transect\[storage\]'"):
-        stores.Store("s3://bucket/run")
+        object_storage.Store("s3://bucket/run")
 
 
 def test_a_profile_without_its_library_says_how_to_get_it(monkeypatch):
@@ -95,12 +97,12 @@ def test_a_profile_without_its_library_says_how_to_get_it(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "mine")
     monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
     with pytest.raises(BadInput, match="AWS_PROFILE: expected the library boto3, got none; pip install boto3"):
-        stores.Store("s3://bucket/run")
+        object_storage.Store("s3://bucket/run")
 
 
 def test_the_address_of_a_container_with_its_account_is_taken():
     pytest.importorskip("obstore")
-    store = stores.Store("abfss://images@mine.dfs.core.windows.net/a/run")
+    store = object_storage.Store("abfss://images@mine.dfs.core.windows.net/a/run")
     assert store.address == "abfss://images@mine.dfs.core.windows.net/a/run"
     opened = store._store
     assert (opened.config["container_name"], opened.config["account_name"]) == ("images", "mine")
@@ -122,7 +124,7 @@ def test_the_address_of_a_container_with_its_account_is_taken():
     ],
 )
 def test_a_server_is_not_repeated(address, monkeypatch, said, words):
-    store = stores.Store(address)
+    store = object_storage.Store(address)
     message = refusal(store, said, monkeypatch)
     assert re.search(words, message)
     assert "AKIASECRET" not in message
@@ -143,7 +145,7 @@ def refusal(store, said, monkeypatch):
 
 
 def test_a_rerun_is_advised_where_something_was_written(address, monkeypatch):
-    store = stores.Store(address)
+    store = object_storage.Store(address)
     assert refusal(store, "status code: 503", monkeypatch).endswith("try again later")
     store.put("a", b"1")
     assert refusal(store, "status code: 503", monkeypatch).endswith(

@@ -10,8 +10,7 @@ from commands import run_here
 from small_folders import FOLDERS
 
 import transect
-from transect.runs import unfinished
-from transect.runs.folder import FinishedRun
+from transect.runs.folder import FinishedRun, mark_unfinished, unfinished_sentences
 
 SETTINGS = {"vary": ["smile=0,1"], "subjects": 6, "image_size": 32, "task": "binary"}
 
@@ -63,7 +62,7 @@ def test_a_killed_audit_is_told_until_it_is_finished(begun, tmp_path, monkeypatc
     if begun:
         shutil.rmtree(folder / "negative-control")
     audit(folder)
-    assert list(unfinished.told(folder)) == []
+    assert list(unfinished_sentences(folder)) == []
     assert not (folder / "unfinished.txt").exists()
     assert run_here("verify", "run", str(folder)).stderr == ""
     assert not [text for text in json.loads((folder / "results.json").read_text())["warnings"] if "stopped" in text]
@@ -71,19 +70,19 @@ def test_a_killed_audit_is_told_until_it_is_finished(begun, tmp_path, monkeypatc
 
 def test_a_control_that_lacks_parts_is_told_without_the_note(run):
     control = shutil.copytree(run, run / "negative-control")
-    assert list(unfinished.told(run)) == []
+    assert list(unfinished_sentences(run)) == []
     parts = FinishedRun(control).spec.parts
     (last,) = control.glob(f"predictions/*/part-{parts - 1:05}.parquet")
     last.unlink()
-    assert list(unfinished.told(run)) == [
+    assert list(unfinished_sentences(run)) == [
         f"The audit is not complete (negative-control has {parts - 1} of {parts} part{'s' * (parts > 1)}): it was stopped, "
         "or too many images had no answer; rerun its command to finish it."
     ]
     (control / "run.json").write_text("{}")  # the report says that it cannot be read
-    assert list(unfinished.told(run)) == []
+    assert list(unfinished_sentences(run)) == []
 
 
 def test_a_finished_run_that_is_given_again_and_stopped_stays_finished(run):
     transect.report(run, quiet=True)
-    unfinished.begin(run)
-    assert list(unfinished.told(run)) == []
+    mark_unfinished(run)
+    assert list(unfinished_sentences(run)) == []

@@ -15,10 +15,10 @@ import numpy as np
 from places import ROOT
 from scipy.special import ndtr, ndtri
 
-from transect.effects import bootstrap, holm, mean_difference_interval, sign_flip, wilson_clustered
-from transect.effects.bootstrap import bca_interval
+from transect.effects import holm, mean_difference_interval, resampling, sign_flip, wilson_clustered
 from transect.effects.contrasts import level_differences, slopes
-from transect.effects.group_estimates import FEW_EVENTS, _slope_columns, _slope_influence, _slope_replicates
+from transect.effects.observational import FEW_EVENTS, _slope_columns, _slope_influence, _slope_replicates
+from transect.effects.resampling import bca_interval
 
 TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
 LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact
@@ -237,7 +237,7 @@ def unequal_rows(subjects):
 def slope_intervals(y, x, seed):
     """The interval of each column's slope on x, as in an association, whatever the number of events."""
     x = x - x.mean()
-    (sums,) = bootstrap.resampled_sums([_slope_columns(y, x)], 2000, seed)
+    (sums,) = resampling.resampled_sums([_slope_columns(y, x)], 2000, seed)
     return bca_interval(
         x @ y / (x @ x), _slope_replicates(sums, x), _slope_influence(y, x), units=np.full(y.shape[1], len(x))
     )

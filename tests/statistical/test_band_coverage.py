@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from transect.effects import bands
-from transect.effects.bands import difference_band, mean_band, rate_band
+from transect.effects import curves
+from transect.effects.curves import difference_band, mean_band, rate_band
 from transect.effects.intervals import mean_interval, wilson_clustered
 
 LEVELS = 6
@@ -13,7 +13,7 @@ LEVELS = 6
 
 @pytest.fixture(autouse=True)
 def _fewer_draws(monkeypatch):
-    monkeypatch.setattr(bands, "_DRAWS", 3000)
+    monkeypatch.setattr(curves, "_DRAWS", 3000)
 
 
 def latent(rng, subjects, cells, alike):

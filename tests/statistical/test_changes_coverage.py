@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transect.effects.changes import changes
+from transect.effects.rates import changes
 from transect.records import Attribute, Design
 
 ATTRIBUTES = {name: Attribute(name, "binary", name, levels=("off", "on")) for name in ("glasses", "hat", "beard")}

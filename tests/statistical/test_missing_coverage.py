@@ -3,8 +3,8 @@
 import numpy as np
 
 from transect.effects.contrasts import level_differences
+from transect.effects.interrogation import group_bounds, paired_bounds
 from transect.effects.intervals import mean_difference_interval
-from transect.effects.missing_answers import group_bounds, paired_bounds
 
 
 def test_worst_case_bounds_cover_the_effect_of_all_pairs(size, subjects):

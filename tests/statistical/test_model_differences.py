@@ -4,8 +4,7 @@ import numpy as np
 
 from transect.attacks import Settings, labelled, model_outputs
 from transect.attacks.attackers import Bayes
-from transect.attacks.comparisons import difference
-from transect.attacks.estimation import Plan, attack
+from transect.attacks.estimation import Plan, attack, difference
 
 
 def apart(seed, people, each, shares):

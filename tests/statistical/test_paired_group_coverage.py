@@ -3,7 +3,7 @@
 import numpy as np
 
 from transect.effects.observational import Groups
-from transect.effects.paired_groups import gaps_between_groups
+from transect.effects.paired_models import gaps_between_groups
 from transect.records import Attribute
 
 TONE = Attribute("tone", "binary", "tone", levels=("light", "dark"))

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from transect.effects.pilot_spread import upper_deviation, upper_share
-from transect.effects.planning import plan_from_pilot
+from transect.effects.planning import plan_from_pilot, upper_deviation, upper_share
 
 
 def needed(deviation, discordant=None, effect=0.3):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transect.effects.powered_rates import powered_rate
+from transect.effects.prediction_powered import powered_rate
 
 OTHERS = 300
 MACHINES = {"good": (0.9, 0.05), "poor": (0.7, 0.3), "useless": (0.5, 0.5)}

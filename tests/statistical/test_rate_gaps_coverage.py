@@ -5,8 +5,7 @@ Where 95 % intervals of single groups were compared, eight equal groups "differe
 
 import numpy as np
 
-from transect.effects.rate_gaps import rate_gaps
-from transect.effects.recognition import verification
+from transect.effects.recognition import rate_gaps, recognition_verification
 
 LIMITS = [1.8, 2.5]
 
@@ -22,7 +21,7 @@ def test_equal_groups_rarely_differ(size, sizes):
     who = np.repeat(np.arange(sum(sizes)), 3)
     groups = np.repeat([f"g{place}" for place in range(len(sizes))], np.array(sizes) * 3)
     for _ in range(size.tables):
-        errors = verification(draw(rng, sum(sizes)), who, groups, LIMITS)
+        errors = recognition_verification(draw(rng, sum(sizes)), who, groups, LIMITS)
         found.append([gap.low > 0 for gap in rate_gaps(errors, LIMITS)])
     shares = np.mean(found, axis=0)
     size.rejects(shares)

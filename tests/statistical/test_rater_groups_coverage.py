@@ -14,12 +14,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from small_answers import answers as answers_of
 
-from transect.analysis.sections import adjusted_raters, regrouped, seen_together
-from transect.analysis.sections.splits import splits
+from transect.analysis.sections import associations, rater_uncertainty
+from transect.analysis.sections.answers import splits
 from transect.effects.intervals import wilson_clustered
-from transect.effects.linear import ols
+from transect.effects.outcomes import Truth
+from transect.effects.regression import ols
 from transect.effects.samples import Labels
-from transect.effects.truth import Truth
 from transect.ratings.perceived_attributes import PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Question
 
@@ -87,9 +87,9 @@ def answers(told, said, wrong, *, judged):
 
 def rates_of(one):
     """Estimates and intervals of the error rate in either group, by subject alone and with raters."""
-    groups = regrouped.grouping(one, one.by)
-    more, _ = regrouped.added(one, groups, lambda each: each.errors[None])
-    rate = regrouped.rates(groups.condition.codes, one.errors[None], 2)[0, 1:3]
+    groups = rater_uncertainty.grouping(one, one.by)
+    more, _ = rater_uncertainty.added(one, groups, lambda each: each.errors[None])
+    rate = rater_uncertainty.rates(groups.condition.codes, one.errors[None], 2)[0, 1:3]
     table = [
         [np.bincount(one.subjects[groups.condition.codes == g], weights=w[groups.condition.codes == g],
                      minlength=one.design.subjects) for g in (0, 1)]
@@ -102,8 +102,8 @@ def rates_of(one):
 
 def standardized_of(one):
     """The standardized difference in beard between the groups by age."""
-    columns = seen_together._columns(one)
-    made = seen_together._differences(one, columns, regrouped.grouping(one, one.by))
+    columns = associations._columns(one)
+    made = associations._seen_together_differences(one, columns, rater_uncertainty.grouping(one, one.by))
     row = next(row for row in made.rows if row[0] == "perceived beard")
     return np.array([row[1]]), None, np.array([[row[2], row[3]]])
 
@@ -112,7 +112,7 @@ def adjusted_of(one):
     """The difference in errors between old and young, beard held equal, by least squares."""
     columns = dict(one.perceived)
     split = splits(one, columns, {})["age"]
-    more = adjusted_raters.differences(one, {"age": split}, adjusted_raters.of(one, columns))["age"]
+    more = rater_uncertainty.differences(one, {"age": split}, rater_uncertainty.raters_of(one, columns))["age"]
     labels = Labels("t", "error", "proportion")
     effect = ols(one.errors, {"age": split.chosen, **split.others}, clusters=one.subjects, labels=labels)[0]
     ends = replace(more, variance=more.variance[[1]]).widened(effect.estimate, effect.low, effect.high)

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from transect.effects.recognition import difference_of_means, differentials, verification
+from transect.effects.recognition import difference_of_means, differentials, recognition_verification
 from transect.effects.verification import Rule, find_threshold
 
 DIMENSIONS = 8
@@ -45,7 +45,7 @@ def test_false_match_rates_cover(size, people):
     limits = np.quantile(population()[0], rates).tolist()
     covered, rng, who = np.zeros(3), np.random.default_rng(people), np.repeat(np.arange(people), 3)
     for _ in range(size.tables):
-        (found,) = verification(draw(rng, people, 3), who, ["g"] * len(who), limits)
+        (found,) = recognition_verification(draw(rng, people, 3), who, ["g"] * len(who), limits)
         covered += [inside(rate, ends) for rate, ends in zip(rates, found.fmr_interval, strict=True)]
     size.covers(covered / size.tables)
 
@@ -56,7 +56,7 @@ def test_ratios_of_equal_groups_cover_one(size, people):
     who = np.repeat(np.arange(2 * people), 3)
     group = np.where(who < people, "f", "m")
     for _ in range(size.tables):
-        found = verification(draw(rng, 2 * people, 3), who, group, limits)
+        found = recognition_verification(draw(rng, 2 * people, 3), who, group, limits)
         rows = [row for row in differentials(found, limits) if row.rate == "fmr"]
         known += [np.isfinite(row.largest) for row in rows]
         covered += [inside(1.0, row.ratio_interval[0]) for row in rows]
@@ -77,7 +77,7 @@ def test_thresholds_of_subjects_cover(size, people):
 
 
 def test_thresholds_over_groups_and_fnmr_at_them_cover(size, people):
-    from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
+    from transect.effects.recognition import pooled_thresholds, threshold_ends
 
     tables = size.tables if people == 20 else min(size.tables, 200)  # more people take long
     impostor, genuine = population()
@@ -90,7 +90,7 @@ def test_thresholds_over_groups_and_fnmr_at_them_cover(size, people):
         x = draw(rng, 2 * people, 3)
         (at,), _, _ = pooled_thresholds(x, who, group, [0.01])
         ends = threshold_ends(x, who, group, at, 0.01)
-        found = verification(x, who, group, [at], ends=[ends])[0]
+        found = recognition_verification(x, who, group, [at], ends=[ends])[0]
         covered += [inside(truth, ends), inside(missed, found.fnmr_interval[0])]
     size.covers(covered / tables, tables)
 
@@ -104,7 +104,7 @@ def test_differences_of_mean_distances_cover(size, people):
     for _ in range(tables):
         who = np.repeat(np.arange(2 * people), rng.integers(2, 6, 2 * people))
         x = 20.0 * who[:, None] + spread[who][:, None] * rng.normal(size=(len(who), DIMENSIONS))
-        f, m = verification(x, who, np.where(who < people, "f", "m"), [1.0])
+        f, m = recognition_verification(x, who, np.where(who < people, "f", "m"), [1.0])
         effect = difference_of_means(m, f, "", "")
         covered += inside(truth, (effect.low, effect.high))
     size.covers(covered / tables)
@@ -112,14 +112,14 @@ def test_differences_of_mean_distances_cover(size, people):
 
 def test_changes_of_gaps_are_found_in_five_percent_where_matching_changes_nothing(size):
     """A random part of the images is "matched": no gap changes; at most 5 % of the tests say so."""
-    from transect.effects.gap_changes import gap_changes
+    from transect.effects.recognition import gap_changes
 
     limit, rng, tables, rejected = [2.0], np.random.default_rng(3), size.tables, np.zeros(3)
     who = np.repeat(np.arange(60), 4)
     group = np.where(who < 30, "f", "m")
     for _ in range(tables):
         x = draw(rng, 60, 4)
-        before = verification(x, who, group, limit)
-        after = verification(x, who, group, limit, rows=np.flatnonzero(rng.random(len(who)) < 0.7))
+        before = recognition_verification(x, who, group, limit)
+        after = recognition_verification(x, who, group, limit, rows=np.flatnonzero(rng.random(len(who)) < 0.7))
         rejected += [row.p <= 0.05 for row in gap_changes(before, after, limit)]
     size.rejects(rejected / tables)

@@ -7,7 +7,7 @@ as if each showed another person, are simulated beside them: what the person as 
 import numpy as np
 import pytest
 
-from transect.effects import intervals, randomization, repeated
+from transect.effects import clusters, intervals, resampling
 
 
 def photographs(rng, people):
@@ -36,7 +36,7 @@ def test_intervals_of_scores_cover(size, people, alike):
     for _ in range(size.tables):
         who = photographs(rng, people)
         d = scores(rng, who, alike, skewed=False)[:, None]
-        found = repeated.mean_difference_interval(d, who, binary=False)
+        found = clusters.mean_difference_interval(d, who, binary=False)
         covered += found.low[0] <= 0.3 <= found.high[0]
         half = 1.96 * d.std(ddof=1) / np.sqrt(len(d))
         alone += abs(d.mean() - 0.3) <= half
@@ -49,7 +49,7 @@ def test_intervals_of_skewed_scores_cover_nearly(size, people):
     rng, covered = np.random.default_rng(people), 0
     for _ in range(size.tables):
         who = photographs(rng, people)
-        found = repeated.mean_difference_interval(scores(rng, who, 0.7, skewed=True)[:, None], who, binary=False)
+        found = clusters.mean_difference_interval(scores(rng, who, 0.7, skewed=True)[:, None], who, binary=False)
         covered += found.low[0] <= 0.3 <= found.high[0]
     size.covers(covered / size.tables)
 
@@ -58,7 +58,7 @@ def test_intervals_of_misses_cover(size, up, down, people, alike):
     rng, covered = np.random.default_rng([people, int(10 * alike), int(100 * up)]), 0
     for _ in range(size.tables):
         who = photographs(rng, people)
-        found = repeated.mean_difference_interval(misses(rng, who, alike, up, down)[:, None], who, binary=True)
+        found = clusters.mean_difference_interval(misses(rng, who, alike, up, down)[:, None], who, binary=True)
         covered += found.low[0] - 1e-9 <= up - down <= found.high[0] + 1e-9
     size.covers(covered / size.tables)
 
@@ -68,8 +68,8 @@ def test_tests_hold_their_level(size, people, alike):
     for _ in range(size.tables):
         who = photographs(rng, people)
         d = misses(rng, who, alike, 0.2, 0.2)[:, None]
-        rejected += repeated.sign_flip(d, who)[0][0] <= 0.05
-        alone += randomization.sign_flip(d)[0][0] <= 0.05
+        rejected += clusters.sign_flip(d, who)[0][0] <= 0.05
+        alone += resampling.sign_flip(d)[0][0] <= 0.05
     size.rejects(rejected / size.tables)
     if alike == 1.0:
         assert alone / size.tables > 0.15
@@ -78,6 +78,6 @@ def test_tests_hold_their_level(size, people, alike):
 def test_one_score_interval_is_that_of_people_where_nobody_repeats():
     rng = np.random.default_rng(0)
     d = misses(rng, np.arange(400), 0.0, 0.2, 0.1)[:, None]
-    ours = repeated.paired_score(d, np.arange(400), np.ones(1), 0.95)
+    ours = clusters.paired_score(d, np.arange(400), np.ones(1), 0.95)
     low, high = intervals.paired_score_interval((d > 0).sum(), (d < 0).sum(), 400)
     assert (ours[0][0], ours[1][0]) == pytest.approx((float(low), float(high)), rel=0.02)

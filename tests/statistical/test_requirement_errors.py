@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import ndtri
 
-from transect.effects.equivalence_planning import plan_equivalence
-from transect.effects.requirements import group_rates, increase, sizes_beyond_baseline, sizes_of_differences, status
+from transect.effects.planning import plan_equivalence
 from transect.effects.samples import Measure
+from transect.effects.verdicts import group_rates, increase, sizes_beyond_baseline, sizes_of_differences, status
 
 MISS = Measure("t", "miss", "proportion", True)
 

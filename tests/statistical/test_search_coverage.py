@@ -4,8 +4,8 @@ import numpy as np
 from planted_failures import conduct, failing_target
 
 from transect.designs.search import History
-from transect.designs.search.testing import Phases
-from transect.effects.combinations import weighted_sum
+from transect.designs.search.phases import Phases
+from transect.effects.intervals import weighted_sum
 
 
 def test_the_overall_rate_of_active_testing(size, shape, rate):

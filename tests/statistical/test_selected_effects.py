@@ -3,7 +3,7 @@
 import numpy as np
 
 from transect.effects.intervals import mean_difference_interval
-from transect.effects.selection import confidence_of, errors_of, shrunken
+from transect.effects.multiplicity import confidence_of, errors_of, shrunken
 
 CONTRASTS, LISTED = 12, 3
 

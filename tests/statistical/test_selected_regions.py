@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from transect.designs.search import History
-from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.phases import ConfirmedSearch
 from transect.designs.search.rules import Rule
 from transect.designs.search.space import Space
 from transect.jobs.search.results import summary

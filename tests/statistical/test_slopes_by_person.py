@@ -3,8 +3,8 @@
 import numpy as np
 
 from transect.effects.generalized import gee_logit, logit, poisson
-from transect.effects.linear import difference_in_means, ols
 from transect.effects.observational import associations, cut
+from transect.effects.regression import difference_in_means, ols
 from transect.records import Attribute
 
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))

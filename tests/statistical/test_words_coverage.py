@@ -4,15 +4,12 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 from transect.effects.analysis import analyse_transects
-from transect.effects.bradley_terry import level_abilities
 from transect.effects.contrasts import level_differences
-from transect.effects.incomplete import incomplete_bounds
 from transect.effects.intervals import mean_difference_interval
-from transect.effects.option_shares import chosen_shares, shares_by_option
-from transect.effects.places import place_bias
-from transect.effects.preferences import preference
+from transect.effects.option_shares import chosen_shares, place_bias, shares_by_option
+from transect.effects.preferences import level_abilities, preference
 from transect.effects.samples import Measure
-from transect.effects.wordings import wording_effects
+from transect.effects.wordings import incomplete_bounds, wording_effects
 from transect.records import Attribute, Design
 
 

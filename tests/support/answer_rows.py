@@ -1,6 +1,6 @@
 """What a table of answers says, as texts to compare."""
 
-from transect.annotation.exchange.answers_table import answers_table
+from transect.annotation.exchange.outgoing import answers_table
 
 FULL = ("id", "second", "question", "answer", "follow_up")
 

@@ -112,7 +112,7 @@ def rated(out, _):
     from rating_files import csv
 
     from transect.analysis import finished_run
-    from transect.ratings import seen as ratings
+    from transect.ratings import rating_tables as ratings
 
     auditing.audit("audited:brightness", vary=["smile=0:1:5"], subjects=6, image_size=32, control=False, out=out)
     made = finished_run.read(out)

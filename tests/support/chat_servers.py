@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from places import ROOT
 
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.http.chat.speaker import load_chat
 
 FOLDER = ROOT / "tests" / "targets" / "over_http" / "chat_replies"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from transect.controls.hyperplanes import Hyperplanes, dual_directions
+from transect.controls.directions import Hyperplanes, dual_directions
 from transect.errors import BadInput
 
 

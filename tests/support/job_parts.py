@@ -13,7 +13,7 @@ from transect.inversion.protocol import invertible
 from transect.jobs.encode import run as encode
 from transect.jobs.invert import run as invert
 from transect.jobs.recognition import embeddings
-from transect.targets.limits import Limits
+from transect.targets.guard import Limits
 
 EMBED = "people_tables:embedder"
 

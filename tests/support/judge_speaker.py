@@ -3,7 +3,7 @@
 import re
 import time
 
-from transect.said import Spoken
+from transect.spoken_answers import Spoken
 
 BETWEEN = re.compile(r"\[text ([0-9a-f]{12})\]\n(.*)\n\[end \1\]", re.DOTALL)
 

@@ -4,7 +4,7 @@ A label is the value, or the reason why there is none. Options of JOB are shown 
 C) teacher, D) nurse; of the pair the caller's second image is shown first.
 """
 
-from transect.said import End
+from transect.spoken_answers import End
 from transect.targets.words.extraction import Reason
 from transect.targets.words.questions import Code, Kind, WordQuestion
 

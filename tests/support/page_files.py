@@ -190,7 +190,7 @@ def object_storage() -> Iterator[dict[str, str]]:
     """The reader's bucket, on a server of our own."""
     from object_storage import Bucket, s3_server
 
-    from transect.runs import mounts
+    from transect.runs import working_folders
 
     with s3_server() as port, mock.patch.dict(os.environ, AWS_REGION="us-east-1"):
         os.environ |= {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
@@ -198,7 +198,7 @@ def object_storage() -> Iterator[dict[str, str]]:
         try:
             yield {"my-bucket": Bucket(port).name}
         finally:
-            mounts.close_all()
+            working_folders.close_all()
 
 
 def face_api_files(url: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from stub_speaker import REFUSAL, chance
 
-from transect.said import Spoken
+from transect.spoken_answers import Spoken
 
 
 @dataclass

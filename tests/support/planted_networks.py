@@ -3,8 +3,8 @@
 import torch
 
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.generators.stylegan2.layouts import Weights
 from transect.generators.stylegan2.network import Configuration, Network
+from transect.generators.stylegan2.reading import Weights
 from transect.inversion.protocol import Codes, invertible
 
 SHAPE = Configuration(z_dim=8, w_dim=8, classes=0, mapping_layers=2, channels={4: 12, 8: 8})

@@ -5,7 +5,7 @@ import json
 import jsonschema
 from places import ROOT
 
-from transect.runs.plain_json import dumps
+from transect.runs.json_records import dumps
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 

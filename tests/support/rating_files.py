@@ -3,7 +3,7 @@
 import pytest
 
 from transect.errors import BadInput
-from transect.ratings import seen
+from transect.ratings import rating_tables
 
 IDS = [f"{subject}-{cell:04d}" for subject in range(3) for cell in range(2)]
 
@@ -19,6 +19,6 @@ def refusal(folder, perceived=None, rules=()):
     """The one line; nothing is written and the report can still be made."""
     before = sorted(path.name for path in folder.iterdir())
     with pytest.raises(BadInput) as error:
-        seen.attach(folder, perceived, rules)
+        rating_tables.attach(folder, perceived, rules)
     assert sorted(path.name for path in folder.iterdir()) == before
     return str(error.value)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from photograph_folders import label, pictures, save
 
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.faceworld.world import FaceWorld
+from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.generators.photographs.world import Photographs
 from transect.marks import Marks
 from transect.marks.records import NO_FACE

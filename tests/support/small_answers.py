@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from transect.analysis.sections import Answers
 from transect.records import Attribute, Design, Task
 from transect.reports.records import Section
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from transect.runs.spec import StepSize
 
 AGE = Attribute("age", "continuous", "apparent age", unit="years", low=20, high=80)

@@ -16,8 +16,7 @@ def filled(folder):
     """One image, three answers wanted: raters 1 and 3 answered, rater 2 holds it, and 1 and 2 were shut out."""
     from small_run import make_run, write_questions
 
-    from transect.annotation.answering import Given, answer
-    from transect.annotation.assignment import next_tasks
+    from transect.annotation.assignment import Submitted, answer, next_tasks
     from transect.annotation.project import default_database, open_project
     from transect.annotation.raters import invite
 
@@ -27,7 +26,7 @@ def filled(folder):
     for rater in (1, 2, 3):
         (task,) = next_tasks(project, rater, now=1.0)
         if rater != 2:
-            answer(project, rater, Given(task.id, f"key-{rater}", 1, None, 1000 * rater), now=10.0 * rater)
+            answer(project, rater, Submitted(task.id, f"key-{rater}", 1, None, 1000 * rater), now=10.0 * rater)
     project.database.close()
     return default_database(run)
 

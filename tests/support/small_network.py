@@ -9,8 +9,7 @@ from collections import OrderedDict
 import numpy as np
 import torch
 
-from transect.generators.stylegan2.layers import make_filter
-from transect.generators.stylegan2.network import Configuration, Network
+from transect.generators.stylegan2.network import Configuration, Network, make_filter
 
 SMALL = Configuration(z_dim=8, w_dim=8, classes=0, mapping_layers=2, channels={4: 6, 8: 4, 16: 4})
 

@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from transect.said import Spoken
+from transect.spoken_answers import Spoken
 
 DARK = 60
 """Pictures whose mean is below this are dark."""

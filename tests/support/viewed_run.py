@@ -9,7 +9,7 @@ from small_run import small_spec
 
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs.folder import RunFolder
-from transect.runs.png import png
+from transect.runs.pictures import png
 from transect.runs.spec import StatedTruth, TargetDescription, TargetEntry
 from transect.runs.tables import predictions_table
 

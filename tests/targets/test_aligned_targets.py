@@ -9,10 +9,10 @@ import transect
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Images
-from transect.targets import FailureBudget, Preprocess, aligner, as_target, describe, guarded
-from transect.targets.alignment import ARCFACE, from_crop
+from transect.targets import FailureBudget, Preprocess, as_target, describe, guarded, preprocess
+from transect.targets.input_preview import model_input
 from transect.targets.isolated.messages import images_message, images_of
-from transect.targets.look import model_input
+from transect.targets.preprocess import ARCFACE, from_crop
 
 ALIGN = {"align": "arcface-112"}
 
@@ -48,7 +48,7 @@ def test_an_image_without_landmarks_is_not_enrolled_and_no_failure_of_the_model(
     images.landmarks[2] = 5.0
     budget = FailureBudget("shades", 4, limit_share=0.0)
     answers = guarded(embedder(), images, timeout=5, batch=4, budget=budget)
-    assert answers.failures == ("", aligner.NO_LANDMARKS, aligner.NOT_ALIGNED, "")
+    assert answers.failures == ("", preprocess.NO_LANDMARKS, preprocess.NOT_ALIGNED, "")
     assert np.isnan(answers.scores[1:3]).all()
     assert_allclose(answers.scores[[0, 3]], 0, atol=1e-6)
     assert (budget.seen, budget.failed) == (4, 0)
@@ -75,11 +75,11 @@ def test_a_detectors_landmarks(monkeypatch):
         def of(self, pixels, face):
             return np.random.default_rng(0).uniform(10, 100, (68, 2))
 
-    monkeypatch.setattr(aligner, "_detector", lambda file: (Finder(), Predictor()))
+    monkeypatch.setattr(preprocess, "_detector", lambda file: (Finder(), Predictor()))
     target = embedder(landmarks="models/points.dat")
     assert not target.wants_landmarks
     answers = target.predict(Images(faces(2).pixels))
-    assert answers.failures == ("", aligner.NO_FACE)
+    assert answers.failures == ("", preprocess.NO_FACE)
     facts = describe(target)
     assert (facts["landmarks_sha256"], facts["detector"]) == ("a" * 64, {"name": "finder"})
     assert facts["preprocess"]["landmarks"] == "points.dat"

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from transect.errors import BadInput
 from transect.marks.records import five_points
-from transect.targets.alignment import ARCFACE, cropped, from_crop, similarity
+from transect.targets.preprocess import ARCFACE, cropped, from_crop, similarity
 
 NO_BOX = np.full((1, 4), np.nan)
 POINTS = ARCFACE[None] + 0.5

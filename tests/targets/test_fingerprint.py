@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from transect.targets.fingerprint import fingerprint
+from transect.targets.python_objects import fingerprint
 
 
 def scaled(factor):

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from transect.errors import BadInput, TargetChanged, UnknownName
 from transect.records import Images
-from transect.runs.onnx_files import external_digests
+from transect.runs.model_files import external_digests
 from transect.targets import Preprocess, describe, guarded, resolve
 from transect.testing import check_target
 

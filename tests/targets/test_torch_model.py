@@ -210,8 +210,8 @@ def test_modules_that_are_none():
 @pytest.mark.parametrize("content", [b"\x80\x02I" + b"9" * 5000 + b"\n.", b"\x80\x02}q\x00.", b"\x80\x02K"])
 def test_messages_about_a_damaged_file_are_our_own(tmp_path, content):
     """Python advised to call sys.set_int_max_str_digits, PyTorch to load the file unsafely."""
-    from transect.generators.checkpoints.pickles import read_pickle
-    from transect.runs.weights import read_weights
+    from transect.generators.stylegan2.reading import read_pickle
+    from transect.runs.model_files import read_weights
 
     path = tmp_path / "x.pkl"
     path.write_bytes(content)

@@ -8,7 +8,7 @@ import torch
 
 from tools.feature_network import Lessons, Pictures, Plan, asked, main, pictures, quality, train
 from transect.perceptual import features
-from transect.perceptual.answers import columns_of
+from transect.perceptual.features import columns_of
 
 
 def test_losses_by_hand():

@@ -11,9 +11,8 @@ from tools.marks_network import Plan, loss_of, main, train
 from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks.network import SIZE, Answers, MarksNetwork, placed
 from transect.marks.records import MASKS
-from transect.marks.shipped import NetworkMarks
+from transect.marks.shipped import SIZE, Answers, MarksNetwork, NetworkMarks, placed
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transect.training.resnet import LAYERS
+from transect.training.classifier import LAYERS
 
 
 @pytest.fixture(scope="module")

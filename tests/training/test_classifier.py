@@ -17,11 +17,8 @@ from transect.runs.model_files import CARD
 from transect.targets import resolve
 from transect.testing import check_target
 from transect.training import classifier
-from transect.training.classifier import Examples, Plan, balanced, train
-from transect.training.labels import Label
-from transect.training.pictures import Pictures
-from transect.training.resnet import ResNet
-from transect.training.schedules import SCHEDULES, Schedule, schedule
+from transect.training.classifier import SCHEDULES, Examples, Plan, ResNet, Schedule, balanced, schedule_named, train
+from transect.training.pictures import Label, Pictures
 
 TINY = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
 LABEL = Label("bright", "bright", ("no", "yes"))
@@ -56,13 +53,13 @@ def test_published_schedules_say_what_is_the_papers():
     assert denton.size == 128
     assert all("ours" in schedule.stated for schedule in SCHEDULES.values())
     with pytest.raises(UnknownName, match="unknown schedule 'denton': did you mean denton-2019"):
-        schedule("denton")
+        schedule_named("denton")
     with pytest.raises(BadInput, match="epochs: expected at least 2, one for each rate, got 1"):
-        schedule("balakrishnan-2020", epochs=1)
+        schedule_named("balakrishnan-2020", epochs=1)
     with pytest.raises(UnknownName, match="unknown architecture 'resnet19'"):
-        schedule("quick", architecture="resnet19")
+        schedule_named("quick", architecture="resnet19")
     with pytest.raises(BadInput, match="size: expected at least 32 pixels, got 16"):
-        schedule("quick", size=16)
+        schedule_named("quick", size=16)
 
 
 @given(epochs=st.integers(2, 60))

@@ -5,7 +5,7 @@ import pytest
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
-from transect.training.conditions import Balanced, levels_of, parse
+from transect.training.pictures import Balanced, levels_of, parse
 
 HAT = Attribute("hat", "binary", "hat", levels=("off", "on"))
 GLASSES = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from transect.generators.stylegan2.layers import make_filter
-from transect.training.critic import Critic
-from transect.training.discriminator import Discriminator, _filter, deviation
+from transect.generators.stylegan2.network import make_filter
+from transect.training.critics import Critic, Discriminator, _filter, deviation
 
 CHANNELS = {4: 8, 8: 6, 16: 4}
 

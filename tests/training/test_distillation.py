@@ -14,10 +14,10 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.generators.stylegan2.network import Configuration
 from transect.records import Images, Latents
 from transect.training.distillation import Distillation, Likeness, Pairs
+from transect.training.loop import Batch
 from transect.training.options import GanOptions
 from transect.training.pictures import Pictures
-from transect.training.recipe import Batch
-from transect.training.stylegan2 import Options, StyleGAN2Recipe
+from transect.training.recipes import StyleGAN2Options, StyleGAN2Recipe
 
 SHAPE = Configuration(4, 4, 0, 1, {4: 4, 8: 4})
 TINY = {"channels": 64, "max_channels": 8, "mapping_layers": 2, "batch": 8, "every": 40, "path": 0.0}
@@ -58,8 +58,8 @@ def batch_of(shown, count=4):
 def taken(monkeypatch, shown, **options):
     """The losses that the optimizers were given, by place, and the step's figures."""
     totals = []
-    monkeypatch.setattr("transect.training.stylegan2.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
-    chosen = Options(path=0, distillation=Distillation(100, 40, 3.0), **options)
+    monkeypatch.setattr("transect.training.recipes.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
+    chosen = StyleGAN2Options(path=0, distillation=Distillation(100, 40, 3.0), **options)
     return totals, StyleGAN2Recipe(SHAPE, chosen, seed=1).step(batch_of(shown), lambda _: None)
 
 
@@ -89,13 +89,13 @@ def test_then_the_adversarial_loss_comes_in_beside_it(monkeypatch):
 
 def test_the_mapping_network_learns_three_times_faster_than_the_rest():
     """Its rate is a hundredth of the rest's in a GAN, for which any z will do; here z means something."""
-    recipe = StyleGAN2Recipe(SHAPE, Options(rate=0.002, path=0, distillation=Distillation(1, 0, 1.0)))
+    recipe = StyleGAN2Recipe(SHAPE, StyleGAN2Options(rate=0.002, path=0, distillation=Distillation(1, 0, 1.0)))
     mapping, synthesis = recipe.optimizers["generator"].param_groups
     assert [group["lr"] for group in (mapping, synthesis)] == [pytest.approx(0.6), pytest.approx(0.002)]
     generator = recipe.parts["generator"]
     assert [*map(id, mapping["params"])] == [*map(id, generator.mapping.parameters())]
     assert [*map(id, synthesis["params"])] == [*map(id, generator.synthesis.parameters())]
-    (plain,) = StyleGAN2Recipe(SHAPE, Options(rate=0.002, path=0)).optimizers["generator"].param_groups
+    (plain,) = StyleGAN2Recipe(SHAPE, StyleGAN2Options(rate=0.002, path=0)).optimizers["generator"].param_groups
     assert plain["lr"] == 0.002
 
 

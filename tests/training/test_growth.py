@@ -5,7 +5,7 @@ import torch
 
 from transect.errors import BadInput
 from transect.training.gans import growth_of
-from transect.training.growth import Growth, even, shrunk
+from transect.training.recipes import Growth, even, shrunk
 
 
 def test_phases_and_fading_by_hand():

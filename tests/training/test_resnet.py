@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from transect.errors import BadInput
-from transect.runs.weights import read_weights
-from transect.training.resnet import ResNet, new_resnet, start_from
+from transect.runs.model_files import read_weights
+from transect.training.classifier import ResNet, new_resnet, start_from
 
 
 # torchvision documents these numbers of parameters for 1000 classes; a state has 5 tensors per normalization, one per

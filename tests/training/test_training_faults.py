@@ -11,9 +11,8 @@ import torch
 from transect.errors import BadInput, RunFolderError
 from transect.records import Images, Latents
 from transect.training.gans import Plan
-from transect.training.loop import Run, train
+from transect.training.loop import Run, descend, replacements, train
 from transect.training.pictures import Pictures
-from transect.training.recipe import descend, replacements
 
 
 class Slope:

@@ -9,11 +9,9 @@ import torch
 
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.generators import load
-from transect.training.chance import rows_of, step_generator
-from transect.training.encoder import EncoderRecipe, Generated
 from transect.training.gans import Plan, recipe_of
-from transect.training.loop import Run, _batch, train
-from transect.training.processes import Processes
+from transect.training.loop import Processes, Run, _batch, rows_of, step_generator, train
+from transect.training.recipes import EncoderRecipe, Generated
 
 SMALL = {"channels": 64, "max_channels": 8, "z_dim": 8, "mapping_layers": 2}
 

@@ -8,12 +8,10 @@ import torch
 from torch.nn import functional
 
 from transect.generators.stylegan2.network import Configuration
-from transect.training import losses
-from transect.training.discriminator import Discriminator
-from transect.training.growth import Growth
-from transect.training.processes import Processes
-from transect.training.recipe import Batch, adam, follow
-from transect.training.stylegan2 import Options, StyleGAN2Recipe
+from transect.training import recipes
+from transect.training.critics import Discriminator
+from transect.training.loop import Batch, Processes, adam, follow
+from transect.training.recipes import Growth, StyleGAN2Options, StyleGAN2Recipe
 
 SHAPE = Configuration(4, 4, 0, 1, {4: 4, 8: 4, 16: 4})
 
@@ -64,30 +62,30 @@ def test_a_lazy_penalty_slows_the_rate_and_the_moment():
 def taken(monkeypatch, options, batch):
     """The losses that the optimizers were given: generator's, critic's."""
     totals = []
-    monkeypatch.setattr("transect.training.stylegan2.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
+    monkeypatch.setattr("transect.training.recipes.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
     figures = StyleGAN2Recipe(SHAPE, options, seed=1).step(batch, lambda _: None)
     return totals, figures
 
 
 def test_lazy_penalties_count_for_the_steps_without_them(monkeypatch):
     """γ/2 · 16 for R1 and 2 · 8 for the path length, so that they weigh as much as at every step."""
-    (_, critic), figures = taken(monkeypatch, Options(r1=3.0), batch_of())
+    (_, critic), figures = taken(monkeypatch, StyleGAN2Options(r1=3.0), batch_of())
     assert critic == pytest.approx(figures["critic_loss"] + 3.0 / 2 * 16 * figures["r1"], rel=1e-5)
-    monkeypatch.setattr(losses, "path_lengths", lambda images, *_: images.sum() * 0 + torch.full((2,), 5.0))
-    (generator, _), figures = taken(monkeypatch, Options(), batch_of())
+    monkeypatch.setattr(recipes, "path_lengths", lambda images, *_: images.sum() * 0 + torch.full((2,), 5.0))
+    (generator, _), figures = taken(monkeypatch, StyleGAN2Options(), batch_of())
     # The running mean starts at 0 and moves by 0.01 towards 5: 0.05. The penalty is (5 - 0.05)².
     assert generator == pytest.approx(figures["generator_loss"] + 2 * 8 * 4.95**2, rel=1e-5)
-    (generator, critic), figures = taken(monkeypatch, Options(), batch_of(step=1))
+    (generator, critic), figures = taken(monkeypatch, StyleGAN2Options(), batch_of(step=1))
     assert (generator, critic) == pytest.approx((figures["generator_loss"], figures["critic_loss"]))
 
 
 def test_r1_and_the_average_count_the_pictures_of_all_processes(monkeypatch):
     # 0.0002 * 16² / 32 = 0.0016 for 32 pictures, of which 4 are here.
-    (_, critic), figures = taken(monkeypatch, Options(), batch_of(whole=32))
+    (_, critic), figures = taken(monkeypatch, StyleGAN2Options(), batch_of(whole=32))
     assert critic == pytest.approx(figures["critic_loss"] + 0.0016 / 2 * 16 * figures["r1"], rel=1e-5)
     moved = []
-    monkeypatch.setattr("transect.training.stylegan2.follow", lambda *arguments: moved.append(arguments[2:4]))
-    StyleGAN2Recipe(SHAPE, Options()).step(batch_of(whole=32, shown=64), lambda _: None)
+    monkeypatch.setattr("transect.training.recipes.follow", lambda *arguments: moved.append(arguments[2:4]))
+    StyleGAN2Recipe(SHAPE, StyleGAN2Options()).step(batch_of(whole=32, shown=64), lambda _: None)
     assert moved == [(32, 96)]
 
 
@@ -117,23 +115,23 @@ def test_path_length_by_hand():
     w = torch.zeros(1, 2, 3, requires_grad=True)
     weights = torch.tensor([[1.0, 2.0, 2.0], [0.0, 0.0, 4.0]])
     images = (w * weights).sum(dim=(1, 2)).view(1, 1, 1, 1).expand(1, 1, 2, 2)
-    assert losses.path_lengths(images, w, torch.ones(1, 1, 2, 2)).item() == pytest.approx(math.sqrt(50))
-    assert losses.path_lengths(images, w, torch.ones(1, 1, 2, 2), 1).item() == pytest.approx(6.0)
+    assert recipes.path_lengths(images, w, torch.ones(1, 1, 2, 2)).item() == pytest.approx(math.sqrt(50))
+    assert recipes.path_lengths(images, w, torch.ones(1, 1, 2, 2), 1).item() == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize(("size", "used"), [(8, 4), (16, 6)])
 def test_layers_that_a_growing_network_does_not_use_do_not_dilute_its_path(monkeypatch, size, used):
     """Sizes 4 and 8 have two convolutions after the first and their colors: four w; 16 pixels have six."""
-    records, plain = [], losses.path_lengths
+    records, plain = [], recipes.path_lengths
 
     def seen(images, w, noise, layers):
         (gradient,) = torch.autograd.grad((images * noise).sum(), w, retain_graph=True)
         records.append((layers, gradient.abs().amax(dim=(0, 2)).tolist()))
         return plain(images, w, noise, layers)
 
-    monkeypatch.setattr(losses, "path_lengths", seen)
+    monkeypatch.setattr(recipes, "path_lengths", seen)
     growth = Growth((8, 16), (40,) if size == 8 else (0,))
-    StyleGAN2Recipe(SHAPE, Options(growth=growth)).step(batch_of(), lambda _: None)
+    StyleGAN2Recipe(SHAPE, StyleGAN2Options(growth=growth)).step(batch_of(), lambda _: None)
     ((layers, moves),) = records
     assert layers == used
     assert [move > 0 for move in moves] == [index < used for index in range(6)]

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from transect.errors import RunFolderError
-from transect.training import state
-from transect.training.state import load_state, save_state
+from transect.training import loop
+from transect.training.loop import load_state, save_state
 
 
 def network(width=4, seed=0):
@@ -44,7 +44,7 @@ def test_a_resumed_optimizer_goes_on_as_if_nothing_had_happened(tmp_path, betas)
 
 
 def test_pieces_stay_small_and_old_states_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(state, "PIECE", 64)  # the weight alone is 4 x 4 x 4 bytes
+    monkeypatch.setattr(loop, "PIECE", 64)  # the weight alone is 4 x 4 x 4 bytes
     layer, optimizer = trained(1)
     save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
     save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 2})
@@ -65,7 +65,7 @@ def test_a_state_that_was_not_finished_does_not_count(tmp_path):
 
 def test_no_first_moment_is_kept_where_it_is_the_last_gradient(tmp_path):
     layer, optimizer = trained(2)
-    names = state._tensors({"net": layer}, {"net": optimizer})
+    names = loop._tensors({"net": layer}, {"net": optimizer})
     assert not [name for name in names if name.endswith(".exp_avg")]
     assert [name for name in names if name.endswith(".exp_avg_sq")]
 

@@ -12,7 +12,7 @@ import pytest
 from places import ROOT
 
 from transect.errors import BadInput
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from validation.contenders import SimulatedEstimates
 from validation.estimators import CLAIMS, WORLDS, Claim, ProvenRow, prove, within
 from validation.text import facts

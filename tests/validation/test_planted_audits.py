@@ -9,9 +9,8 @@ import pytest
 
 from transect.analysis import reporting
 from transect.experiment import study as studies
-from transect.said import Ask, Status
-from transect.targets.words.asked import AskedTarget
-from transect.targets.words.paired import AskedOfTwo
+from transect.spoken_answers import Ask, Status
+from transect.targets.words.asked import AskedTarget, PairwiseQuestion
 from transect.targets.words.speakers import SharedSpeaker
 from validation import planted_audits as rules
 from validation.contenders import SimulatedEstimates
@@ -80,7 +79,7 @@ def test_its_number_falls_with_the_level(pictures):
 
 
 def test_of_two_it_chooses_by_level_and_place(pictures):
-    asked = AskedOfTwo(speaker(), rules.TRUST, "planted")
+    asked = PairwiseQuestion(speaker(), rules.TRUST, "planted")
     pairs = list(zip(pictures[BRIGHT], pictures[DARK], strict=True))
     values = np.array([[one.value for one in of_pair] for of_pair in asked.ask(pairs)])
     second, first = (1 / (1 + np.exp(-(0.6 + place))) for place in (0.5, -0.5))

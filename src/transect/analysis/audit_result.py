@@ -1,24 +1,25 @@
-"""The result of an audit: its effects as records and as a table, the whole results.json, and the page."""
+"""The result of an audit: its effects as records and as a table, results.json and the page; and what one would cost."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, final
 
 import pyarrow as pa
 
+from transect.experiment.costs import Cost, line
 from transect.records import Effect
-from transect.reports.entries import EffectEntry
-from transect.reports.verdict_entries import MARKS, MOST, doubted, kind_of, kind_of_pair
+from transect.reports.builder import ShortPageResult
+from transect.reports.entries import MARKS, MOST, EffectEntry, doubted, kind_of, kind_of_pair
 from transect.reports.wording import listed, short_name
 from transect.runs import bounds
+from transect.runs.json_records import plain
 from transect.runs.locks import refuse_links
-from transect.runs.plain_json import plain
 from transect.runs.result import JobResult, Result
-from transect.runs.wording import signed, spaced
+from transect.runs.wording import counted, signed, spaced
 
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
@@ -180,3 +181,28 @@ def _row(effect: Mapping[str, Any]) -> list[str]:
     interval = effect["reason"] if effect["low"] is None else f"{signed(effect['low'])} to {signed(effect['high'])}"
     p = "" if effect["p_adjusted"] is None else f"{effect['p_adjusted']:.2g}"
     return [*named, signed(effect["estimate"]), interval, p]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CostResult(ShortPageResult[Cost]):
+    """The result of `transect.audit_cost`."""
+
+    JOB: ClassVar[str] = "audit-cost"
+    TITLE: ClassVar[str] = "Cost of an audit"
+    TABLE: ClassVar[str] = "Targets"
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per target, with the fields of its quote."""
+        return pa.Table.from_pylist([asdict(quote) for quote in self.numbers.targets])
+
+    def headline(self) -> str:
+        """Images, calls and money in one line."""
+        cost = self.numbers
+        money = "in several currencies" if cost.cost is None else f"{cost.cost:.9g} {cost.currency}".rstrip()
+        return f"{counted(cost.images, 'image')}; at most {counted(cost.calls, 'metered call')}; cost {money}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per target."""
+        return ["target", "cost"], [[quote.target, line(quote)] for quote in self.numbers.targets]

@@ -1,42 +1,180 @@
-"""From a run folder's tables to effects, results and report; needs neither generator nor target.
+"""From a run folder's tables to its findings: effects, rates, answers and pictures; needs neither generator nor
+target.
 
 run.json holds what a target's answers mean (task, threshold, labels, box convention), so that a run can be analysed
-again years later, on a machine that lacks the target.
+again years later, on a machine that lacks the target. Tests share the 5 % of false findings in families: all of a
+report, or those of each world by themselves.
 """
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int, UInt8
 
-from transect.analysis.asked_answers import Asked, coding_of
-from transect.analysis.condition_faces import mean_faces_of
-from transect.analysis.finished_run import Run
-from transect.analysis.galleries import gallery_of, merge
-from transect.analysis.preferred import preferred
+from transect.analysis import finished_run
+from transect.analysis.asked_answers import Asked, coding_of, preferred
+from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.sections.answers import Answers
-from transect.analysis.target_outcomes import TargetOutcomes
+from transect.analysis.sections.error_rates import face_groups
 from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
-from transect.effects.outcomes import Outcome, category
-from transect.effects.overlap import IOU
+from transect.effects.observational import Groups, cut, pairs
+from transect.effects.outcomes import FACE, IOU, Outcome, Truth, category
 from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import SAME_FOR_ALL, Measure, same_for_all
-from transect.effects.truth import FACE, Truth
-from transect.experiment.verification import NON_MATCH
+from transect.errors import BadInput
+from transect.experiment.outcome_choice import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
-from transect.reports.records import Gallery
-from transect.runs.bins import Bins
-from transect.runs.progress import stage
-from transect.runs.spec import RunSpec, TargetEntry
+from transect.reports import selection
+from transect.reports.records import Gallery, MeanFace
+from transect.runs.layout import CONTROL
+from transect.runs.parts import stage
+from transect.runs.pictures import pixels_of_png
+from transect.runs.report_options import Bins
+from transect.runs.spec import GeneratorDescription, RunSpec, TargetEntry
 from transect.runs.wording import readable
 from transect.targets.words.asked import asked_of
 
-Groups = Mapping[float, str]
+SIDE: Final = 64
+"""Longest side of a mean picture, in pixels."""
+MOST: Final = 512
+"""Images of one mean, where not all can be read in reasonable time."""
+
+
+def means(
+    chosen: Bool[np.ndarray, "k n"], pictures: Iterable[tuple[int, UInt8[np.ndarray, "h w 3"]]]
+) -> list[bytes | None]:
+    """The mean of each group as PNG, None for a group without an image."""
+    sums: list[np.ndarray | None] = [None] * len(chosen)
+    for row, pixels in pictures:
+        small = _reduced(pixels)
+        for place in np.flatnonzero(chosen[:, row]):
+            before = sums[place]
+            sums[place] = small if before is None else before + small
+    counts = chosen.sum(axis=1)
+    return [None if total is None else _png(total / n) for total, n in zip(sums, counts, strict=True)]
+
+
+def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, " n"]:
+    """At most `most` of the rows, evenly spaced in their order."""
+    places = np.flatnonzero(rows)
+    if len(places) > most:
+        places = places[np.round(np.linspace(0, len(places) - 1, most)).astype(np.int64)]
+    chosen = np.zeros(len(rows), dtype=np.bool_)
+    chosen[places] = True
+    return chosen
+
+
+def _reduced(pixels: UInt8[np.ndarray, "h w 3"]) -> np.ndarray:
+    from PIL import Image
+
+    image = Image.fromarray(pixels)
+    image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+    return np.asarray(image, dtype=np.float64)
+
+
+def _png(mean: np.ndarray) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(np.round(mean).astype(np.uint8)).save(sink, "PNG", optimize=True)
+    return sink.getvalue()
+
+
+def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
+    """Means of at most `mean_faces.MOST` evenly spaced images each; none for steps λ, which have no such section."""
+    groups = [] if answers.steps else face_groups(answers)
+    if not groups:
+        return ()
+    chosen = np.array([evenly(rows) for group in groups for rows in (group.right, group.wrong)])
+    rows_per_part = run.spec.rows_per_part
+
+    def pictures() -> Iterator[tuple[int, UInt8[np.ndarray, "h w 3"]]]:
+        wanted = np.flatnonzero(chosen.any(axis=0))
+        for part in range(run.parts):
+            rows = wanted[wanted // rows_per_part == part].tolist()
+            if rows:
+                stored = run.folder.read_part("images", part, only=("image",))["image"]
+                yield from ((row, pixels_of_png(stored[row - part * rows_per_part].as_py())) for row in rows)
+
+    pictures_by_group = means(chosen, pictures())
+    return tuple(
+        MeanFace(
+            run.spec.name,
+            answers.target,
+            group.measure,
+            group.by,
+            group.group,
+            int(group.right.sum()),
+            int(group.wrong.sum()),
+            *pictures_by_group[2 * i : 2 * i + 2],
+        )
+        for i, group in enumerate(groups)
+    )
+
+
+def gallery_of(answered: TargetOutcomes) -> Gallery:
+    """The strips, flips and failures of one target, chosen by the rules of `reports.selection`."""
+    run, target, predictions = answered.run, answered.target, answered.predictions
+    decisions = answered.decisions
+    wrong = np.zeros(len(predictions), dtype=bool)
+    outcomes = [answered.outcome(name) for name in run.outcomes(target)]
+    values = {outcome.name: outcome.values for outcome in outcomes}
+    for outcome in outcomes:
+        if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
+            wrong |= outcome.values == 1
+    answers = selection.answer_texts(predictions, decisions)
+    if answered.in_words:
+        wrong |= (answered.mistakes == 1) & (target.task is Task.BINARY)
+        answers = selection.quoted(predictions, answers)
+    if "distance" in values:  # of embeddings: how far from the reference, and whether the two still match
+        decisions = 1 - values[NON_MATCH] if NON_MATCH in values else decisions
+        answers = selection.distance_texts(predictions, values["distance"], decisions)
+    shown = selection.Shown(
+        study=run.spec.name,
+        target=target.name,
+        design=run.design,
+        attributes=run.attributes,
+        subjects=run.images["subject"].to_numpy(),
+        true=run.true,
+        predictions=predictions,
+        answers=answers,
+        decisions=decisions,
+        wrong=wrong,
+        expected_boxes=run.expected_boxes(target),
+        in_steps=run.spec.generator.steps is not None,
+    )
+    rows_per_part = run.spec.rows_per_part
+
+    def pictures(part: int) -> pa.Table:
+        return run.folder.read_part("images", part, only=("image",))
+
+    def png_of(rows: Sequence[int]) -> dict[int, bytes]:
+        return selection.stored_images(pictures, rows_per_part, rows)
+
+    return selection.choose(shown, png_of)
+
+
+def merge(galleries: Sequence[Gallery]) -> Gallery:
+    """One gallery of several, in order."""
+    return Gallery(
+        tuple(strip for gallery in galleries for strip in gallery.strips),
+        tuple(failure for gallery in galleries for failure in gallery.failures),
+        sum(gallery.total for gallery in galleries),
+        tuple(flip for gallery in galleries for flip in gallery.flips),
+        tuple(face for gallery in galleries for face in gallery.faces),
+    )
+
+
+LevelLabels = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
 
 
@@ -97,7 +235,7 @@ def analyse(
     galleries: list[Gallery] = []
     answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
-    groups: Mapping[str, Groups] = {}
+    groups: Mapping[str, LevelLabels] = {}
     left_out = 0
     entries, answers = [], []
     for target in run.spec.targets:
@@ -297,7 +435,9 @@ def _found_rule(run: Run, target: TargetEntry) -> str:
     return f"any box anywhere in the image: this detector has no box that can be compared with the {face}"
 
 
-def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapping[str, Groups]) -> dict[str, object]:
+def _study_entry(
+    run: Run, targets: Sequence[Mapping[str, object]], groups: Mapping[str, LevelLabels]
+) -> dict[str, object]:
     spec, design = run.spec, run.design
     return {
         "name": spec.name,
@@ -316,7 +456,7 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapp
     }
 
 
-def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
+def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, LevelLabels]:
     """The levels of each attribute; for a population the groups that its rates stand for."""
     groups: dict[str, dict[float, str]] = {
         name: {value: run.attributes[name].label(value) for value in levels}
@@ -334,7 +474,7 @@ def _range(bounds: tuple[float, float]) -> str:
     return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 
-def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
+def _attribute_entry(attribute: Attribute, groups: LevelLabels) -> dict[str, object]:
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -344,3 +484,64 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
         "labels": list(groups.values()),
         "source": attribute.source,
     }
+
+
+def pairs_of_groups(
+    run: Run, target: str, outcome: Outcome, attribute: str, bins: Bins, confidence: float
+) -> tuple[Effect, ...]:
+    """A contrast for every two groups of an attribute, the later less the earlier; NaN with a reason."""
+    groups = cut(run.attributes[attribute], run.true[attribute], bins.get(attribute))
+    measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary, answers=outcome.answers)
+    return tuple(_pair(run, outcome, measure, two, confidence) for two in pairs(groups))
+
+
+def _pair(run: Run, outcome: Outcome, measure: Measure, two: Groups, confidence: float) -> Effect:
+    name, chosen = two.attribute.name, two.index >= 0
+    analysis = analyse_population(
+        outcome.values[chosen],
+        outcome.reasons[chosen],
+        {name: two.index[chosen].astype(np.float64)},
+        {name: two.attribute},
+        measure,
+        subjects=run.people[chosen],
+        confidence=confidence,
+        seed=run.design.seed,
+        max_order=0,
+    )
+    return next(effect for effect in analysis.effects if effect.kind == "contrast")
+
+
+def in_several_worlds(studies: Sequence[Findings]) -> bool:
+    """Whether one experiment was made in several worlds: in several generators, or on several sets of photographs."""
+    return len({_world(each.spec.generator) for each in studies if each.design.levels and not each.in_steps}) > 1
+
+
+def _world(generator: GeneratorDescription) -> tuple[str, str]:
+    return generator.name, str(generator.facts.get("pictures_sha256", ""))
+
+
+def of_effects(studies: Sequence[Findings]) -> list[str]:
+    """For each effect of some studies, in order, the family that it is tested in."""
+    several = in_several_worlds(studies)
+    return [study.spec.name if several else "" for study in studies for _ in study.effects]
+
+
+def corrected(
+    effects: Sequence[Effect], families: Sequence[str], correct: Callable[[slice], Sequence[Effect]]
+) -> tuple[Effect, ...]:
+    """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row."""
+    made: list[Effect] = []
+    for _, members in groupby(families):
+        made += correct(slice(len(made), len(made) + sum(1 for _ in members)))
+    return tuple(made) if families else tuple(effects)
+
+
+def read(run: Path) -> tuple[Findings | None, list[str]]:
+    """The findings of a run's negative control, which shows no pictures, and a note where it is unfinished."""
+    folder = run / CONTROL
+    if not (folder / "run.json").exists():
+        return None, []
+    try:
+        return analyse(finished_run.read(folder), pictured=False), []
+    except BadInput:
+        return None, [f"The negative control in {run.name}/{CONTROL} was not finished."]

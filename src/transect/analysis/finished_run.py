@@ -1,32 +1,38 @@
-"""A finished run, read back: its spec, design, images and ratings; needs neither generator nor target."""
+"""A finished run, read back: its spec, design, images, ratings, and what is counted of each target.
+
+It needs neither generator nor target.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Final, final
+from typing import Final, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.effects.outcomes import offered
+from transect.effects.outcomes import Outcome, Truth, asked_in, compute, offered
 from transect.effects.preferences import PREFERRED
-from transect.effects.said_outcomes import asked_in
-from transect.effects.truth import Truth
+from transect.effects.verification import Rule, Threshold, Verified, find_threshold, reference_rows
 from transect.errors import BadInput
-from transect.ratings import gates, reference
-from transect.ratings import seen as ratings
-from transect.ratings.perceived_attributes import PerceivedAttribute, perceived_attributes
+from transect.experiment.outcome_choice import NON_MATCH
+from transect.ratings import gates
+from transect.ratings import perceived_attributes as reference
+from transect.ratings import rating_tables as ratings
+from transect.ratings.perceived_attributes import PerceivedAttribute
+from transect.ratings.perceived_attributes import perceived_attributes as perceived_attributes_perceived_attributes
 from transect.records import Attribute, Design, Predictions, Task
+from transect.runs import layout
 from transect.runs import tables as columns
-from transect.runs.answer_tables import said_of
-from transect.runs.coded_tables import with_coded
 from transect.runs.folder import FinishedRun, slug
-from transect.runs.part_names import is_coded
+from transect.runs.layout import is_coded, runs_of
 from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
-from transect.targets.boxes import BoxConvention
+from transect.runs.tables import said_of, with_coded
+from transect.targets.capabilities import BoxConvention
 
 MEMORY: Final = 1 << 28
 """Bytes of a run's tables that are kept once read; parts beyond, pictures of a large run, are read when needed."""
@@ -110,7 +116,7 @@ class Run:
     @property
     def perceived(self) -> Mapping[str, PerceivedAttribute]:
         """Attributes as raters saw them, by name with `perceived_`."""
-        return perceived_attributes(self.seen, self.known)
+        return perceived_attributes_perceived_attributes(self.seen, self.known)
 
     @property
     def counted_by(self) -> frozenset[str]:
@@ -170,3 +176,152 @@ def of_images(folder: FinishedRun, images: pa.Table) -> Run:
 
 def _truth(stated: StatedTruth) -> Truth:
     return Truth(stated.text, stated.attribute, stated.comparison, stated.value)
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """The finished runs of a folder. Raises CorruptedPart or BadInput (no run, or not finished)."""
+    return [read(path) for path in runs_of(folder)]
+
+
+def same_images(run: Run, other: Run) -> bool:
+    """Whether two runs showed the same images: one generator, one design, the same ids."""
+    same = (run.spec.generator, run.design) == (other.spec.generator, other.design)
+    return same and run.images["id"].to_pylist() == other.images["id"].to_pylist()
+
+
+@final
+class TargetOutcomes:
+    """The answers of one target and what is counted of them.
+
+    Raises CorruptedPart or BadInput where predictions are not of the run's images.
+    """
+
+    def __init__(self, run: Run, target: TargetEntry, predictions: Predictions | None = None) -> None:
+        self.run, self.target = run, target
+        self.predictions = run.predictions(target) if predictions is None else predictions
+        self._known: dict[str, Outcome] = {}
+
+    def outcome(self, name: str) -> Outcome:
+        """One outcome; that of a pruned image has no value, with the rule as its reason."""
+        if name not in self._known:
+            self._known[name] = self._computed(name)
+        return self._known[name]
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the target answers a question in words, so that an answer is a share of an image's wordings."""
+        return self.target.description.question is not None
+
+    @cached_property
+    def possible(self) -> frozenset[str]:
+        """Outcomes that can be computed; of a yes or no in words the score too, which is the answer."""
+        asked_yes = self.in_words and self.target.task is Task.BINARY
+        offered = self.run.offered(self.target, truth=self.labels is not None)
+        return frozenset((*offered, *(("score",) if asked_yes else ())))
+
+    @cached_property
+    def decisions(self) -> Float[np.ndarray, " n"]:
+        """Yes or no as 1 or 0, of several wordings what at least half say; NaN where there is none."""
+        if "answer" not in self.possible:
+            return np.full(len(self.predictions), np.nan)
+        values = self.outcome("answer").values
+        return np.where(np.isfinite(values), values >= 0.5, np.nan) if self.in_words else values
+
+    @cached_property
+    def mistakes(self) -> Float[np.ndarray, " n"]:
+        """The errors, of yes or no 0 or 1; NaN where there is none."""
+        if "error" not in self.possible:
+            return np.full(len(self.predictions), np.nan)
+        values = self.outcome("error").values
+        if not self.in_words or self.target.task is Task.REGRESSION or self.labels is None:
+            return values
+        return np.where(np.isfinite(values), self.decisions != self.labels, np.nan)
+
+    @cached_property
+    def labels(self) -> Float[np.ndarray, " n"] | None:
+        """The right answer of each image; None where there is none."""
+        return self.run.labels(self.target)
+
+    @cached_property
+    def rule(self) -> Rule:
+        """How images verify people: by the rate in the spec, else by the target's own threshold."""
+        stated = self.run.spec.verification
+        if stated is None or self.target.task is not Task.EMBEDDING:
+            return Rule()
+        threshold = self.target.description.threshold if stated.false_match_rate is None else None
+        return Rule(threshold, stated.false_match_rate, stated.within)
+
+    @cached_property
+    def references(self) -> Int[np.ndarray, " n"]:
+        """The row that each image is compared with."""
+        return reference_rows(self.run.design, self.rule.within)
+
+    @cached_property
+    def threshold(self) -> Threshold:
+        """The threshold, found among the reference images; a pruned one has no embedding there."""
+        run, rows = self.run, np.unique(self.references)
+        embeddings = np.where((run.seen.reasons == "")[rows, None], self.predictions.scores[rows], np.nan)
+        return find_threshold(embeddings, run.people[rows], rows % run.design.n_cells, self.rule)
+
+    @cached_property
+    def verified(self) -> Verified | None:
+        """The images with what is known of the person on them; None without a threshold or an experiment."""
+        run, stated = self.run, self.run.spec.verification
+        if stated is None or not (run.design.levels and self.rule.verifies):
+            return None
+        grouping = [attribute for attribute in stated.own if attribute.name in run.true]
+        return Verified(
+            self.threshold,
+            self.outcome("distance").values,
+            self.outcome(NON_MATCH).values,
+            self.references,
+            self.rule.within,
+            {attribute.name: run.true[attribute.name][self.references] for attribute in grouping},
+            {attribute.name: attribute for attribute in grouping},
+        )
+
+    def _computed(self, name: str) -> Outcome:
+        description, pruned = self.target.description, self.run.seen.reasons
+        outcome = compute(
+            name,
+            self.predictions,
+            truth=self.labels,
+            threshold=self.threshold.value if name == NON_MATCH else description.cut,
+            positive=description.positive,
+            expected_boxes=self.run.expected_boxes(self.target),
+            reference=self.references,
+        )
+        reasons = np.where(outcome.reasons == "", pruned, outcome.reasons)
+        return replace(outcome, values=np.where(reasons == "", outcome.values, np.nan), reasons=reasons)
+
+
+def is_audit(source: object) -> TypeGuard[str | Path]:
+    """Whether it is the folder of one finished study, as `transect audit` writes it."""
+    return isinstance(source, str | Path) and Path(source).is_dir() and layout.is_one_run(Path(source))
+
+
+def image_table(folder: Path) -> pa.Table:
+    """The images of a finished audit, in their order: id, subject, attributes, and what is counted of each target."""
+    run = read(folder)
+    columns: dict[str, object] = {"id": run.images["id"], "subject": run.people}
+    known: Mapping[str, Attribute] = {**run.held, **run.known}
+    for name, values in run.true.items():
+        columns.setdefault(name, _values(known.get(name), values))
+    return pa.table({**columns, **_outcomes(run)})
+
+
+def _values(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> pa.Array:
+    if attribute is None or not attribute.levels:
+        return pa.array(values, from_pandas=True)
+    return pa.array([attribute.label(value) if np.isfinite(value) else None for value in values.tolist()], pa.string())
+
+
+def _outcomes(run: Run) -> dict[str, pa.Array]:
+    found, several = {}, len(run.spec.targets) > 1
+    for target in run.spec.targets:
+        answers = TargetOutcomes(run, target)
+        for name in run.outcomes(target):
+            if name in answers.possible:
+                called = f"{target.name}: {name}" if several else name
+                found[called] = pa.array(answers.outcome(name).values, from_pandas=True)
+    return found

@@ -14,26 +14,23 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.analysis import findings, finished_run
-from transect.analysis.sections import deviations, galleries, pairs, raters, seen_along
-from transect.analysis.sections.drawable import without_empty
-from transect.analysis.sections.raters import Excluded, Rated, rated_of
-from transect.analysis.sections.seen_along import Shown
-from transect.annotation.agreement.numbers import PairFigures
-from transect.annotation.simulated import simulated_count
-from transect.effects.pruning import AS_PUBLISHED, Rule
-from transect.effects.truth import Truth
+from transect.analysis.sections import pairs, raters
+from transect.analysis.sections.answers import without_empty
+from transect.analysis.sections.raters import Excluded, Rated, Shown, rated_of
+from transect.annotation.agreement.numbers import PairFigures, simulated_count
+from transect.effects.image_validation import AS_PUBLISHED, Rule
+from transect.effects.outcomes import Truth
 from transect.errors import BadInput, UnknownName
-from transect.ratings import reference
-from transect.ratings import seen as ratings
+from transect.ratings import perceived_attributes
+from transect.ratings import rating_tables as ratings
 from transect.reports.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
-from transect.runs.places import studies_of
-from transect.runs.rated_questions import RatedQuestion
+from transect.runs.human_answers import RatedQuestion
+from transect.runs.layout import studies_of
 
 if TYPE_CHECKING:
-    from transect.annotation.project import Project
+    from transect.annotation.project import Project, Row
     from transect.annotation.questions import RaterQuestion
-    from transect.annotation.reading import Row
 
 FOLDER: Final = "annotations"
 SCALES: Final = ("attribute", "unit")
@@ -66,8 +63,8 @@ class RatedStudy:
 
 def from_project(project: Project, scale: str = "attribute") -> list[RatedStudy]:
     """The answers of an annotation database, by study. scale: "attribute", in its units, or "unit", from 0 to 1."""
-    from transect.annotation.pair_figures import pair_figures
-    from transect.annotation.reading import rows
+    from transect.annotation.agreement.summary import pair_figures
+    from transect.annotation.project import rows
 
     if scale not in SCALES:
         raise UnknownName("scale", scale, SCALES)
@@ -168,7 +165,7 @@ def _asked(
     run: finished_run.Run | None, ids: Sequence[str], study_rows: list[Row], question: RaterQuestion, scale: str
 ) -> Rated:
     """One question's answers as a table, without known ones, repeats and excluded raters."""
-    from transect.annotation.reading import matrix
+    from transect.annotation.project import matrix
 
     given = matrix(study_rows, question.name)
     values = np.asarray(question.values if scale == "attribute" else question.places)
@@ -224,8 +221,8 @@ def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str =
             _check(study, rules)
             shown += _galleries(study, rules)
             for deviation in _deviations(study):
-                sections.append(deviations.section(deviation, list(study.ids)))
-                shown.append(galleries.farthest(deviation, study.place, study.ids))
+                sections.append(raters.deviations_section(deviation, list(study.ids)))
+                shown.append(raters.farthest(deviation, study.place, study.ids))
     return RaterPage(title or ", ".join(study.name for study in studies), _facts(studies), sections, shown)
 
 
@@ -233,7 +230,11 @@ def study_sections(study: RatedStudy) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
     shown = [raters.section(study.name, study.rated, study.excluded, study.people)] if study.rated else []
     run = study.run
-    along = seen_along.section(_shown(study.name, run), study.rated) if run is not None and run.design.levels else None
+    along = (
+        raters.seen_along_section(_shown(study.name, run), study.rated)
+        if run is not None and run.design.levels
+        else None
+    )
     every = [*shown, *([along] if along else []), *pairs.sections(study.name, study.pairs)]
     return [without_empty(section) for section in every]
 
@@ -292,16 +293,16 @@ def _galleries(study: RatedStudy, rules: Sequence[Rule]) -> Iterator[PictureGall
     stored, run = _stored_rules(study, rules), study.run
     for rated in study.rated:
         if rated.scale != "nominal":
-            yield galleries.by_score(study.place, study.ids, study.people, rated, rules, stored)
+            yield raters.by_score(study.place, study.ids, study.people, rated, rules, stored)
     if run is None:
         return
     shown = _shown(study.name, run)
     for rated in study.rated:
         if rated.attribute in run.design.levels and rated.attribute in shown.intended:
-            yield galleries.side_by_side(study.place, study.ids, shown, rated)
+            yield raters.side_by_side(study.place, study.ids, shown, rated)
 
 
-def _deviations(study: RatedStudy) -> Iterator[deviations.Deviations]:
+def _deviations(study: RatedStudy) -> Iterator[raters.Deviations]:
     """Deviations of each target whose truth the raters rated too."""
     by_attribute = {r.attribute: r for r in reversed(study.rated)}
     rated: Mapping[str, Rated] = {**by_attribute, **{r.name: r for r in study.rated}}
@@ -310,7 +311,7 @@ def _deviations(study: RatedStudy) -> Iterator[deviations.Deviations]:
         if stated is None or stated.attribute not in rated:
             continue
         truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
-        deviation = deviations.deviations(findings.answers_of(study.audited, target), truth, rated[stated.attribute])
+        deviation = raters.deviations(findings.answers_of(study.audited, target), truth, rated[stated.attribute])
         if deviation is not None:
             yield deviation
 
@@ -325,7 +326,7 @@ def judge(folder: Path, text: str) -> None:
                 f"--reference {text}: expected a run without a truth, got {run.spec.truths[0].text} of "
                 f"{run.spec.name}; leave it out, or audit without --truth"
             )
-        truth = reference.parse(text, run.known)
+        truth = perceived_attributes.parse(text, run.known)
         if run.seen.value_of(truth.attribute, run.known) is None:
             rated_names = ", ".join([*run.seen.people, *run.seen.columns]) or "none"
             raise BadInput(
@@ -335,4 +336,4 @@ def judge(folder: Path, text: str) -> None:
             replace(run, reference=truth).labels(target)
         references.append((path, truth))
     for path, truth in references:
-        reference.store(path, truth)
+        perceived_attributes.store(path, truth)

@@ -1,41 +1,441 @@
-"""Reports finished run folders: analyses them again, without generator or target."""
+"""From finished runs to their report: every section in its order, p corrected, results.json, effects.parquet,
+report.html.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any, Final
 
-from transect.analysis import (
-    edits,
-    findings,
-    finished_run,
-    interpolation,
-    negative_control,
-    pruned,
-    publication,
-    selection,
-)
-from transect.analysis.audit_result import AuditResult
-from transect.analysis.sections import calling, changing, curves, steady
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jaxtyping import Float
+
+from transect import __version__
+from transect.analysis import findings, finished_run, rater_report, verdicts
+from transect.analysis.audit_result import AuditNumbers, AuditResult
+from transect.analysis.findings import Findings, merge
+from transect.analysis.finished_run import Run, TargetOutcomes
+from transect.analysis.replicated import replicating
+from transect.analysis.secondary_results import Further, analyse_further, with_always_valid
+from transect.analysis.sections import build as build_sections
+from transect.analysis.sections import canary_drift, curves, exclusion_comparison, interpolation, two_images
 from transect.analysis.sections import directions as fitted_directions
-from transect.analysis.sections.in_words import two_images
-from transect.effects.repeated import clusters_of
-from transect.effects.shares import check_levels, read_shares
-from transect.effects.truth import FACE
+from transect.analysis.sections.answers import Answers
+from transect.analysis.sections.edits import adjusted_table, edit_failures_section, edit_validity_section, groups_of
+from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
+from transect.analysis.verdicts import (
+    ALPHA,
+    AttributeVerdict,
+    Reestimator,
+    failed_edits,
+    judge_all,
+    leads,
+    select,
+    warnings_of,
+    with_sizes,
+)
+from transect.datasets.labelled import SUBJECT
+from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together, distinct_tests
+from transect.effects.clusters import clusters_of
+from transect.effects.intervals import SOURCES
+from transect.effects.multiplicity import SELECTION_SOURCES as SOURCES_OF_SELECTION
+from transect.effects.outcomes import FACE
+from transect.effects.preferences import PREFERRED
+from transect.effects.projection import PopulationShares, check_levels, read_shares
+from transect.effects.samples import SAME_FOR_ALL
+from transect.experiment.edits import EDITS, REFERENCE_TABLE
+from transect.experiment.small_runs import has_classes
+from transect.ratings.gates import Required, entries_of, stored
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
-from transect.ratings.seen import attach
-from transect.records import Attribute, Task
+from transect.ratings.rating_tables import attach, unknown_lines
+from transect.records import Attribute, Effect, Task
+from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
-from transect.runs import bins, covariates, error_conditions, manifest, margins, unfinished
-from transect.runs import boundary as boundaries
-from transect.runs.algebra import one_algebra_thread
-from transect.runs.folder import read_spec
-from transect.runs.inputs import TableLike, as_names
-from transect.runs.places import runs_of
-from transect.runs.report_settings import ReportSettings
-from transect.runs.spec import RunSpec
+from transect.reports.wording import short_name
+from transect.runs import folder as unfinished
+from transect.runs import manifest, report_options, working_folders
+from transect.runs import report_options as boundaries
+from transect.runs.environment import one_algebra_thread
+from transect.runs.folder import FinishedRun, read_spec, write_atomically
+from transect.runs.json_records import plain
+from transect.runs.layout import INTERPOLATION, runs_of
+from transect.runs.parts import stage
+from transect.runs.report_options import Bins, ReportSettings
+from transect.runs.spec import GeneratorDescription, RunSpec
+from transect.runs.table_inputs import TableLike, as_names, choice
+from transect.runs.wording import spaced
 from transect.texts import say
+
+TRANSECTS: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+COUNTERFACTUAL: Final = (
+    "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439"
+)
+CHECKS: Final = "checks.json"
+"""The file of checked requirements, see `analysis.requirements.result`."""
+HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
+
+
+def publish(
+    folder: Path,
+    studies: Sequence[Findings],
+    controls: Sequence[Findings | None] = (),
+    *,
+    shares: Sequence[PopulationShares] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    sections: Sequence[Section] = (),
+    margins: Mapping[str, float] | None = None,
+    again: Reestimator | None = None,
+    cautions: Sequence[str] = (),
+) -> AuditResult:
+    """Write effects.parquet, results.json and report.html of one or several studies.
+
+    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t". Where
+    an experiment was made in several worlds, the effects of each study are a family (`families`).
+    controls: the negative control of each study, or None. shares: populations to project to. models: regression
+    models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
+    further sections, after the standard ones. margins: of equivalence, by outcome. again: estimates an effect with an
+    interval of another level, for verdicts. cautions: what must be checked first, before what is found here.
+
+    Raises UnknownName for another correction or model.
+    """
+    from transect.reports.page import publish as write_page
+
+    effects = _adjusted(studies, correction)
+    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA, correction)
+    names = [study.spec.name for study in studies for _ in study.effects]
+    entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
+    worlds = replicating.replication_of(folder, studies, entries, margins or {})
+    built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
+    built = [*replicating.sections(worlds), *built]
+    judged = _in_order(judge_all(studies, effects, margins or {}, again), effects)
+    picked = select(studies, effects, leads(judged), again)
+    verdicts = with_sizes(judged, effects, picked)
+    whole = {
+        **_results(studies, effects, entries, further, built, correction, [*limits, *_left_out(effects)]),
+        "verdicts": plain(verdicts),
+        "replicated": [] if worlds is None else list(worlds.answer),
+        "selection": plain(picked),
+        "warnings": [*cautions, *failed_edits(sections), *warnings_of(studies, verdicts)],
+    }
+    stage("page")
+    working_folders.discard(folder / CHECKS)  # they are of the results of before
+    results = write_page(whole, merge([study.gallery for study in studies]), folder)
+    write_atomically(folder / "effects.parquet", _parquet(entries))
+    return AuditResult(AuditNumbers(effects), folder, results)
+
+
+def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
+    effects = [effect for study in studies for effect in _extendable(study)]
+    columns = [column for study in studies for column in study.differences]
+    together = choice("correction", correction, CORRECTIONS) == MAX_T
+
+    def correct(part: slice) -> Sequence[Effect]:
+        return adjust_together(effects[part], columns[part]) if together else adjust(effects[part], correction)
+
+    return findings.corrected(effects, findings.of_effects(studies), correct)
+
+
+def _left_out(effects: Sequence[Effect]) -> list[str]:
+    """A line for each target with outcomes that are not tested, since they are the same for every image."""
+    of: dict[str, dict[str, None]] = {}
+    for effect in effects:
+        if effect.test_method == SAME_FOR_ALL:
+            of.setdefault(effect.target, {})[effect.outcome] = None
+    return [
+        f"{short_name(target)}: {_listed(list(outcomes))} {'is' if len(outcomes) == 1 else 'are'} the same for every "
+        "image, whatever its level, and so not tested: p could only be 1. Other tests are not corrected for "
+        f"{'it' if len(outcomes) == 1 else 'them'}."
+        for target, outcomes in of.items()
+    ]
+
+
+def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
+    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
+    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
+
+    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
+        effect = None if verdict.effect is None else effects[verdict.effect]
+        other = effect is None or not effect.unit.startswith("proportion")
+        return (
+            verdict.check and verdict.verdict == "found",
+            ranks.index(verdict.verdict),
+            other,
+            0.0 if effect is None else -abs(effect.estimate),
+        )
+
+    return sorted(verdicts, key=key)
+
+
+def _extendable(study: Findings) -> tuple[Effect, ...]:
+    about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
+    binary = about_two | {
+        (each.target, each.outcome): each.is_binary for each in (answered.measure for answered in study.answered)
+    }
+    repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
+    return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
+
+
+def _results(
+    studies: Sequence[Findings],
+    effects: Sequence[Effect],
+    entries: Sequence[Mapping[str, object]],
+    further: Further,
+    sections: Sequence[Section],
+    correction: str,
+    limits: Sequence[str],
+) -> dict[str, object]:
+    specs = [study.spec for study in studies]
+    worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
+    rendered = [
+        world for world, spec in zip(worlds, specs, strict=True) if not spec.generator.of_photographs
+    ] or worlds[:1]
+    return {
+        "schema_version": 1,
+        "transect_version": __version__,
+        "title": _title(studies),
+        "question": _question(studies),
+        "studies": [study.entry for study in studies],
+        "effects": list(entries),
+        "rates": [rate for study in studies for rate in study.rates],
+        "family": {
+            "size": distinct_tests(effects),
+            "method": correction,
+            "alpha": ALPHA,
+            "by_study": findings.in_several_worlds(studies),
+        },
+        "world": {
+            **rendered[0],
+            "photographs": all(spec.generator.of_photographs for spec in specs),
+            "readings": _readings(specs),
+        },
+        "limits": [
+            *limits,
+            *dict.fromkeys(
+                world["statement"] if s.generator.of_photographs else f"{world['name']}: {world['statement']}"
+                for world, s in zip(worlds, specs, strict=True)
+                if s.generator.of_photographs or world["name"] != rendered[0]["name"]
+            ),
+        ],
+        "citations": _citations(studies, effects, sections, further.sources),
+        "sections": list(sections),
+        **further.entries,
+    }
+
+
+def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
+    """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
+    rendered = [spec for spec in specs if not spec.generator.of_photographs]
+    rows = {row.attribute: row for spec in rendered for row in spec.readings}
+    return [asdict(row) for row in rows.values()]
+
+
+def _targets(studies: Sequence[Findings]) -> list[str]:
+    return list(dict.fromkeys(target.name for study in studies for target in study.spec.targets))
+
+
+def _title(studies: Sequence[Findings]) -> str:
+    names = list(_models(studies))
+    return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _models(studies: Sequence[Findings]) -> dict[str, None]:
+    """The names of the models, each once; one that answers in words is several targets, `model/question`."""
+    entries = {target.name: target for study in studies for target in study.spec.targets}.values()
+    of_words = (entry.description.question is not None for entry in entries)
+    names = (short_name(entry.name) for entry in entries)
+    return {name.rpartition("/")[0] if words else name: None for name, words in zip(names, of_words, strict=True)}
+
+
+def _question(studies: Sequence[Findings]) -> str:
+    parts = []
+    for study in studies:
+        names = _listed([spaced(name) for name in study.attributes])
+        targets = " and ".join(target.name for target in study.spec.targets)
+        if study.design.basis == "observational":
+            parts.append(
+                f"How do the answers of {targets} vary with {names} in the population {study.design.population}?"
+            )
+            continue
+        does = "does" if len(study.attributes) == 1 else "do"
+        held = _listed([spaced(name) for name in study.design.hold])
+        kind = f"direct effects, with {held} held" if held else "total effects"
+        parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
+    return " ".join(dict.fromkeys(parts))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to six names in a sentence."""
+    shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _citations(
+    studies: Sequence[Findings],
+    effects: Sequence[Effect],
+    sections: Sequence[Section],
+    further: Sequence[str],
+) -> list[dict[str, str]]:
+    experimental = any(study.design.basis == "experimental" for study in studies)
+    texts = [TRANSECTS, COUNTERFACTUAL] if experimental else [TRANSECTS]
+    texts += [HELD] if any(study.design.hold for study in studies) else []
+    texts += [source for effect in effects for source in effect.citation()]
+    texts += [source for section in sections for source in section.sources]
+    texts += SOURCES_OF_SELECTION if len(effects) > 1 else ()
+    methods = [str(rate["method"]) for study in studies for rate in study.rates]
+    texts += [SOURCES[method] for method in methods if method in SOURCES]
+    return [citation(text) for text in dict.fromkeys([*texts, *further])]
+
+
+def citation(text: str) -> dict[str, str]:
+    """Key, text and address of a source written as "Author year, title, doi:… or arXiv:…"."""
+    doi, arxiv = re.search(r"doi:(\S+)", text), re.search(r"arXiv:([\w.]+)", text)
+    url = f"https://doi.org/{doi[1]}" if doi else f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else ""
+    return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}
+
+
+def _effect_entry(study: str, effect: Effect) -> dict[str, object]:
+    """The effect under the names of `EffectEntry`, whose test keeps it in step with `Effect`."""
+    values = plain(effect)
+    return {"study": study, "from": values.pop("origin"), **values}
+
+
+def _parquet(entries: Sequence[Mapping[str, object]]) -> bytes:
+    flat = [
+        {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
+        for entry in entries
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
+    return sink.getvalue()
+
+
+_ARROW: Final = {
+    "string": pa.string(),
+    "number": pa.float64(),
+    "integer": pa.int64(),
+    "array": pa.list_(pa.string()),
+    "object": pa.string(),
+}
+"""Columns of effects.parquet by JSON type; objects are JSON text."""
+
+
+def _column(schema: Mapping[str, Any]) -> pa.DataType:
+    """The Arrow type of a property of a JSON Schema, null or not."""
+    first, *_ = schema.get("anyOf", [schema])
+    return _ARROW[first["type"]]
+
+
+EFFECTS: Final = pa.schema(
+    [(name, _column(schema)) for name, schema in EffectEntry.model_json_schema(by_alias=True)["properties"].items()]
+)
+
+
+def gate_sections(run: Run) -> list[Section]:
+    """The section on the gates that a finished run requires; none where it requires none."""
+    required, spec = stored(run.folder.path), run.spec
+    if required is None:
+        return []
+    entries, reasons = entries_of(required, spec.generator), [str(reason) for reason in run.seen.gated if reason]
+    return [exclusion_comparison.gate_section(spec.name, entries, spec.design.levels, required.sha256, reasons)]
+
+
+def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:
+    """The section on gates that were required before the run, so that no image is left out."""
+    return exclusion_comparison.gate_section(name, entries_of(required, generator), {}, required.sha256, [])
+
+
+def edit_sections(run: Run, answers: Sequence[Answers], effects: Sequence[Effect]) -> list[Section]:
+    """The sections about a finished run's edits; none where they were not checked."""
+    if run.spec.edits is None:
+        return []
+    edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
+    rows = edits["cell"].to_numpy() >= 0
+    adjusted = adjusted_table(run, edits, np.flatnonzero(rows), effects)
+    about = [edit_validity_section(run.spec, run.attributes, edits, reference, run.people, adjusted)]
+    if not run.spec.generator.starts_from_photographs:
+        return about
+    failed = np.zeros(int(rows.sum()), dtype=np.bool_)
+    for name in (name for name in edits.column_names if name.startswith("fails.")):
+        failed |= edits[name].to_numpy(zero_copy_only=False)[rows]
+    groups = groups_of(_labels(run), run.spec.generator.label_levels)
+    found = edit_failures_section(run.spec.name, run.design, run.attributes, failed, run.people, groups, answers)
+    return [*about, *([found] if found is not None else [])]
+
+
+def _labels(run: Run) -> Mapping[str, Float[np.ndarray, " n"]]:
+    """The labels of the photographs, one value for all images of each."""
+    names = run.spec.generator.label_levels
+    return {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
+
+
+def interpolation_sections(folder: Path) -> list[Section]:
+    """A section per target that has classes; none without the check, one that states it where it is unfinished."""
+    path = folder / INTERPOLATION
+    if not (path / "run.json").exists():
+        return []
+    if not _finished(FinishedRun(path)):
+        return [interpolation.unfinished_interpolation()]
+    run = finished_run.read(path)
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    return [
+        interpolation.interpolation_section(replace(findings.answers_of(run, target), study="")) for target in targets
+    ]
+
+
+def _finished(run: FinishedRun) -> bool:
+    """Whether every image and every prediction of a target that has classes is there."""
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    tables = ["images", *(table for target in targets for table in target.tables)]
+    return all(run.has_all(table, run.spec.parts) for table in tables)
+
+
+def rating_sections(run: Run, effects: Sequence[Effect], bins: Bins | None = None) -> list[Section]:
+    """The sections about a finished run's required gates, its ratings and its raters; none where there are none."""
+    seen = run.seen
+    gates = [*gate_sections(run), *_beside(run, effects, bins)]
+    if not (seen.columns or seen.people):
+        return gates
+    stages: list[list[Effect]] = []
+    if seen.pruning is not None:
+        steps = range(len(seen.pruning.steps))
+        stages = [*(_effects(run, seen.reasons_after(step), bins) for step in steps), list(effects)]
+    unordered = {attribute.name for attribute in run.spec.nominal}
+    unordered |= {name for name, question in {**seen.asked, **seen.asked_people}.items() if question.unordered}
+    kinds = {BY_IMAGE: seen.columns, OF_PEOPLE: seen.people}
+    unknown = unknown_lines(run.spec.name, seen)
+    ratings = rated_section(run.spec.name, kinds, unknown, unordered, seen.pruning, stages)
+    return [*gates, ratings, *rater_report.sections(run)]
+
+
+def _beside(run: Run, effects: Sequence[Effect], bins: Bins | None) -> list[Section]:
+    """The effects with and without the images that are left out; nothing where none is."""
+    left_out = int((run.seen.reasons != "").sum())
+    if not left_out:
+        return []
+    every = _effects(run, np.full(len(run.seen.reasons), "", dtype=object), bins)
+    return [exclusion_comparison.exclusion_section(run.spec.name, left_out, every, effects)]
+
+
+def _effects(run: Run, reasons: np.ndarray, bins: Bins | None) -> list[Effect]:
+    """Effects of the images that have no reason to be left out."""
+    stage = replace(run, seen=replace(run.seen, reasons=reasons))
+    effects: list[Effect] = []
+    for target in run.spec.targets:
+        outcomes = TargetOutcomes(stage, target)
+        for name in run.outcomes(target):
+            effects += findings.estimate(stage, target.name, outcomes.outcome(name), bins).effects
+    return effects
 
 
 def rate(
@@ -80,39 +480,43 @@ def _report(
     settings: ReportSettings,
 ) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
-    interval = boundaries.check(boundary) or boundaries.read(folder)
+    interval = boundaries.check_boundary(boundary) or boundaries.read_boundary(folder)
     paths = runs_of(folder)
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
     runs = [finished_run.read(path) for path in paths]
     own = frozenset(name for spec in specs_of for name in spec.counted_by)
     perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
     by = tuple(resolved(name, own, perceived) for name in by)
-    crossed = error_conditions.check(by or error_conditions.read(folder), [run.counted_by for run in runs])
+    crossed = report_options.check_error_conditions(
+        by or report_options.read_error_conditions(folder), [run.counted_by for run in runs]
+    )
     observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
-    cut_points = _cut_points(settings.bins, observed, perceived) or bins.read(folder)
+    cut_points = _cut_points(settings.bins, observed, perceived) or report_options.read_bins(folder)
     named = [_about(name, perceived) for name in as_names(settings.covariates)]
-    adjusted = covariates.check(named, _adjustable(runs)) or covariates.read(folder)
+    adjusted = report_options.check_covariates(named, _adjustable(runs)) or report_options.read_covariates(folder)
     counted = {name for run in runs for name in run.all_outcomes}
-    margin = margins.parse(margins.listed(settings.margin), counted) or margins.read(folder)
+    margin = report_options.parse_margins(
+        report_options.listed_margins(settings.margin), counted
+    ) or report_options.read_margins(folder)
     studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
     if named:
-        covariates.write(folder, adjusted)
+        report_options.write_covariates(folder, adjusted)
     if by:
-        error_conditions.write(folder, crossed)
-    if margins.listed(settings.margin):
-        margins.write(folder, margin)
+        report_options.write_error_conditions(folder, crossed)
+    if report_options.listed_margins(settings.margin):
+        report_options.write_margins(folder, margin)
     if settings.bins:
-        bins.write(folder, cut_points)
+        report_options.write_bins(folder, cut_points)
     if boundary is not None:
-        boundaries.of_steps(any(study.in_steps for study in studies))
-        boundaries.write(folder, boundary)
+        boundaries.check_boundary_has_steps(any(study.in_steps for study in studies))
+        boundaries.write_boundary(folder, boundary)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
     populations = [read_shares(source, attributes, f"shares {n}") for n, source in enumerate(shares, start=1)]
     for population in populations:
         check_levels(population, _shown_levels(studies), attributes)
-    controls = [negative_control.read(path) for path in paths]
+    controls = [findings.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
     rated = [
         section
@@ -123,7 +527,7 @@ def _report(
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
-    return publication.publish(
+    return publish(
         folder,
         studies,
         [control for control, _ in controls],
@@ -131,10 +535,10 @@ def _report(
         correction=correction,
         models=models,
         limits=notes,
-        sections=[*fitted, *interpolation.sections(folder), *rated],
+        sections=[*fitted, *interpolation_sections(folder), *rated],
         margins=margin,
-        again=selection.Estimates({run.spec.name: run for run in runs}, cut_points),
-        cautions=list(unfinished.told(folder)),
+        again=verdicts.Estimates({run.spec.name: run for run in runs}, cut_points),
+        cautions=list(unfinished.unfinished_sentences(folder)),
     )
 
 
@@ -153,7 +557,7 @@ def _cut_points(
     """Cut points by attribute, observed or as raters saw it; an observed one comes first where a name means both."""
     named = [text.partition("=") for text in as_names(texts)]
     chosen = [resolved(name, observed, perceived) + sign + points for name, sign, points in named]
-    return bins.parse(chosen, {**observed, **{name: seen.attribute for name, seen in perceived.items()}})
+    return report_options.parse_bins(chosen, {**observed, **{name: seen.attribute for name, seen in perceived.items()}})
 
 
 def _about(name: str, perceived: Mapping[str, PerceivedAttribute]) -> str:
@@ -186,13 +590,13 @@ def _changes(study: findings.Findings) -> list[Section]:
     answered = [(outcome.measure, outcome.values) for outcome in study.answered]
     who = next((clusters_of(outcome.people) for outcome in study.answered), None)
     about = study.spec.name, study.design, study.attributes, answered, who
-    return [*curves.sections(*about), *changing.sections(*about)]
+    return [*curves.sections(*about), *curves.changing_sections(*about)]
 
 
-def _run_sections(run: finished_run.Run, study: findings.Findings, cut_points: bins.Bins) -> list[Section]:
+def _run_sections(run: finished_run.Run, study: findings.Findings, cut_points: report_options.Bins) -> list[Section]:
     """The sections on one run's edits, calls, canaries and ratings."""
     place = run.folder.path
-    about_calls = [*calling.sections(place), *steady.sections(place)]
-    about_edits = edits.sections(run, study.answers, study.effects)
-    about_ratings = pruned.sections(run, study.effects, cut_points)
+    about_calls = [*canary_drift.call_sections(place), *canary_drift.canary_sections(place)]
+    about_edits = edit_sections(run, study.answers, study.effects)
+    about_ratings = rating_sections(run, study.effects, cut_points)
     return [*two_images.sections(run), *about_edits, *about_calls, *about_ratings]

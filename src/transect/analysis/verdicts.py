@@ -1,20 +1,26 @@
-"""From effects with adjusted p-values to a verdict per attribute and outcome, and to interactions that are findings."""
+"""What the audit concludes about each attribute, which effects it picks as the largest, and what must be checked
+first.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 
-from transect.analysis.families import of_effects
-from transect.analysis.findings import Findings
-from transect.analysis.pilots import PilotContrast, pilot_contrasts
-from transect.analysis.trust import not_judged
-from transect.effects.analysis import UNTESTED, distinct_tests
+from transect.analysis.asked_answers import named, preferred
+from transect.analysis.findings import Findings, estimate, of_effects, pairs_of_groups
+from transect.analysis.finished_run import Run, TargetOutcomes
+from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
+from transect.analysis.sections import spoken_answers
+from transect.analysis.sections.answers import Answers
+from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
+from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
+from transect.effects.multiplicity import confidence_of, errors_of, shrunken
 from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
     EQUIVALENCE,
@@ -27,14 +33,121 @@ from transect.effects.verdicts import (
     subjects_for,
     subjects_to_find,
 )
-from transect.records import Effect
-from transect.runs.margins import margin_of
+from transect.experiment import edits as experiment_edits
+from transect.records import Effect, Task
+from transect.reports.records import Section
+from transect.reports.wording import short_name
+from transect.runs.report_options import Bins, margin_of
+from transect.runs.spec import TargetEntry
+from transect.runs.wording import counted, spaced
+
+CONSTANT: Final = 0.99
+"""Share of equal answers from which a target is said to give nearly always the same one."""
+GUESSING: Final = 0.1
+"""Rate of yes where the truth is yes, minus the rate where it is no: below this a target is said to guess."""
+FEWEST: Final = 20
+"""Images or subjects below which nothing is said of answers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something that must be checked before a target's numbers are used.
+
+    judged: differences are judged all the same; else the target may be one that does not see the images as it should,
+    and "no difference" would be praise for a broken setup.
+    """
+
+    text: str
+    judged: bool
+
+
+def doubts(answers: Answers) -> list[Doubt]:
+    """What speaks against a target's answers in one study."""
+    return [*_about_answers(answers), *_about_choices(answers), *_unmoved(answers)]
+
+
+def not_judged(answers: Answers) -> str:
+    """Why a target's differences cannot be judged; "" where they can."""
+    return next((doubt.text for doubt in doubts(answers) if not doubt.judged), "")
+
+
+def _about_answers(answers: Answers) -> Iterator[Doubt]:
+    known = answers.answers[np.isfinite(answers.answers)]
+    if len(known) < FEWEST or answers.task in (Task.REGRESSION, Task.EMBEDDING):
+        return
+    yes = int(known.sum())
+    most = max(yes, len(known) - yes)
+    word = "yes" if yes >= len(known) - yes else "no"
+    expected = answers.truth[np.isfinite(answers.truth)]
+    wanted = len(expected) > 0 and float((expected == (word == "yes")).mean()) >= CONSTANT
+    if most >= CONSTANT * len(known) and not wanted:
+        text = f"the answer is {word} for {most:,} of {counted(len(known), 'image')}"
+        yield Doubt(text, judged=not len(expected))
+    elif (gap := _gap(answers)) < GUESSING:
+        more = "more" if gap >= 0 else "less"
+        text = (
+            f"the answers hardly follow the truth: yes is {abs(100 * gap):.1f} points {more} frequent where the truth "
+            "is yes than where it is no"
+        )
+        yield Doubt(text, judged=False)
+
+
+def _about_choices(answers: Answers) -> Iterator[Doubt]:
+    """That a model which chooses between options nearly always says the same one."""
+    asked = answers.asked
+    if asked is None or not asked.is_choice:
+        return
+    values = asked.values()
+    known = values[np.isfinite(values)].astype(np.int64)
+    if len(known) < FEWEST:
+        return
+    counts = np.bincount(known, minlength=len(asked.question.options))
+    most = int(counts.argmax())
+    if counts[most] >= CONSTANT * len(known):
+        option = asked.question.options[most]
+        text = f"the answer is “{option}” to {counts[most]:,} of {counted(len(known), 'text')}"
+        yield Doubt(text, judged=True)
+
+
+def _gap(answers: Answers) -> float:
+    """The rate of yes where the truth is yes minus that where it is no; infinite where either has too few images."""
+    known = np.isfinite(answers.answers) & np.isfinite(answers.truth)
+    said, true = answers.answers[known], answers.truth[known]
+    if min((true == 1).sum(), (true == 0).sum()) < FEWEST:
+        return np.inf
+    return float(said[true == 1].mean() - said[true == 0].mean())
+
+
+def _right(answers: Answers) -> bool:
+    """Whether every answer is known to be right."""
+    known = np.isfinite(answers.answers)
+    return bool(known.any() and (answers.answers[known] == answers.truth[known]).all())
+
+
+def _unmoved(answers: Answers) -> Iterator[Doubt]:
+    """That nothing which was set changes the target's score at all."""
+    if not answers.design.levels:
+        return
+    values = answers.scores.reshape(answers.design.subjects, -1)
+    known = np.isfinite(values)
+    compared = known.sum(axis=1) >= 2
+    if compared.sum() < FEWEST:
+        return
+    low = np.min(values, axis=1, where=known, initial=np.inf)
+    high = np.max(values, axis=1, where=known, initial=-np.inf)
+    if (low >= high)[compared].all():
+        bare = bool(np.isin(values[known], (0.0, 1.0)).all())
+        alike = len(np.unique(values[known])) == 1
+        text = f"no score changes within any of {counted(int(compared.sum()), 'subject')}, whatever was set"
+        yield Doubt(text, judged=bare and (alike or _right(answers)))
+
 
 ALPHA: Final = 0.05
 
 
 @runtime_checkable
-class Again(Protocol):
+class Reestimator(Protocol):
     """Estimates effects of finished studies again, with intervals of another level."""
 
     def __call__(self, study: str, effect: Effect, confidence: float, /) -> Effect:
@@ -44,7 +157,7 @@ class Again(Protocol):
         """The differences between every two groups of the effect's attribute: observed images, or two at once."""
 
 
-_Whose: TypeAlias = tuple[str, str, str, str]
+_VerdictKey: TypeAlias = tuple[str, str, str, str]
 """Study, target, outcome, attribute."""
 
 
@@ -81,7 +194,10 @@ class AttributeVerdict:
 
 
 def judge_all(
-    studies: Sequence[Findings], effects: Sequence[Effect], margins: Mapping[str, float], again: Again | None = None
+    studies: Sequence[Findings],
+    effects: Sequence[Effect],
+    margins: Mapping[str, float],
+    again: Reestimator | None = None,
 ) -> tuple[AttributeVerdict, ...]:
     """A verdict for each attribute and outcome, in the order of the effects.
 
@@ -135,21 +251,25 @@ class _Evidence:
     untested: int
 
 
-def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_Whose, list[int]]:
-    groups: dict[_Whose, list[int]] = {}
+def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_VerdictKey, list[int]]:
+    groups: dict[_VerdictKey, list[int]] = {}
     for index in indices:
         effect = effects[index]
         groups.setdefault((study.spec.name, effect.target, effect.outcome, effect.attribute), []).append(index)
     return groups
 
 
-def _about_truth(study: Findings, whose: _Whose) -> bool:
+def _about_truth(study: Findings, whose: _VerdictKey) -> bool:
     _, target, outcome, attribute = whose
     return outcome in OF_TRUTH and attribute == truth_of(study, target)
 
 
 def _judged(
-    whose: _Whose, indices: Sequence[int], effects: Sequence[Effect], evidence: _Evidence, again: Again | None
+    whose: _VerdictKey,
+    indices: Sequence[int],
+    effects: Sequence[Effect],
+    evidence: _Evidence,
+    again: Reestimator | None,
 ) -> AttributeVerdict:
     study, target, outcome, attribute = whose
     doubt = next((not_judged(each) for each in evidence.study.answers if each.target == target), "")
@@ -175,7 +295,7 @@ def _judged(
     return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
 
 
-def _beyond(effect: Effect, evidence: _Evidence, again: Again | None) -> bool:
+def _beyond(effect: Effect, evidence: _Evidence, again: Reestimator | None) -> bool:
     """Whether an effect that has no test is larger than the margin, at a level shared by all that have none."""
     if effect.test_method != UNTESTED or again is None or not min(abs(effect.low), abs(effect.high)) > evidence.margin:
         return False
@@ -190,7 +310,9 @@ def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
     ))  # fmt: skip
 
 
-def _ends(whose: _Whose, contrasts: Sequence[Effect], study: Findings, again: Again | None) -> tuple[float, float]:
+def _ends(
+    whose: _VerdictKey, contrasts: Sequence[Effect], study: Findings, again: Reestimator | None
+) -> tuple[float, float]:
     name, target, outcome, attribute = whose
     found = ((each.measure.target, each.measure.outcome) == (target, outcome) for each in study.answered)
     answered = next((each for each, same in zip(study.answered, found, strict=True) if same), None)
@@ -243,3 +365,213 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
 
 def _unit(effect: Effect) -> str:
     return effect.unit.partition(" per ")[0]
+
+
+FEW: Final = 3
+"""Candidates up to which estimates stay as they are: hardly anything was picked."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """An effect by its index, its interval at the level of the selection, and its estimate drawn towards 0."""
+
+    effect: int
+    low: float
+    high: float
+    shrunken: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The effects that were picked of `of` candidates, and the level of each interval."""
+
+    of: int
+    confidence: float
+    effects: tuple[Picked, ...]
+
+
+def select(
+    studies: Sequence[Findings], effects: Sequence[Effect], picked: Sequence[int], again: Reestimator | None = None
+) -> Selection:
+    """The picked effects, with intervals whose false coverage rate is at most 5 % and shrunken estimates.
+
+    effects: of all studies, in order. picked: indices into them, of differences that were found. Candidates are all
+    estimable effects but those of the truth's own attribute. Without `again`, intervals of another level than the
+    effects' own are NaN. Source: see `effects.selection`.
+    """
+    names = [study.spec.name for study in studies for _ in study.effects]
+    candidates = [index for index in _candidates(studies) if effects[index].estimable]
+    level = confidence_of(len(picked), len(candidates)) if picked else CONFIDENCE
+    means = dict(zip(candidates, _shrunken([effects[index] for index in candidates]), strict=True))
+    chosen = tuple(_picked(index, names[index], effects[index], level, means[index], again) for index in picked)
+    return Selection(len(candidates), level, chosen)
+
+
+def with_sizes(
+    verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect], picked: Selection
+) -> tuple[AttributeVerdict, ...]:
+    """The verdicts, with whether the interval of each difference that was found excludes 0."""
+    listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
+    return tuple(
+        replace(verdict, sized=_excludes_zero(listed.get(verdict.effect, effects[verdict.effect])))
+        if verdict.verdict == "found" and verdict.effect is not None
+        else verdict
+        for verdict in verdicts
+    )
+
+
+def _excludes_zero(row: Effect | Picked) -> bool:
+    """False without an interval, as of NaN ends."""
+    return row.low > 0 or row.high < 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Effects of finished runs, by study, with intervals of another level; each level is estimated once."""
+
+    runs: Mapping[str, Run]
+    bins: Bins | None
+    _known: dict[tuple[str, str, str, float], tuple[Effect, ...]] = field(default_factory=dict, repr=False)
+
+    def __call__(self, study: str, effect: Effect, confidence: float) -> Effect:
+        """The effect with an interval of this level."""
+        key = study, effect.target, effect.outcome, confidence
+        if key not in self._known:
+            self._known[key] = self._estimated(*key)
+        return next(each for each in self._known[key] if each.name == effect.name)
+
+    def pairs(self, study: str, effect: Effect, confidence: float) -> tuple[Effect, ...]:
+        """The differences between every two groups of the effect's attribute: observed images, or two at once."""
+        run = self.runs[study]
+        if asked := named(run, effect.target):
+            return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
+        entry = next(entry for entry in run.spec.targets if entry.name == effect.target)
+        answered = TargetOutcomes(run, entry).outcome(effect.outcome)
+        return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
+
+    def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
+        run = self.runs[study]
+        if asked := named(run, target):
+            return preferred(run, asked, confidence)[0]
+        entry = next(entry for entry in run.spec.targets if entry.name == target)
+        edges = {} if run.design.levels else dict(self.bins or {})
+        answered = TargetOutcomes(run, entry).outcome(outcome)
+        return estimate(run, target, answered, edges, confidence, max_order=0).effects
+
+
+def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Reestimator | None) -> Picked:
+    if level == CONFIDENCE:
+        return Picked(index, effect.low, effect.high, mean)
+    if again is None:
+        return Picked(index, np.nan, np.nan, mean)
+    wider = again(study, effect, level)
+    return Picked(index, wider.low, wider.high, mean)
+
+
+def _shrunken(effects: Sequence[Effect]) -> list[float]:
+    """Estimates drawn towards 0; the estimate itself where there are few, NaN without an interval."""
+    estimates, low, high = (np.array([getattr(each, end) for each in effects]) for end in ("estimate", "low", "high"))
+    if len(effects) <= FEW:
+        return [float(each) for each in estimates]
+    return [float(mean) for mean in shrunken(estimates, errors_of(estimates, low, high, CONFIDENCE))]
+
+
+def _candidates(studies: Sequence[Findings]) -> list[int]:
+    """Effects that may be picked: of the truth's own attribute neither those on errors, whose label changes with it,
+    nor those on answers, which check the target.
+    """
+    named = [(study, effect) for study in studies for effect in study.effects]
+    return [i for i, (study, effect) in enumerate(named) if effect.attribute != truth_of(study, effect.target)]
+
+
+_SHOWN: Final = 3
+_FIX: Final = "check --preprocess, --output, --threshold and --task"
+
+
+def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict]) -> list[str]:
+    """The warnings about the targets and the images of some studies, each once."""
+    lines: list[str] = []
+    for study in studies:
+        for target in study.spec.targets:
+            answers = next(each for each in study.answers if each.target == target.name)
+            found = [*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target)]
+            found += [] if answers.asked is None else spoken_answers.warnings(answers.asked)
+            lines += [f"{short_name(target.name)}: {line}" for line in found]
+    lines += [*_unread(studies), *_copies(studies)]
+    failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]
+    lines += [
+        f"{short_name(verdict.target)}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, "
+        f"although that is what it should react to; {_FIX}."
+        for verdict in failed
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def _copies(studies: Sequence[Findings]) -> Iterator[str]:
+    """A line for each set of photographs in which pictures repeat."""
+    for facts in (study.spec.generator.facts for study in studies):
+        copies = facts.get("copies")
+        if isinstance(copies, list | tuple) and copies:
+            verb = "is the same picture" if len(copies) == 1 else "are the same pictures"
+            yield (
+                f"{facts['name']}: {counted(len(copies), 'photograph')} {verb} as another "
+                f"({'; '.join(copies[:_SHOWN])}{'; …' if len(copies) > _SHOWN else ''}) and count as further subjects; "
+                "intervals are too narrow. Remove the copies."
+            )
+
+
+def failed_edits(sections: Sequence[Section]) -> list[str]:
+    """A line for each study in which most edited images fail the checks that were asked for."""
+    several = len({section.study for section in sections if section.key == EDIT_VALIDITY_KEY}) > 1
+    return [
+        f"{section.study}: {line}" if several else line
+        for section in sections
+        if section.key == EDIT_VALIDITY_KEY
+        for line in section.warnings
+        if line.startswith(MOST_FAIL)
+    ]
+
+
+def _assumed(target: TargetEntry) -> Iterator[str]:
+    """The preprocessing that the model does not state."""
+    assumed = target.description.facts.get("assumed")
+    if isinstance(assumed, list | tuple) and assumed:
+        names = ", ".join(spaced(str(name)) for name in assumed)
+        verb, pronoun = ("was", "it") if len(assumed) == 1 else ("were", "them")
+        yield f"the {names} of its input {verb} assumed; state {pronoun} with --preprocess."
+
+
+def _checked(study: Findings) -> set[str]:
+    """The attributes that a target, or the network that ships, read from each image."""
+    edits = study.spec.edits
+    if edits is None:
+        return set()
+    return set(edits.attributes) | (set(experiment_edits.well_read()) if edits.shipped else set())
+
+
+def _set_by_a_camera(study: Findings) -> set[str]:
+    """Settings of a camera, which are computed on a photograph and need no reading."""
+    return {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
+
+
+def _unread(studies: Sequence[Findings]) -> list[str]:
+    """The varied attributes whose readability from the images was not measured, world by world."""
+    unread: dict[str, dict[str, None]] = {}
+    for study in studies:
+        generator = study.spec.generator
+        if generator.of_photographs:
+            continue
+        read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
+        read |= _checked(study)
+        read |= _set_by_a_camera(study) if generator.edits_photographs else set()
+        names = {spaced(name): None for name in study.design.levels if name not in read}
+        unread[generator.name] = unread.get(generator.name, {}) | names
+    return [
+        f"How well {', '.join(names)} can be read from the images of {world} was not measured: an effect may be small "
+        "because a change is hard to see. Measure it with --check-attribute NAME=TARGET or --check-shipped."
+        for world, names in unread.items()
+        if names
+    ]

@@ -1,9 +1,21 @@
-"""Who is asked what next: tasks are leased to a rater for a while, and every item gets as many answers as wanted.
+"""Who is asked what next, the answers that come back, and when there are enough.
 
-Raters go through one question after another, each beginning with another one, and through its images along one shuffled
-circle, each from another place and half of them backwards, so that no order is everybody's; among open items those with
-the fewest answers come first. Rows are locked in one order (rater, task, item), and locked items are passed over
-(SKIP LOCKED on PostgreSQL; SQLite has one writer at a time).
+How many answers an item has or awaits, and whether it needs more; excluded raters do not count.
+
+Who is asked what next: tasks are leased to a rater for a while, and every item gets as many answers as wanted.
+
+Raters go through one question after another, each beginning with another one, and through its images along one
+shuffled circle, each from another place and half of them backwards, so that no order is everybody's; among open
+items those with the fewest answers come first. Rows are locked in one order (rater, task, item), and locked items
+are passed over (SKIP LOCKED on PostgreSQL; SQLite has one writer at a time).
+
+Taking answers: each is added once, whatever is sent twice, and can be taken back by another row.
+
+A key that the page chose stands for one answer: sent again, after a lost connection or by anybody who recorded it,
+it changes nothing and gets the same reply. An answer that comes after its lease ran out is kept too; its image may
+then have one more answer than was asked for.
+
+Whether a run's images have as many answers as a study wants.
 """
 
 from __future__ import annotations
@@ -11,16 +23,71 @@ from __future__ import annotations
 import random
 import time
 import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, final
+from pathlib import Path
+from typing import Any, Final, Literal, final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.database import Database, read_setting
-from transect.annotation.project import Project
-from transect.annotation.questions import Plan, RaterQuestion
-from transect.annotation.schema import items, raters, tasks
+from transect.annotation.database import Database, NotCreated, read_setting
+from transect.annotation.project import Project, open_project
+from transect.annotation.questions import Plan, RaterQuestion, Stop
+from transect.annotation.schema import answers, items, raters, tasks
+from transect.errors import BadInput, TransectError
+
+_COUNTED_AT_ONCE: Final = 500
+
+
+def recount(connection: Connection, of: Iterable[int], stop: Stop | None) -> None:
+    """Recount the tasks of items and mark those that need more answers."""
+    wanted = sorted(set(of))
+    for start in range(0, len(wanted), _COUNTED_AT_ONCE):
+        _recount(connection, wanted[start : start + _COUNTED_AT_ONCE], stop)
+
+
+def _recount(connection: Connection, some: list[int], stop: Stop | None) -> None:
+    # Locked before they are counted, so that concurrent changes of their tasks change the counts after this.
+    locked = sa.select(items.c.id, items.c.taken, items.c.done).where(items.c.id.in_(some)).order_by(items.c.id)
+    before = connection.execute(locked.with_for_update()).all()
+    counted = (
+        sa.select(tasks.c.item_id, tasks.c.state, answers.c.value)
+        .join(raters, raters.c.id == tasks.c.rater_id)
+        .outerjoin(answers, answers.c.id == tasks.c.answer_id)
+        .where(
+            tasks.c.item_id.in_(some),
+            tasks.c.repeat.is_(False),
+            tasks.c.state.in_(("leased", "answered")),
+            raters.c.state != "excluded",
+        )
+    )
+    taken, values_by_item = Counter[int](), defaultdict[int, list[int | None]](list)
+    for item, state, value in connection.execute(counted):
+        taken[item] += 1
+        if state == "answered":
+            values_by_item[item].append(value)
+    for item, *counts in before:
+        now = [taken[item], reaches_agreement(values_by_item[item], stop)]
+        if counts != now:
+            connection.execute(items.update().where(items.c.id == item).values(taken=now[0], done=now[1]))
+
+
+def reaches_agreement(values: list[int | None], stop: Stop | None) -> bool:
+    """Whether a stop rule wants no further answers; a "cannot tell" agrees with no answer.
+
+    >>> reaches_agreement([1, 1, 0], Stop(after=3, agreement=0.6))
+    True
+    >>> reaches_agreement([1, 1, None], Stop(after=3, agreement=1.0))
+    False
+    """
+    if stop is None or len(values) < stop.after:
+        return False
+    counts = Counter(value for value in values if value is not None)
+    most = max(counts.values(), default=0)
+    return most >= stop.agreement * len(values) - 1e-9
+
 
 _GAP: Final = 10
 """Tasks between an answer and its repeat, at the least."""
@@ -263,3 +330,203 @@ def _repeat(connection: Connection, rater: int, place: int) -> int | None:
         .limit(1)
     )
     return connection.execute(query).scalar()
+
+
+Kind = Literal["answer", "skip", "undo"]
+LONGEST: Final = 24 * 3600 * 1000
+"""Milliseconds; what a page says beyond it, or below 0, is not a time to answer."""
+
+
+class Refused(TransectError):
+    """An answer that cannot be taken: of another rater's task, of a level that there is not, or twice."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What a rater sends: which task, the level as shown (None: cannot tell), the follow-up's, and the time taken."""
+
+    task: int
+    key: str
+    value: int | None
+    detail: int | None = None
+    milliseconds: int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """That an answer is on disk. replayed: it was already."""
+
+    answer: int
+    replayed: bool
+
+
+def answer(project: Project, rater: int, sent: Submitted, now: float) -> Stored:
+    """Keep an answer. Raises Refused with the reason where it cannot be taken."""
+
+    def work(connection: Connection) -> Stored:
+        _hold(connection, rater)
+        row = _task(connection, rater, sent.task)
+        question = project.questionnaire.named(row.question)
+        values = _values(question, row.flipped, sent)
+        if before := _sent_before(connection, rater, sent.key):
+            same = (before.task_id, before.kind, before.value, before.detail) == (sent.task, *values)
+            if not same:
+                raise Refused("this key stands for another answer: send a new one")
+            return Stored(before.id, replayed=True)
+        if row.state == "answered":
+            raise Refused("this task is answered: take the answer back first")
+        number = _add(connection, rater, sent, values, now)
+        connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=number))
+        if not row.repeat:
+            recount(connection, [row.item_id], project.questionnaire.plan.stop)
+        return Stored(number, replayed=False)
+
+    return project.database.write(work)
+
+
+def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
+    """Take the rater's last answer back and lease its task again; None where there is nothing to take back."""
+    lease = project.questionnaire.plan.lease_minutes * 60
+
+    def work(connection: Connection) -> Task | None:
+        _hold(connection, rater)
+        if before := _sent_before(connection, rater, key):
+            return task_of(_task(connection, rater, before.task_id)) if before.kind == "undo" else None
+        last = connection.execute(
+            sa.select(tasks.c.id)
+            .where(tasks.c.rater_id == rater, tasks.c.state == "answered")
+            .order_by(tasks.c.answer_id.desc())
+            .limit(1)
+        ).scalar()
+        if last is None:
+            return None
+        _add(connection, rater, Submitted(last, key, None), ("undo", None, None), now)
+        connection.execute(
+            tasks.update()
+            .where(tasks.c.id == last)
+            .values(state="leased", leased=now, until=now + lease, answer_id=None)
+        )
+        row = _task(connection, rater, last)
+        if not row.repeat:
+            recount(connection, [row.item_id], project.questionnaire.plan.stop)
+        return task_of(row)
+
+    return project.database.write(work)
+
+
+def _hold(connection: Connection, rater: int) -> None:
+    """One request of a rater at a time, and none of an excluded rater."""
+    state = connection.execute(sa.select(raters.c.state).where(raters.c.id == rater).with_for_update()).scalar()
+    if state in (None, "excluded"):
+        raise Refused("this rater takes no part any more")
+
+
+def _task(connection: Connection, rater: int, task: int) -> Any:
+    row = connection.execute(
+        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
+        .join(items, items.c.id == tasks.c.item_id)
+        .where(tasks.c.id == task, tasks.c.rater_id == rater)
+        .with_for_update(of=tasks)
+    ).one_or_none()
+    if row is None:
+        raise Refused("there is no such task of this rater")
+    return row
+
+
+def _values(question: RaterQuestion, flipped: bool, sent: Submitted) -> tuple[Kind, int | None, int | None]:
+    """What is kept: the kind, the level (sides put right) and the follow-up's. Raises Refused."""
+    if sent.value is None:
+        if not question.skip:
+            raise Refused("this question has to be answered")
+        return "skip", None, None
+    if not 0 <= sent.value < len(question.levels):
+        raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {sent.value}")
+    details = len(question.follow_up.levels) if question.follow_up else 0
+    if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
+        raise Refused("expected an answer to the follow-up question where there is one, and only there")
+    return "answer", (question.turned(sent.value) if flipped else sent.value), sent.detail
+
+
+def _sent_before(connection: Connection, rater: int, key: str) -> Any:
+    return connection.execute(sa.select(answers).where(answers.c.rater_id == rater, answers.c.key == key)).one_or_none()
+
+
+def _add(
+    connection: Connection, rater: int, sent: Submitted, values: tuple[Kind, int | None, int | None], now: float
+) -> int:
+    kind, value, detail = values
+    time = sent.milliseconds
+    inserted = connection.execute(
+        answers.insert().values(
+            task_id=sent.task,
+            rater_id=rater,
+            key=sent.key,
+            kind=kind,
+            value=value,
+            detail=detail,
+            milliseconds=time if time is not None and 0 <= time <= LONGEST else None,
+            given=now,
+        )
+    )
+    return int((inserted.inserted_primary_key or (0,))[0])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Answers in force to items without a known answer. missing: those still wanted, by question."""
+
+    answers: int
+    missing: dict[str, int]
+
+    @property
+    def enough(self) -> bool:
+        """Whether none is missing."""
+        return not any(self.missing.values())
+
+
+def ratings_of(run: Path, each: int) -> Ratings | None:
+    """How many answers a run has, and how many are missing until every item has `each`; None before it has a database.
+
+    An item that the questions' own rule closed wants no more. Raises BadInput where the questions ask for fewer than
+    `each`, so that raters would never get there.
+    """
+    try:
+        project = open_project(run, create=False)
+    except NotCreated:
+        return None
+    try:
+        counted = _counts(project)
+        wanted = project.questionnaire.plan.ratings
+    finally:
+        project.database.close()
+    names = [question.name for question in project.questionnaire.question]
+    missing = dict.fromkeys(names, 0)
+    for question, given, done in counted:
+        missing[question] += 0 if done else max(each - given, 0)
+    if any(missing.values()) and each > wanted:
+        raise BadInput(
+            f"{run}: expected questions that ask for {each} answers to each item, got {wanted}; wait for {wanted} "
+            f"(raters = {wanted}), or write ratings = {each} below [plan] in a questions file"
+        )
+    return Ratings(sum(answers for _, answers, _ in counted), missing)
+
+
+def _counts(project: Project) -> list[tuple[str, int, bool]]:
+    """Question, answers in force and whether it is closed, of each item without a known answer."""
+    given = (
+        sa.select(tasks.c.item_id, sa.func.count().label("answers"))
+        .join(raters, raters.c.id == tasks.c.rater_id)
+        .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
+        .group_by(tasks.c.item_id)
+        .subquery()
+    )
+    query = (
+        sa.select(items.c.question, sa.func.coalesce(given.c.answers, 0), items.c.done)
+        .select_from(items.outerjoin(given, given.c.item_id == items.c.id))
+        .where(items.c.gold.is_(None))
+    )
+    with project.database.reading() as connection:
+        return [(str(name), int(count), bool(done)) for name, count, done in connection.execute(query)]

@@ -30,7 +30,7 @@ except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
 from transect.annotation import schema
-from transect.runs.sqlite_files import make_private, use_write_ahead_log
+from transect.runs.locks import make_private, use_write_ahead_log
 
 _T = TypeVar("_T")
 _TRIES: Final = 8

@@ -1,29 +1,221 @@
-"""What is being asked about which images: set up once in a database, and read back."""
+"""The images of each question: every image, or pairs of them, and those whose answer is known.
+
+Answers in force, read back: one row per item, rater and repeat.
+
+What is being asked about which images: set up once in a database, and read back.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar, final
 
+import numpy as np
 import sqlalchemy as sa
+from jaxtyping import Float
 from pydantic import ValidationError
 
 from transect.annotation import schema
 from transect.annotation.database import Database, NotCreated, read_setting, write_setting
-from transect.annotation.items import rows_of
-from transect.annotation.pictures import Pictures
-from transect.annotation.questions import Questionnaire, load
-from transect.annotation.sources import FILE, home_of, source_of
+from transect.annotation.questions import RECONSTRUCTIONS, Plan, Questionnaire, RaterQuestion, load
+from transect.annotation.schema import answers, items, raters, tasks
+from transect.annotation.sources import FILE, Picture, Pictures, home_of, source_of
 from transect.annotation.texts import is_texts, questionnaire_of
 from transect.errors import BadInput
+from transect.runs import table_inputs
 from transect.runs.folder import canonical_json
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
 from transect.runs.spec_changes import changes
-from transect.runs.validation_words import expectation
+from transect.runs.wording import expectation
+
+
+class Unit(NamedTuple):
+    """An image, or two of one study."""
+
+    study: str
+    first: str
+    second: str = ""
+
+
+def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, object]]:
+    """Rows of the table of items, in an order that depends on the plan's seed alone.
+
+    Raises BadInput for pairs or known answers of images that are not there.
+    """
+    rows: list[dict[str, object]] = []
+    for block, question in enumerate(questionnaire.question):
+        gold = _gold(question, pictures)
+        chosen = None if question.pairs or not questionnaire.plan.per_cell else _sampled(pictures, questionnaire.plan)
+        units = [unit for unit in dict.fromkeys(_units(question, pictures)) if unit not in gold]
+        units = units if chosen is None else [unit for unit in units if unit in chosen]
+        units = [unit for unit in units if not question.studies or unit.study in question.studies]
+        random.Random(f"{questionnaire.plan.seed}/{question.name}").shuffle(units)  # noqa: S311  (an order, no secret)
+        for position, unit in enumerate([*units, *gold]):
+            rows.append(
+                {
+                    **unit._asdict(),
+                    "question": question.name,
+                    "block": block,
+                    "position": position,
+                    "gold": gold.get(unit),
+                    "wanted": questionnaire.plan.ratings,
+                    "taken": 0,
+                    "done": False,
+                }
+            )
+    return rows
+
+
+def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
+    """So many images of each cell of each study, the same for all questions; all where there are fewer."""
+    cells: dict[tuple[str, int], list[Unit]] = {}
+    for picture in pictures.alone:
+        cells.setdefault((picture.study, picture.cell), []).append(Unit(picture.study, picture.id))
+    sample: set[Unit] = set()
+    for (study, cell), units in cells.items():
+        draw = random.Random(f"{plan.seed}/{study}/{cell}")  # noqa: S311  (a sample, no secret)
+        sample |= set(draw.sample(units, min(plan.per_cell, len(units))))
+    return sample
+
+
+def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
+    if not question.pairs:
+        yield from (Unit(picture.study, picture.id) for picture in pictures.alone)
+    elif question.pairs in ("ends", "neighbours"):
+        yield from _within_subjects(pictures.alone, question.pairs == "ends", question.name)
+    elif question.pairs == RECONSTRUCTIONS:
+        yield from _known(pictures, question.name)
+    else:
+        yield from _from_file(Path(question.pairs), pictures)
+
+
+def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iterator[Unit]:
+    """The first and the last image of each subject, or each and the next."""
+    any_pair = False
+    for _, group in itertools.groupby(sorted(pictures), key=lambda picture: (picture.study, picture.subject)):
+        row = sorted(group, key=lambda picture: picture.cell)
+        chosen: Iterable[tuple[Picture, Picture]] = [(row[0], row[-1])] if ends else itertools.pairwise(row)
+        for left, other in chosen:
+            if left.id != other.id:
+                any_pair = True
+                yield Unit(left.study, left.id, other.id)
+    if not any_pair:
+        raise BadInput(
+            f"question {name}: expected subjects with several images, since it is about pairs, got one image of each; "
+            "name a CSV file of pairs, or another question"
+        )
+
+
+def _known(pictures: Pictures, name: str) -> Iterator[Unit]:
+    """Real, fake and duplicate pairs of an inversion."""
+    pairs = [Unit(study, pair.first, pair.second) for study, pair in pictures.pairs]
+    if not pairs:
+        raise BadInput(
+            f"question {name}: expected an inversion and its photographs, since it is about pairs of both, got other "
+            "images; name the photographs with --photographs, or choose another question"
+        )
+    yield from pairs
+
+
+def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
+    rows = table_inputs.records_of(path, f"pairs {path}")
+    if not rows:
+        raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
+    for line, row in rows:
+        unit = Unit(row.get("study") or "", row.get("first") or "", row.get("second") or "")
+        for image in unit[1:]:
+            _check(unit.study, image, pictures, f"pairs {path}, line {line}")
+        if unit.first == unit.second:
+            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice; fix it")
+        yield unit
+
+
+def _gold(question: RaterQuestion, pictures: Pictures) -> dict[Unit, int]:
+    names = [level.name for level in question.levels]
+    gold = {}
+    for answer in question.gold:
+        for image in filter(None, (answer.image, answer.second)):
+            _check(answer.study, image, pictures, f"gold of question {question.name}")
+        gold[Unit(answer.study, answer.image, answer.second)] = names.index(answer.answer)
+    return gold
+
+
+def _check(study: str, image: str, pictures: Pictures, where: str) -> None:
+    if (study, image) not in pictures:
+        some = pictures.all[0]
+        like = f"{some.id} of study {some.study}" if some.study else some.id
+        raise BadInput(f"{where}: expected ids of this run's images, such as {like}, got {image or 'none'!r}; fix it")
+
+
+class Row(NamedTuple):
+    """One answer. value: the level's index, None where the rater could not tell; gold: the known answer's index."""
+
+    study: str
+    first: str
+    second: str
+    question: str
+    rater: str
+    value: int | None
+    detail: int | None
+    repeat: bool
+    gold: int | None
+    milliseconds: int | None
+    given: float
+    place: int
+    excluded: bool
+
+
+def rows(database: Database, question: str | None = None) -> list[Row]:
+    """All answers in force, or those to one question, in the order of items and raters."""
+    query = (
+        sa.select(
+            items.c.study, items.c.first, items.c.second, items.c.question, raters.c.name, answers.c.value,
+            answers.c.detail, tasks.c.repeat, items.c.gold, answers.c.milliseconds, answers.c.given, tasks.c.place,
+            raters.c.state,
+        )
+        .join(tasks, tasks.c.answer_id == answers.c.id)
+        .join(items, items.c.id == tasks.c.item_id)
+        .join(raters, raters.c.id == tasks.c.rater_id)
+        .where(tasks.c.state == "answered")
+        .order_by(items.c.id, raters.c.id, tasks.c.repeat)
+    )  # fmt: skip
+    if question is not None:
+        query = query.where(items.c.question == question)
+    with database.reading() as connection:
+        return [Row._make((*tuple(row)[:-1], row.state == "excluded")) for row in connection.execute(query)]
+
+
+class Matrix(NamedTuple):
+    """Answers to one question: ratings [units, raters], levels' indices, NaN for no answer."""
+
+    units: tuple[tuple[str, str, str], ...]
+    raters: tuple[str, ...]
+    ratings: Float[np.ndarray, "units raters"]
+
+
+def matrix(all_rows: Sequence[Row], question: str, repeats: bool = False) -> Matrix:
+    """The answers of raters who are not excluded, without known ones; `repeats`: the second ones of repeated items."""
+    chosen = [
+        row
+        for row in all_rows
+        if row.question == question and row.repeat == repeats and row.gold is None and not row.excluded
+    ]
+    units = tuple(dict.fromkeys((row.study, row.first, row.second) for row in chosen))
+    raters = tuple(sorted({row.rater for row in chosen}))
+    row = {unit: place for place, unit in enumerate(units)}
+    column = {rater: place for place, rater in enumerate(raters)}
+    ratings = np.full((len(units), len(raters)), np.nan)
+    for answer in chosen:
+        if answer.value is not None:
+            ratings[row[answer.study, answer.first, answer.second], column[answer.rater]] = answer.value
+    return Matrix(units, raters, ratings)
+
 
 _T = TypeVar("_T")
 PHOTOGRAPHS: Final = "photographs"

@@ -1,16 +1,24 @@
-"""Raters: numbers and tokens, never names; what is kept is a token's hash."""
+"""Raters, their links and sessions, and the organiser's password.
+
+Raters: numbers and tokens, never names; what is kept is a token's hash.
+
+Logging in: sessions by a random cookie of which the hash is kept, and the administrator's password.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
+import os
 import re
 import secrets
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
 from transect.annotation import schema
-from transect.annotation.counting import recount
+from transect.annotation.assignment import recount
 from transect.annotation.database import Database
 from transect.annotation.project import Project
 from transect.errors import BadInput
@@ -102,3 +110,132 @@ def set_state(project: Project, rater: int, state: str) -> bool:
         return True
 
     return project.database.write(work)
+
+
+LIFE: Final = 30 * 24 * 3600.0
+"""Seconds that a session lasts."""
+_SETTING: Final = "password"
+_VARIABLE: Final = "TRANSECT_ADMIN_PASSWORD"
+_SHORTEST: Final = 8
+_COST: Final = {"n": 2**14, "r": 8, "p": 1}
+"""Of scrypt: 16 MB and some 50 ms a guess."""
+
+
+class Session(NamedTuple):
+    """Who is logged in: a rater, or (None) the administrator.
+
+    csrf: what forms and scripts have to send along; consented: whether the rater agreed to take part.
+    """
+
+    rater: int | None
+    csrf: str
+    consented: bool = False
+
+
+def begin(database: Database, rater: int | None, now: float) -> str:
+    """Log a person in; returns the cookie's value. Expired sessions are deleted."""
+    token = secrets.token_urlsafe(32)
+    table = schema.sessions
+    row = {
+        "token_hash": hash_of(token),
+        "rater_id": rater,
+        "csrf": secrets.token_urlsafe(32),
+        "created": now,
+        "expires": now + LIFE,
+    }
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(table.delete().where(table.c.expires < now))
+        connection.execute(table.insert().values(**row))
+
+    database.write(work)
+    return token
+
+
+def find(database: Database, token: str, now: float) -> Session | None:
+    """The session of a cookie; None where there is none, it expired, or the rater is excluded."""
+    table, raters = schema.sessions, schema.raters
+    query = (
+        sa.select(table.c.rater_id, table.c.csrf, raters.c.state, raters.c.consented)
+        .outerjoin(raters, raters.c.id == table.c.rater_id)
+        .where(table.c.token_hash == hash_of(token), table.c.expires >= now)
+    )
+    with database.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    if row is None or row.state == "excluded":
+        return None
+    return Session(row.rater_id, row.csrf, row.consented is not None)
+
+
+def end(database: Database, token: str) -> None:
+    """Log out."""
+    table = schema.sessions
+    database.write(lambda connection: connection.execute(table.delete().where(table.c.token_hash == hash_of(token))))
+
+
+def environment_password() -> str | None:
+    """That of TRANSECT_ADMIN_PASSWORD, if it is set. Raises BadInput for one that is shorter than 8 characters."""
+    password = os.environ.get(_VARIABLE)
+    if password is not None and len(password) < _SHORTEST:
+        raise BadInput(
+            f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(password)}; choose a longer one"
+        )
+    return password
+
+
+def set_password(database: Database) -> str | None:
+    """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
+
+    Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
+    BadInput as `environment_password` does.
+    """
+    password, stored = environment_password(), database.setting(_SETTING)
+    if password is None:
+        if stored is not None:
+            return None
+        new = secrets.token_urlsafe(16)
+        database.set({_SETTING: _hashed(new)})
+        return new
+    if stored is None or not _is(password, stored):
+        database.set({_SETTING: _hashed(password)})
+        table = schema.sessions
+        database.write(lambda connection: connection.execute(table.delete().where(table.c.rater_id.is_(None))))
+    return None
+
+
+def browser_token(database: Database) -> str:
+    """What a browser that logged in keeps, so that wrong passwords of others do not shut it out.
+
+    A random name, signed with the stored hash of the password: it says nothing, logs nobody in, and is void once
+    the password changes. Source: OWASP, Slow Down Online Guessing Attacks with Device Cookies.
+    """
+    name = secrets.token_hex(16)
+    return f"{name}.{_signed(database, name)}"
+
+
+def browser_of(database: Database, token: str) -> str:
+    """The name in a browser's token; "" where this project did not sign it."""
+    name, _, signature = token.partition(".")
+    return name if hmac.compare_digest(signature.encode(), _signed(database, name).encode()) else ""
+
+
+def _signed(database: Database, name: str) -> str:
+    return hmac.new((database.setting(_SETTING) or "").encode(), name.encode(), "sha256").hexdigest()
+
+
+def is_password(database: Database, password: str) -> bool:
+    """Whether it is the administrator's password."""
+    stored = database.setting(_SETTING)
+    return stored is not None and _is(password, stored)
+
+
+def _hashed(password: str) -> str:
+    salt = secrets.token_bytes(16)
+    digest = hashlib.scrypt(password.encode(), salt=salt, **_COST)
+    return f"scrypt${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+
+
+def _is(password: str, stored: str) -> bool:
+    _, salt, digest = stored.split("$")
+    tried = hashlib.scrypt(password.encode(), salt=base64.b64decode(salt), **_COST)
+    return hmac.compare_digest(tried, base64.b64decode(digest))

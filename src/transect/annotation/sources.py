@@ -1,13 +1,23 @@
 """Where the images come from that people rate: an audit's run or rendered data set, an inversion, photographs.
 
-Each source lists its images with the digest of their content, and reads them when they are shown. `source_of` decides
-by what lies at the place that the user named.
+Each source lists its images with the digest of their content, and reads them when they are shown. `source_of`
+decides by what lies at the place that the user named.
+
+The images of an inversion, and with the photographs that were inverted the pairs of Singh et al. 2021 (appendix A).
+
+Raters say of each pair whether both images show the same person: two photographs of a person ("real"), a photograph
+and the reconstruction of another one ("fake"), or a photograph and a small crop of it ("dup": is the rater
+attentive?).
+
+The images that people rate, of all studies of a place, and the PNG of one.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final, runtime_checkable
@@ -15,13 +25,15 @@ from typing import Final, NamedTuple, Protocol, final, runtime_checkable
 import numpy as np
 
 from transect.datasets import READERS, LabelledImages, open_dataset
+from transect.datasets.features import as_named
+from transect.datasets.files import SUFFIXES, pixels_of
 from transect.datasets.folder import read as read_folder
 from transect.datasets.labelled import Request
-from transect.datasets.pictures import SUFFIXES, pixels_of
 from transect.errors import BadInput
+from transect.inversion.parts import TABLE, parts_of
 from transect.runs.folder import FinishedRun, slug
-from transect.runs.places import is_run, studies_of
-from transect.runs.png import png
+from transect.runs.layout import is_run, studies_of
+from transect.runs.pictures import pixels_of_png, png
 from transect.runs.tables import people_of
 
 FOLDER: Final = "annotations"
@@ -176,8 +188,7 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
     reconstructions alone.
     Raises BadInput where there are no images, UnknownName for another reader.
     """
-    from transect.annotation.reconstructions import Reconstructions
-    from transect.inversion.rows import KINDS
+    from transect.inversion.parts import KINDS
 
     if _is_texts(place):
         from transect.annotation.texts import place_of
@@ -257,3 +268,172 @@ def _reduced(pixels: np.ndarray) -> np.ndarray:
     small = Image.fromarray(pixels)
     small.thumbnail((LONGEST, LONGEST), Image.Resampling.LANCZOS)
     return np.asarray(small)
+
+
+REAL, FAKE, DUPLICATE = "real", "fake", "dup"
+_PHOTOGRAPH, _CROP = "@photograph", "@crop"
+_CUT: Final = 20
+"""A crop leaves out one part in so many at each side."""
+
+
+@final
+class Reconstructions:
+    """The reconstructions of an inversion or encoding, under the ids that it has; failed ones are left out.
+
+    photographs: what was inverted. Their ids are compared as `datasets.ids` does; a photograph is then the image
+    "ID@photograph", and a small crop of it "ID@crop", which is shown only in pairs. Who is on each is the data set's
+    subject; without one every photograph is another person, and a fake pair is a photograph and its own reconstruction.
+    Raises BadInput for an inversion that is not finished, or none of whose photographs are there.
+    """
+
+    def __init__(self, run: FinishedRun, photographs: LabelledImages | None = None) -> None:
+        self.run, self.identity, self.levels = run, run.spec_hash, ()
+        count, self._parts = run.record["images"]["count"], parts_of(run)
+        if not run.has_all(TABLE, self._parts):
+            run.read_table(TABLE, self._parts)  # says what is missing
+        listed = [each for part in range(self._parts) for each in self._index(part)]
+        if not listed:
+            raise BadInput(f"{run.path}: expected reconstructions, got {count} that failed; invert them again")
+        self._photographs = None if photographs is None else Photographs(photographs)
+        self.pairs: tuple[KnownPair, ...] = ()
+        self.shown = tuple(listed)
+        if self._photographs is not None:
+            self._join(listed, self._photographs)
+
+    def read(self, block: int) -> list[bytes]:
+        """The PNGs of a part of the inversion; beyond those a photograph and its crop."""
+        if block < self._parts:
+            return [bytes(content) for content in self.run.read_part(TABLE, block)["image"].to_pylist()]
+        if self._photographs is None:
+            raise KeyError(block)
+        (whole,) = self._photographs.read(block - self._parts)
+        pixels = pixels_of_png(whole)
+        height, width = (max(side // _CUT, 1) for side in pixels.shape[:2])
+        return [whole, png(pixels[height:-height, width:-width])]
+
+    def values(self, attribute: str) -> dict[str, float] | None:  # noqa: ARG002  (as `Source` has it)
+        """None: what a reconstruction shows is known to nobody but people."""
+        return None
+
+    def _index(self, part: int) -> list[Shown]:
+        table = self.run.read_part(TABLE, part)
+        rows = zip(*(table[name].to_pylist() for name in ("id", "failure", "image")), strict=True)
+        return [
+            Shown(str(name), 0, 0, 0, hashlib.sha256(content).hexdigest()[:DIGITS], part, row)
+            for row, (name, failure, content) in enumerate(rows)
+            if not failure
+        ]
+
+    def _join(self, listed: list[Shown], photographs: Photographs) -> None:
+        """Give every reconstruction its person, and list photographs, crops and pairs."""
+        named, _ = as_named([each.id for each in listed], [each.id for each in photographs.shown])
+        originals = {each.id: each for each in photographs.shown}
+        if missing := [each.id for each, name in zip(listed, named, strict=True) if name not in originals]:
+            raise BadInput(
+                f"--photographs: expected the {len(listed)} photographs that were inverted, got none named {missing[0]}"
+                f"{f' or {len(missing) - 1} others' if missing[1:] else ''}; name their folder or data set"
+            )
+        of = [originals[str(name)] for name in named]
+        fakes = [each._replace(subject=o.person, person=o.person) for each, o in zip(listed, of, strict=True)]
+        real = [self._photograph(each, o) for each, o in zip(fakes, of, strict=True)]
+        crops = [
+            each._replace(id=fake.id + _CROP, digest=digest_of(each.digest.encode(), b"crop"), row=1, alone=False)
+            for each, fake in zip(real, fakes, strict=True)
+        ]
+        self.identity += photographs.identity
+        self.shown = (*fakes, *real, *crops)
+        self.pairs = tuple(_pairs(fakes))
+
+    def _photograph(self, reconstruction: Shown, original: Shown) -> Shown:
+        block = self._parts + original.block
+        return reconstruction._replace(id=reconstruction.id + _PHOTOGRAPH, digest=original.digest, block=block, row=0)
+
+
+def _pairs(reconstructions: list[Shown]) -> Iterator[KnownPair]:
+    """Of each person one pair of each kind, from the first two photographs; no real pair of someone with one."""
+    people: dict[int, list[str]] = {}
+    for each in reconstructions:
+        people.setdefault(each.person, []).append(each.id)
+    for ids in people.values():
+        first, second = ids[0], ids[1] if len(ids) > 1 else ids[0]
+        if second != first:
+            yield KnownPair(first + _PHOTOGRAPH, second + _PHOTOGRAPH, REAL)
+        yield KnownPair(first + _PHOTOGRAPH, second, FAKE)
+        yield KnownPair(first + _PHOTOGRAPH, first + _CROP, DUPLICATE)
+
+
+_MOST_BYTES: Final = 256 << 20
+"""Decompressed pictures that are kept at hand."""
+
+
+class Picture(NamedTuple):
+    """One image: the study that it is of ("" for a single run), its id, subject and cell, and who is on it."""
+
+    study: str
+    id: str
+    subject: int
+    cell: int
+    person: int
+
+
+@final
+class Pictures:
+    """The images of one source, or of several by study; safe to share between threads.
+
+    all: every picture; alone: those that are also asked about by themselves. Raises BadInput where there is none.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+        self._places: dict[tuple[str, str], tuple[int, int, str]] = {}
+        self._blocks: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.all = tuple(self._index(alone=False))
+        self.alone = tuple(self._index(alone=True))
+        if not self.all:
+            raise BadInput("expected images to rate, got none; name a place with images")
+
+    def __contains__(self, place: tuple[str, str]) -> bool:
+        return place in self._places
+
+    @property
+    def pairs(self) -> Iterable[tuple[str, KnownPair]]:
+        """The pairs that the sources know themselves, with their study."""
+        return [(study, pair) for study, source in self.sources.items() for pair in source.pairs]
+
+    def png(self, study: str, image: str) -> bytes:
+        """The PNG of an image. Raises KeyError for one that is not there; CorruptedPart where its file has changed."""
+        block, row, _ = self._places[study, image]
+        with self._lock:
+            if (study, block) not in self._blocks:
+                self._blocks[study, block] = self.sources[study].read(block)
+                self._forget()
+            self._blocks.move_to_end((study, block))
+            return self._blocks[study, block][row]
+
+    def text(self, study: str, image: str) -> str | None:
+        """What is shown in place of a picture; None where a picture is. Raises as `png`."""
+        is_text = getattr(self.sources[study], "is_text", False)
+        return self.png(study, image).decode() if is_text else None
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether texts are shown, and no pictures."""
+        return any(getattr(source, "is_text", False) for source in self.sources.values())
+
+    def digest(self, study: str, image: str) -> str:
+        """The beginning of the SHA-256 of an image's content, 32 hexadecimal digits. Raises KeyError as `png` does."""
+        return self._places[study, image][2]
+
+    def _forget(self) -> None:
+        held = sum(len(png) for rows in self._blocks.values() for png in rows)
+        while held > _MOST_BYTES and len(self._blocks) > 1:
+            _, rows = self._blocks.popitem(last=False)
+            held -= sum(map(len, rows))
+
+    def _index(self, alone: bool) -> Iterable[Picture]:
+        for study, source in self.sources.items():
+            for each in source.shown:
+                if each.alone or not alone:
+                    self._places[study, each.id] = each.block, each.row, each.digest
+                    yield Picture(study, each.id, each.subject, each.cell, each.person)

@@ -16,14 +16,12 @@ from urllib.parse import parse_qsl
 from transect.annotation.questions import Level, Plan, Questionnaire, RaterQuestion
 from transect.annotation.sources import FOLDER, KnownPair, Place, Shown, Source, digest_of
 from transect.errors import BadInput, UnknownName
-from transect.runs.coded_tables import JUDGE
 from transect.runs.folder import FinishedRun
 from transect.runs.json_records import record_of
-from transect.runs.part_names import is_coded
-from transect.runs.places import is_run, studies_of
+from transect.runs.layout import is_coded, is_run, studies_of
 from transect.runs.spec import TargetEntry
-from transect.runs.tables import people_of
-from transect.said import Status
+from transect.runs.tables import JUDGE, people_of
+from transect.spoken_answers import Status
 from transect.targets.words.judging import judged_text
 from transect.targets.words.questions import Code, WordQuestion
 

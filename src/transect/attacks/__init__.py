@@ -5,8 +5,7 @@ predictions (λ_M); amplification is λ_M minus λ_D of labels with as many rand
 """
 
 from transect.attacks.analysis import Analysis, Level, Several, analyse, analyse_models
-from transect.attacks.comparisons import Comparison
-from transect.attacks.estimation import Settings, dataset_leakage, model_leakage
+from transect.attacks.estimation import Comparison, Settings, dataset_leakage, model_leakage
 from transect.attacks.outputs import Model, Outputs, chance_errors, model_outputs
 from transect.attacks.perturbation import macro_f1, perturb, solve_rate
 from transect.attacks.records import Estimate, Evidence, LabelledData, Problem, labelled

@@ -1,21 +1,89 @@
-"""A model's predictions on the same items: hard labels, scores, and copies of them with random errors."""
+"""A model's predictions on the same items: matched from a table or found in captions, copies with random errors, mAP
+and F1.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeGuard, final
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from transect.attacks.attackers.protocol import Attacker
-from transect.attacks.chance import uniforms
-from transect.attacks.performance import average_precision
+from transect.attacks.attackers.classical import Attacker
 from transect.attacks.perturbation import bits, macro_f1
-from transect.attacks.records import Evidence, LabelledData
+from transect.attacks.records import Evidence, LabelledData, uniforms
+from transect.attacks.tables import expand, id_column, identifiers, matrix
 from transect.errors import BadInput
+from transect.runs.toml_files import parse, shipped_or_file
 from transect.texts import words_of
+
+
+@final
+@dataclass(frozen=True)
+class Performance:
+    """Average precision and F1 of each label in percent, NaN for a label without a positive item; and the means."""
+
+    precision: Float[np.ndarray, " k"]
+    f1: Float[np.ndarray, " k"]
+
+    @property
+    def mean_average_precision(self) -> float:
+        """Over the labels that have positive items; NaN where none has."""
+        return _mean(self.precision)
+
+    @property
+    def macro_f1(self) -> float:
+        """The same of F1."""
+        return _mean(self.f1)
+
+
+def performance(
+    scores: Float[np.ndarray, "n k"], truth: Bool[np.ndarray, "n k"], threshold: float = 0.0
+) -> Performance:
+    """Of scores (logits) against the labels; the answer is yes from `threshold` on.
+
+    Average precision is the sum over the ranks of the gain in recall times the precision there, ties taken together, as
+    scikit-learn has it. F1 is 2 TP / (2 TP + FP + FN).
+
+    >>> found = performance(np.array([[3.0], [1.0], [-1.0]]), np.array([[True], [False], [True]]))
+    >>> round(found.mean_average_precision, 2), found.macro_f1  # (1 + 2/3) / 2, and 2 · 1 / (2 + 1 + 1)
+    (83.33, 50.0)
+    """
+    k = scores.shape[1]
+    predicted = scores >= threshold
+    hits = (predicted & truth).sum(axis=0)
+    wrong = (predicted != truth).sum(axis=0)
+    positive = truth.any(axis=0)
+    f1 = np.where(positive, 200 * hits / np.maximum(2 * hits + wrong, 1), np.nan)
+    return Performance(np.array([average_precision(scores[:, column], truth[:, column]) for column in range(k)]), f1)
+
+
+def average_precision(scores: Float[np.ndarray, " n"], truth: Bool[np.ndarray, " n"]) -> float:
+    """Average precision of one label in percent, as in `performance`; NaN without a positive item.
+
+    >>> round(average_precision(np.array([3.0, 1.0, -1.0]), np.array([False, True, True])), 6)  # (1/2 + 2/3) / 2
+    58.333333
+    """
+    if not truth.any():
+        return float("nan")
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    hits = np.cumsum(truth[order])[ends]
+    gains = np.diff(hits, prepend=0) / truth.sum()
+    return float(100 * (gains * hits / (ends + 1)).sum())
+
+
+def _mean(values: Float[np.ndarray, " k"]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
 
 _PERMUTE = 31
 
@@ -225,3 +293,230 @@ def _hard(table: np.ndarray, data: LabelledData, threshold: float | None) -> Evi
     if threshold is None:
         threshold = _usual_threshold(table)
     return Evidence(data.labels.names, values=table >= threshold)
+
+
+def predictions(
+    table: pa.Table, data: LabelledData, columns: Sequence[str], ids: str | None = None
+) -> tuple[LabelledData, Outputs]:
+    """The data that the predictions cover, and the model's outputs in the same order.
+
+    columns: names or patterns. Rows are matched by the labels' column of identifiers, by row order where one has
+    none. Columns are matched by name where `by_name` finds the labels in them; otherwise they are taken in the order
+    given. `Outputs.matched` says which. The predictions must cover whole splits; where they leave out the training
+    split, attackers are cross-fitted within the others.
+
+    Raises BadInput where identifiers do not match or are of another column, a split is covered in part, or a score is
+    NaN.
+    """
+    rows, places, matched = _aligned(table, data, ids)
+    covered = data.take(rows)
+    if covered.split is not None and "train" not in covered.split:
+        covered, matched = replace(covered, split=None), replace(matched, cross_fitted=True)
+    chosen = expand(table, columns)
+    named = by_name(chosen, covered.labels.names)
+    values = matrix(table.take(places), named or chosen)
+    width = values.shape[1] if values.ndim > 1 else 1
+    outputs = model_outputs(covered, values)
+    k = len(covered.labels.names)
+    unknown = 0 if outputs.hard.category is None else int((outputs.hard.category >= k).sum())
+    return covered, replace(
+        outputs, matched=replace(matched, columns_by_name=named is not None, unknown=unknown, columns=width)
+    )
+
+
+def by_name(columns: Sequence[str], labels: Sequence[str]) -> list[str] | None:
+    """The columns in the labels' order, where each is one label's name with the same words before and after it.
+
+    Capitals and small letters are the same where this keeps all names distinct. Returns None where the names do not
+    match.
+
+    >>> by_name(["P_driving_1", "P_cooking_1"], ["Cooking", "Driving"])
+    ['P_cooking_1', 'P_driving_1']
+    >>> by_name(["first", "second"], ["cooking", "driving"]) is None
+    True
+    """
+    apart = all(len({name.casefold() for name in names}) == len(names) for names in (columns, labels))
+    fold = str.casefold if apart else str
+    known, first = {fold(column): column for column in columns}, fold(labels[0])
+    for column in known:
+        start = column.find(first)
+        while start >= 0:
+            before, after = column[:start], column[start + len(first) :]
+            names = [before + fold(label) + after for label in labels]
+            if sorted(names) == sorted(known):
+                return [known[name] for name in names]
+            start = column.find(first, start + 1)
+    return None
+
+
+def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.ndarray, np.ndarray, Matched]:
+    """Rows of the data that are covered, the row of the predictions of each, and how they were matched."""
+    predicted = identifiers(table, _shared_column(table, data, ids))
+    if data.ids is None or predicted is None:
+        if table.num_rows != len(data):
+            raise BadInput(
+                f"predictions: expected {len(data)} rows, one for each label, got {table.num_rows}; give both files a "
+                "column of identifiers (--id)"
+            )
+        return np.arange(len(data)), np.arange(len(data)), Matched("row order", len(data))
+    position = {item: row for row, item in enumerate(predicted)}
+    if len(position) < len(predicted):
+        raise BadInput(
+            f"predictions: {len(predicted) - len(position)} identifiers occur twice; keep one row for each item"
+        )
+    rows = np.array([row for row, item in enumerate(data.ids) if item in position], dtype=np.int64)
+    _check_covered(data, data.ids, rows)
+    places = np.array([position[data.ids[row]] for row in rows], dtype=np.int64)
+    return rows, places, Matched("identifiers", len(rows), len(predicted) - len(rows), id_column=data.id_column or "")
+
+
+def _shared_column(table: pa.Table, data: LabelledData, ids: str | None) -> str | None:
+    """The column of identifiers that both have. Raises BadInput where each has another: they may count otherwise."""
+    named, theirs = data.id_column, id_column(table, ids)
+    if ids or named is None or theirs is None or named in table.column_names:
+        return ids or (named if named in table.column_names else theirs)
+    raise BadInput(
+        f"predictions: expected the labels' column of identifiers, {named}, got {theirs}; name one that both have with "
+        "--id"
+    )
+
+
+def _check_covered(data: LabelledData, ids: tuple[str, ...], rows: np.ndarray) -> None:
+    covered = np.zeros(len(data), dtype=bool)
+    covered[rows] = True
+    if not len(rows):
+        raise BadInput("predictions do not match the labels: no identifier is in both files; name the column with --id")
+    for name in ("",) if data.split is None else np.unique(data.split).tolist():
+        part = np.ones(len(data), dtype=bool) if data.split is None else data.split == name
+        if covered[part].any() and not covered[part].all():
+            lacking = ids[int(np.flatnonzero(part & ~covered)[0])]
+            raise BadInput(
+                f"predictions do not match the labels: {int((part & ~covered).sum())} of {int(part.sum())} "
+                f"{name or 'rows'} have none, the first {lacking!r}; predict whole splits and compare identifiers"
+            )
+
+
+ENGLISH: Final = "english"
+LEAST: Final = 5
+"""Captions in which a word stands at least, to be learned from."""
+MOST_WORDS: Final = 1000
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+
+
+@final
+@dataclass(frozen=True)
+class Lexicon:
+    """Words of gender, and for each object's name the words and phrases for it."""
+
+    gender: frozenset[str]
+    objects: Mapping[str, tuple[str, ...]]
+    source: str
+
+
+def read_lexicon(name: str | Path = ENGLISH) -> Lexicon:
+    """The lexicon that ships, or a TOML file with `gender`, a list of words, and `objects`, lists of words by name."""
+    text, where = shipped_or_file(name, (ENGLISH,), "lexicon", "lexica", "transect.attacks")
+    content = parse(text, where)
+    gender, objects = content.get("gender"), content.get("objects")
+    if not _is_words(gender) or not isinstance(objects, dict) or not all(map(_is_words, objects.values())):
+        raise BadInput(f"{where}: expected gender, a list of words, and objects, lists of words by name; change it")
+    words = {str(label).lower(): tuple(str(word).lower() for word in synonyms) for label, synonyms in objects.items()}
+    return Lexicon(frozenset(word.lower() for word in gender), words, where)
+
+
+def words_of_caption(caption: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """The words of a caption in small letters, without those of gender."""
+    words = (match.removesuffix("'s") for match in _WORD.findall(caption.lower().replace("’", "'")))
+    return tuple(word for word in words if word not in lexicon.gender)
+
+
+def caption_outputs(data: LabelledData, captions: Sequence[str], lexicon: Lexicon) -> Outputs:
+    """The objects that each caption names, as a model's hard answers."""
+    if data.labels.category is not None:
+        raise BadInput(
+            "captions: expected several labels of 0 and 1, such as objects, got one category; leave them out"
+        )
+    finder = _Finder(data.labels.names, lexicon)
+    hits = np.array([finder.objects(words_of_caption(text, lexicon)) for text in captions], dtype=np.bool_)
+    return Outputs(Evidence(data.labels.names, values=hits.reshape(len(captions), len(data.labels.names))))
+
+
+def remaining_words(names: Sequence[str], captions: Sequence[str], lexicon: Lexicon) -> Evidence:
+    """Which words each caption has beside objects and gender: those of at least five captions, at most 1,000.
+
+    names: of the labels whose objects are removed.
+    """
+    finder = _Finder(names, lexicon)
+    bags = [set(finder.others(words_of_caption(text, lexicon))) for text in captions]
+    counts = Counter(word for bag in bags for word in bag)
+    common = sorted((word for word, count in counts.items() if count >= LEAST), key=lambda word: (-counts[word], word))
+    kept = {word: place for place, word in enumerate(common[:MOST_WORDS])}
+    values = np.zeros((len(captions), len(kept)), dtype=np.bool_)
+    for row, bag in enumerate(bags):
+        values[row, [kept[word] for word in bag if word in kept]] = True
+    return Evidence(tuple(kept), values=values)
+
+
+@final
+class _Finder:
+    """Finds phrases for labels in a sequence of words, the longest first."""
+
+    def __init__(self, names: Sequence[str], lexicon: Lexicon) -> None:
+        self._label: dict[tuple[str, ...], int] = {}
+        for place, name in enumerate(names):
+            plain = name.lower().replace("_", " ")
+            for phrase in (plain, *lexicon.objects.get(plain, ())):
+                for form in _forms(phrase):
+                    self._label.setdefault(form, place)
+        # A phrase of an object that is no label still keeps its words together: a hot dog is no dog.
+        self._others = {
+            form
+            for name, synonyms in lexicon.objects.items()
+            for phrase in (name, *synonyms)
+            for form in _forms(phrase)
+        }
+        self._longest = max(map(len, [*self._label, *self._others]), default=1)
+        self._n = len(names)
+
+    def objects(self, words: Sequence[str]) -> list[bool]:
+        """Whether each label is named."""
+        named = [False] * self._n
+        for phrase in self._phrases(words):
+            if phrase in self._label:
+                named[self._label[phrase]] = True
+        return named
+
+    def others(self, words: Sequence[str]) -> list[str]:
+        """The words that are part of no object's phrase."""
+        return [
+            phrase[0] for phrase in self._phrases(words) if phrase not in self._label and phrase not in self._others
+        ]
+
+    def _phrases(self, words: Sequence[str]) -> Iterable[tuple[str, ...]]:
+        start = 0
+        while start < len(words):
+            for length in range(min(self._longest, len(words) - start), 0, -1):
+                phrase = tuple(words[start : start + length])
+                if length == 1 or phrase in self._label or phrase in self._others:
+                    yield phrase
+                    start += length
+                    break
+
+
+def _forms(phrase: str) -> set[tuple[str, ...]]:
+    """A phrase and its regular plural.
+
+    >>> sorted(_forms("bus")), sorted(_forms("wine glass"))[1], sorted(_forms("puppy"))[0]
+    ([('bus',), ('buses',)], ('wine', 'glasses'), ('puppies',))
+    """
+    *before, last = phrase.split()
+    plural = f"{last}s"
+    if last.endswith(("s", "x", "z", "ch", "sh")):
+        plural = f"{last}es"
+    elif last.endswith("y") and last[-2:-1] not in "aeiou":
+        plural = f"{last[:-1]}ies"
+    return {(*before, last), (*before, plural)}
+
+
+def _is_words(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)

@@ -18,8 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import brentq
 
-from transect.attacks.chance import uniforms
-from transect.attacks.records import Evidence, LabelledData
+from transect.attacks.records import Evidence, LabelledData, uniforms
 from transect.errors import BadInput, UnknownName
 
 NoiseName = Literal["flips", "replacement", "frequency"]

@@ -1,21 +1,57 @@
-"""What an attacker sees, what it has to guess, and what it reaches.
+"""What an attacker sees, what it has to guess, and what it reaches; and draws by item that no order of rows changes.
 
 Axes: n items (images), k labels, c classes of the protected attribute. Leakages are in percent, 0 to 100.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float, Int, UInt64
 from numpy.typing import ArrayLike
 
-from transect.attacks.chance import item_keys
 from transect.errors import BadInput
+
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND: Final = np.uint64(0x94D049BB133111EB)
+
+
+def item_keys(ids: Iterable[object]) -> UInt64[np.ndarray, " n"]:
+    """A key per identifier: the first eight bytes of BLAKE2b of its text."""
+    digests = b"".join(hashlib.blake2b(str(item).encode(), digest_size=8).digest() for item in ids)
+    return np.frombuffer(digests, dtype=np.uint64)
+
+
+def mixed(
+    keys: UInt64[np.ndarray, " *shape"], *salts: int | UInt64[np.ndarray, " *salted"]
+) -> UInt64[np.ndarray, " *out"]:
+    """Keys mixed with one salt after the other (whole numbers from 0, or arrays that broadcast against the keys)."""
+    for salt in salts:
+        # An array wraps around without a warning, where a scalar would give one.
+        salted = np.atleast_1d(np.asarray(salt, dtype=np.uint64)) + np.uint64(1)
+        keys = _finalize(keys + _GOLDEN * salted)
+    return keys
+
+
+def uniforms(
+    keys: UInt64[np.ndarray, " *shape"], *salts: int | UInt64[np.ndarray, " *salted"]
+) -> Float[np.ndarray, " *out"]:
+    """Uniform draws in [0, 1), float64, one for each mixed key."""
+    return (mixed(keys, *salts) >> np.uint64(11)) * 2.0**-53
+
+
+def _finalize(z: UInt64[np.ndarray, " *shape"]) -> UInt64[np.ndarray, " *shape"]:
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
 
 Format = Literal["category", "bits", "scores"]
 """category: one label of several; bits: any number of labels; scores: a real number for each label."""

@@ -1,20 +1,27 @@
-"""Leakages side by side: the rows of Tables 1 and 2 of Wang et al. 2019, and of several protected attributes.
+"""Leakages side by side: of models, balanced subsets, attackers and attributes (Tables 1 and 2 of Wang et al. 2019),
+of layers.
 
-A case is one set of items, one protected attribute and one attacker, with any number of models. Where a case cannot be
-measured, as for a cell without items, its row has the reason.
+A case is one set of items, one protected attribute and one attacker, with any number of models. Where a case cannot
+be measured, as for a cell without items, its row has the reason. A layer's numbers are attacked by a linear and a
+non-linear attacker, and compared with the same rows dealt out among items with the same label.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from transect.attacks.analysis import Analysis, Level, Several
+from transect.attacks.attackers import load
+from transect.attacks.estimation import Plan, Request, Settings, attack, dealt, difference, estimate, null, unmeasured
 from transect.attacks.outputs import Model
-from transect.attacks.records import Estimate, LabelledData
+from transect.attacks.records import Estimate, Evidence, LabelledData
+from transect.errors import BadInput
 
 FEW: Final = 30
 """Scored items of a class below which a row has a warning."""
@@ -163,3 +170,85 @@ def _smallest(data: LabelledData) -> int:
     """Scored items of the rarest class; all items where there are no splits."""
     scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
     return int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
+
+
+LINEAR: Final = "logistic"
+NON_LINEAR: Final = "trees"
+_SEVERAL: Final = "the items have several labels: too few have the same ones"
+
+
+@final
+@dataclass(frozen=True)
+class Layer:
+    """Numbers [n, d] of the items of a data set, in its order, with a name; NaN in rows that have none."""
+
+    name: str
+    values: Float[np.ndarray, "n d"]
+
+    @property
+    def known(self) -> Bool[np.ndarray, " n"]:
+        """Rows whose numbers are all there."""
+        return np.asarray(np.isfinite(self.values).all(axis=1))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RepresentationRow:
+    """Leakage of a representation, in percent, by one attacker; beyond_label in percentage points.
+
+    columns: its numbers per item. left_out: items without numbers. beyond_label: leakage minus that of the same rows
+    dealt out among items with the same label; NaN with a reason where items have several labels.
+    """
+
+    name: str
+    attacker: str
+    columns: int
+    n: int
+    left_out: int
+    leakage: Estimate
+    null: Interval
+    beyond_label: Estimate
+
+
+def representation_rows(
+    data: LabelledData, layers: Sequence[Layer], attackers: Sequence[str], settings: Settings, device: str, stage: str
+) -> list[RepresentationRow]:
+    """A row for each layer and attacker."""
+    each, total = [(layer, name) for layer in layers for name in attackers], len(layers) * len(attackers)
+    return [
+        _measured(data, layer, name, settings, device, stage and f"{stage}, {layer.name} ({place} of {total})")
+        for place, (layer, name) in enumerate(each, 1)
+    ]
+
+
+def _measured(
+    data: LabelledData, layer: Layer, name: str, settings: Settings, device: str, stage: str
+) -> RepresentationRow:
+    known = np.flatnonzero(layer.known)
+    if not len(known):
+        raise BadInput(f"representation {layer.name}: expected numbers for the labels' items, got none; compare ids")
+    order = known[data.take(known).own_order()]
+    taken = data.take(order)
+    if taken.split is not None and "train" not in taken.split:  # nothing to learn from: attackers are cross-fitted
+        taken = replace(taken, split=None)
+    plan = Plan.of(taken, load(name, device), settings)
+    values = layer.values[order].astype(np.float32)
+    seen = Evidence(tuple(f"{i}" for i in range(values.shape[1])), values=values)
+    requests: dict[str, Request] = {"model": plan.evidence(seen), "null": plan.shuffled(seen)}
+    if plan.data.labels.category is not None:
+        requests["dealt"] = dealt(plan, seen)
+    attacks = dict(zip(requests, attack(plan.attacker, list(requests.values()), stage), strict=True))
+    leak, beyond = estimate(plan, attacks["model"]), unmeasured(_SEVERAL)
+    if "dealt" in attacks:
+        leak, _, beyond = difference(plan, attacks["model"], plan, attacks["dealt"])
+    chance = Interval(*null(plan, requests["null"], attacks["null"]))
+    return RepresentationRow(
+        name=layer.name,
+        attacker=name,
+        columns=values.shape[1],
+        n=leak.n,
+        left_out=len(data) - len(known),
+        leakage=leak,
+        null=chance,
+        beyond_label=beyond,
+    )

@@ -15,13 +15,11 @@ import pyarrow as pa
 import pyarrow.compute
 
 from transect.attacks.balance import balanced_splits
-from transect.attacks.chance import item_keys
-from transect.attacks.records import Evidence, LabelledData
-from transect.datasets.parts import ROLES, part_of_file
+from transect.attacks.records import Evidence, LabelledData, item_keys
+from transect.datasets.parquet import ROLES, part_of_file
 from transect.errors import BadInput, UnknownName
-from transect.runs.inputs import TableLike, as_table
-from transect.runs.json_records import read_json
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads, read_json
+from transect.runs.table_inputs import TableLike, as_table
 from transect.texts import words_of
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")

@@ -1,7 +1,7 @@
 """The command line: each command reads its options and calls the study or one stage.
 
-Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-130 interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements 1 violated, 4 not shown; of a
+Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures, 130
+interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements 1 violated, 4 not shown; of a
 reproduction 1 differs, and of a run's files 1 not as written.
 """
 
@@ -11,21 +11,19 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+from contextlib import suppress
+from typing import Annotated, Final, final
 
 import typer
 
 from transect import __version__
-from transect.cli.attributes import attributes
-from transect.cli.datasets import datasets
-from transect.cli.generators import generators
-from transect.cli.interruptions import Termination, interrupted
-from transect.cli.targets import targets as targets_group
-from transect.console.single_options import refuse_repeats
+from transect.cli.listings import attributes, datasets, generators
+from transect.cli.listings import targets as targets_group
+from transect.console.options import refuse_repeats
 from transect.errors import BadInput, Interrupted, TransectError
-from transect.jobs.annotate.command import annotate
-from transect.jobs.annotate.judge_command import judge
+from transect.jobs.annotate.command import annotate, judge
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
@@ -49,11 +47,80 @@ from transect.jobs.reproduce.command import reproduce
 from transect.jobs.retrieve.command import retrieve
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
-from transect.jobs.train.classifier_command import classifier
-from transect.jobs.train.command import train
+from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import one_line, say, words_of
+
+KEEP: Final = (
+    "audit",
+    "demo",
+    "encode",
+    "invert",
+    "mitigate",
+    "readings",
+    "recognition",
+    "render",
+    "search",
+    "train",
+    "verify",
+)
+"""Commands and groups that keep what is done, part by part; the others write their results at the end."""
+_OTHERWISE: Final = {
+    "report": "the run is as it was: rerun the command to write the report",
+    "annotate": "answers that were stored are kept: rerun the command",
+    "targets": "answers that were paid for are kept: rerun the command",
+}
+
+
+def interrupted(arguments: Sequence[str]) -> str:
+    """What is kept of the command with these arguments, and what rerunning it does.
+
+    >>> interrupted(["--debug", "audit", "x"])
+    'interrupted; finished parts are kept: rerun the command to resume'
+    >>> interrupted(["leakage"])
+    'interrupted; nothing is kept of an unfinished leakage: rerun the command to start again'
+    """
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    if name in KEEP:
+        return "interrupted; finished parts are kept: rerun the command to resume"
+    if name in _OTHERWISE:
+        return f"interrupted; {_OTHERWISE[name]}"
+    return f"interrupted; nothing is kept of an unfinished {name or 'command'}: rerun the command to start again"
+
+
+@final
+class Termination:
+    """SIGTERM, by which clusters and clouds end a program, as KeyboardInterrupt. asked: whether it came."""
+
+    CODE: Final = 128 + signal.SIGTERM
+    """The exit code by which shells and schedulers know it."""
+    _AT_ONCE: Final = 1.0
+    """Seconds in which another one is the same: schedulers send it to a process and to its group."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._last = 0.0
+
+    def heard(self) -> None:
+        """From now on, in the main thread; where SIGTERM is ignored or handled already it stays so."""
+        with suppress(ValueError):  # no main thread
+            self.asked = False
+            if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, self._hear)
+
+    def unheard(self) -> None:
+        """No longer."""
+        with suppress(ValueError):
+            if signal.getsignal(signal.SIGTERM) == self._hear:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _hear(self, *_: object) -> None:
+        last, self._last, asked = self._last, time.monotonic(), self.asked
+        self.asked = True
+        if not asked or self._last - last > self._AT_ONCE:
+            raise KeyboardInterrupt
+
 
 _NO_TORCH: Final = "this needs PyTorch: pip install torch; see the how-to on installing for its small CPU build"
 
@@ -128,7 +195,7 @@ def _one_line(error: BaseException) -> str:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     text += _see_help(error, text)
     if (faults := getattr(error.__cause__, "errors", None)) and callable(faults):  # pydantic reads values for Typer
-        from transect.runs.validation_words import expectation, in_words
+        from transect.runs.wording import expectation, in_words
 
         first = faults()[0]
         text = f"{text.partition(': ')[0]}: {expectation(first)}, got {in_words(first['input'])}"
@@ -206,7 +273,7 @@ def _end(code: int) -> None:
         http.drain()  # what is under way is paid for
     if isolated := sys.modules.get("transect.targets.isolated.target"):
         isolated.end_all()
-    if mounts := sys.modules.get("transect.runs.mounts"):
+    if mounts := sys.modules.get("transect.runs.working_folders"):
         mounts.close_all()
     if code or (guard is not None and guard.abandoned):
         sys.stdout.flush()

@@ -26,7 +26,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
 
     Raises BadInput for a name twice or one that is taken, UnknownName for an attribute that there is not.
     """
-    from transect.effects.truth import Truth
+    from transect.effects.outcomes import Truth
 
     attributes = {attribute.name: attribute for attribute in images.attributes}
     named: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def _numbers(values: np.ndarray) -> pa.Array:
 
 def with_pictures(images: LabelledImages, rows: pa.Table) -> Iterator[pa.Table]:
     """The rows with the picture of each, a few at a time."""
-    from transect.runs.png import packed, png
+    from transect.runs.pictures import packed, png
 
     for start in range(0, len(images), _AT_ONCE):
         some = rows.slice(start, _AT_ONCE)

@@ -59,11 +59,10 @@ class BiasTests:
 
         Returns what the run says about the requirement. Wrong settings fail the test with one line.
         """
-        from transect.analysis.requirements.reading import named
-        from transect.analysis.requirements.records import Requirement
+        from transect.analysis.requirements.records import Requirement, named
         from transect.analysis.requirements.result import check_run
         from transect.errors import TransectError
-        from transect.runs.inputs import as_names
+        from transect.runs.table_inputs import as_names
 
         baseline = None if no_worse_than is None else Path(no_worse_than)
         asked = Requirement(

@@ -1,42 +1,43 @@
-"""`transect targets check`: does a model get the images that it should, and does it answer?"""
+"""`transect targets check`: does a model get the images that it should, does it answer, and how are words read?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from transect.cli.words_check import check as in_words
-from transect.console.audit_options import Threshold
-from transect.console.common_options import Json, on_command_line
-from transect.console.printing import table
-from transect.console.target_options import (
+from transect.console.options import (
     AllowDownload,
     ClassNames,
     Dtype,
     Isolate,
+    Json,
     ModelDevice,
     OutputKind,
     PositiveClass,
     PreprocessFile,
     TaskName,
     Templates,
+    Threshold,
     Timeout,
     given,
+    on_command_line,
 )
+from transect.console.results import table
 from transect.errors import BadInput
-from transect.runs.plain_json import dumps
+from transect.runs.json_records import dumps
 from transect.runs.wording import counted
-from transect.texts import say
+from transect.texts import one_line, say
 
 if TYPE_CHECKING:
     import numpy as np
 
     from transect.protocols import Target
     from transect.records import Images, Predictions
-    from transect.targets.look import ModelInput
+    from transect.targets.input_preview import ModelInput
+
 
 FACES: Final = 10
 """Rendered faces that a local model is asked about."""
@@ -92,7 +93,7 @@ def check(
         allow_download=allow_download,
     )  # fmt: skip
     if questions is not None:
-        in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
+        check_in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
         return
     if gives_words(target) and not target.endswith(".toml"):
         raise no_questions(target)
@@ -117,7 +118,7 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
     from transect.targets import resolve
     from transect.targets.capabilities import is_metered
     from transect.targets.guard import guarded
-    from transect.targets.look import model_input
+    from transect.targets.input_preview import model_input
 
     opened = resolve(spec, **options)
     try:
@@ -139,7 +140,7 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
 
 def _pixels(image: Path | None, seed: int) -> np.ndarray:
     from transect.generators import load
-    from transect.targets.http.check import picture
+    from transect.targets.http.target import picture
 
     if image is not None:
         return picture(image)[None]
@@ -150,7 +151,7 @@ def _pixels(image: Path | None, seed: int) -> np.ndarray:
 def _written(found: ModelInput, file: Path) -> str:
     """Where the picture was written; "" where there is none."""
     from transect.runs.folder import write_atomically
-    from transect.runs.png import png
+    from transect.runs.pictures import png
 
     if found.picture is None:
         return ""
@@ -225,7 +226,7 @@ def _advice(target: Target, answers: Predictions) -> str:
 
 
 def _over_http(file: str, image: Path | None, seed: int, json: bool) -> None:
-    from transect.targets.http import check as checks
+    from transect.targets.http import target as checks
     from transect.targets.http.target import load
 
     target = load(file)
@@ -242,9 +243,9 @@ def _over_http(file: str, image: Path | None, seed: int, json: bool) -> None:
 
 
 def _in_words(file: str, image: Path | None, seed: int, json: bool) -> None:
-    from transect.targets.http.chat import check as checks
+    from transect.targets.http.chat import speaker as checks
     from transect.targets.http.chat.speaker import load_chat
-    from transect.targets.http.check import picture
+    from transect.targets.http.target import picture
 
     speaker = load_chat(file)
     try:
@@ -320,3 +321,62 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
         ["failure", explained["failure"] or "none"],
         ["cost", _cost(explained)],
     ]  # fmt: skip
+
+
+_LONGEST = 120
+
+
+def check_in_words(
+    spec: str, questions: str, options: Mapping[str, Any], images: Images, timeout: float, *, json: bool
+) -> None:
+    """Ask a model every question about the first image, and print what it said and what that was read as.
+
+    Raises BadInput where no call about a question came through.
+    """
+    from transect.experiment import costs
+    from transect.experiment.opened_targets import open_target
+    from transect.targets.guard import guarded
+    from transect.targets.words.speakers import about_two, asked_specs
+
+    first = images.take(slice(0, 1))
+    opened = [open_target(source, options) for source in asked_specs(spec, questions)]
+    try:
+        answers = [(target, guarded(target, first, timeout=timeout, batch=1)) for target in opened]
+    finally:
+        costs.close(opened)
+    rows = [row for target, found in answers for row in _spoken_rows(target, found)]
+    if json:
+        say(dumps([dict(zip(_HEADS, row, strict=True)) for row in rows]))
+    else:
+        table([head.replace("_", " ") for head in _HEADS], rows, as_json=False)
+    if left_out := [question.name for question in about_two(questions)]:
+        say(f"not asked here, since an audit shows two images at once: {', '.join(left_out)}", error=True)
+    failed = [(target, reason) for target, found in answers if (reason := _failure(found))]
+    if failed:
+        raise BadInput(f"{failed[0][0].name}: no answer: {failed[0][1]}; check the model and the question")
+
+
+def _failure(found: Predictions) -> str:
+    """Why no wording brought an answer; "" where one did."""
+    from transect.targets.words.asked import pair_failure_of
+
+    said = (found.said or ((),))[0]
+    return pair_failure_of(said) if said else found.failures[0]
+
+
+_HEADS = ["question", "paraphrase", "said", "what_became_of_it", "value", "why_none"]
+
+
+def _spoken_rows(target: Target, found: Predictions) -> Iterator[list[str]]:
+    from transect.records import Task
+
+    name = target.name.rpartition("/")[2]
+    for one in (found.said or ((),))[0]:
+        value = "" if one.value != one.value else f"{one.value:g}"
+        if Task(target.task) is Task.BINARY and value:
+            value = "yes" if one.value else "no"
+        if found.labels and value and not one.codes:
+            value = found.labels[int(one.value)]
+        codes = [label for label, there in zip(found.labels, one.codes, strict=False) if there == 1]
+        text = one_line(one.text, _LONGEST)
+        yield [name, str(one.paraphrase + 1), text, str(one.status), value or ", ".join(codes), one.reason]

@@ -1,22 +1,156 @@
 """Attribute directions fitted from labels: linear models in a latent space, each with its held-out quality and origin.
 
 Ridge regression for continuous and ordinal attributes, logistic regression or a linear support vector machine for
-binary ones. Sources: Denton et al. 2019, arXiv:1906.06439, §3 (classes balanced on other attributes); Balakrishnan et
-al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human ratings, held-out quality in their Fig. 8).
+binary ones. Sources: Denton et al. 2019, arXiv:1906.06439, §3 (classes balanced on other attributes); Balakrishnan
+et al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human ratings, held-out quality in their Fig.
+8) and §4.1.2 (step ranges, there set by eye); Haufe et al. 2014, doi:10.1016/j.neuroimage.2013.10.067 (ways).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transect.controls.calibration import shown_range
-from transect.controls.hyperplanes import Hyperplanes
 from transect.errors import BadInput
+
+SEEN: Final = 0.9
+"""Share of the labels that see a binary attribute at the high end, and do not at the low end."""
+TAILS: Final = (5.0, 95.0)
+"""Percentiles of a continuous attribute's labels that the two ends reach."""
+_FEWEST: Final = 10
+_PENALTY: Final = 0.01
+_TOLERANCE: Final = 1e-10
+
+
+def shown_range(
+    values: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"], kind: str, within: tuple[float, float]
+) -> tuple[float, float]:
+    """The values at which labels see little and much of the attribute, cut to the range `within`.
+
+    values: where rows lie along the direction; labels: what was seen there, of rows that the direction was not fitted
+    on. binary: where 10 % and 90 % of the labels are yes, by logistic regression of labels on values; else where the
+    mean label is the 5th and the 95th percentile of labels, by a straight line. NaN, NaN where there are fewer than 10
+    rows (of a class), or where labels do not rise with the values.
+    """
+    nothing = (float("nan"), float("nan"))
+    if kind == "binary":
+        if min((labels == 0).sum(), (labels == 1).sum()) < _FEWEST:
+            return nothing
+        slope, offset = _logistic(values, labels)
+        percentiles = np.log([(1 - SEEN) / SEEN, SEEN / (1 - SEEN)])
+    else:
+        if len(values) < _FEWEST or np.ptp(values) == 0:
+            return nothing
+        slope, offset = (float(number) for number in np.polyfit(values, labels, 1))
+        percentiles = np.percentile(labels, TAILS)
+    if not slope > 0:
+        return nothing
+    low, high = np.clip((percentiles - offset) / slope, *within)
+    return (float(low), float(high)) if low < high else nothing
+
+
+def _logistic(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Slope and offset; a slight penalty on the slope per standard deviation, so that separated classes have one."""
+    from sklearn.linear_model import LogisticRegression
+
+    scale = float(x.std()) or 1.0
+    model = LogisticRegression(C=1 / _PENALTY, solver="newton-cholesky", tol=_TOLERANCE).fit((x / scale)[:, None], y)
+    return float(model.coef_[0, 0] / scale), float(model.intercept_[0])
+
+
+LARGEST_CONDITION = 1e3
+"""Of the normals, as of two that are a ninth of a degree apart; beyond it a step that leaves one attribute alone is
+a thousand times as long as one along its normal, and attributes cannot be told apart in this latent space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperplanes:
+    """One hyperplane n·z + b = 0 per attribute, with unit normals [K, d] and offsets [K]."""
+
+    names: tuple[str, ...]
+    normals: Float[np.ndarray, "K d"]
+    offsets: Float[np.ndarray, " K"]
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], coefficients: Float[np.ndarray, "K d"], intercepts: Float[np.ndarray, " K"]
+    ) -> Hyperplanes:
+        """From the coefficients of linear models, of any length: both are divided by it."""
+        normals, offsets = np.asarray(coefficients, dtype=np.float64), np.asarray(intercepts, dtype=np.float64)
+        if normals.ndim != 2 or len(normals) != len(names) or offsets.shape != (len(names),):
+            shapes = f"coefficients {list(normals.shape)} and intercepts {list(offsets.shape)}"
+            raise BadInput(f"hyperplanes: expected a row and a number for each of {len(names)} names, got {shapes}")
+        lengths = np.linalg.norm(normals, axis=1)
+        unsound = ~(np.isfinite(lengths) & np.isfinite(offsets) & (lengths > 0))
+        if unsound.any():
+            affected = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
+            raise BadInput(
+                f"hyperplanes: expected finite normals that are not 0, got others for {affected}; fit them again"
+            )
+        return cls(tuple(names), normals / lengths[:, None], offsets / lengths)
+
+    def decisions(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
+        """Signed distance of each latent to each hyperplane."""
+        return np.asarray(z @ self.normals.T + self.offsets)
+
+
+def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
+    """Degrees between directions.
+
+    >>> angles(np.array([[1.0, 0.0], [0.0, 2.0]])).round().tolist()
+    [[0.0, 90.0], [90.0, 0.0]]
+    """
+    unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
+
+
+def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
+    """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
+
+    Of all directions that leave the other decision values alone, v_j is the nearest to n_j.
+    """
+    _check_independent(planes)
+    dual = np.linalg.pinv(planes.normals).T
+    return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
+
+
+def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
+    """Steps s_j with s_j·n_j = 1 and s_j·n_k = 0 for every k ≠ j, each a combination of the ways.
+
+    With the normals as ways: the dual directions. Raises BadInput for attributes that the ways do not tell apart.
+
+    >>> planes = Hyperplanes.of(["a", "b"], np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2))
+    >>> steps_along(planes, planes.normals).round(3).tolist()
+    [[1.0, -1.0], [0.0, 1.414]]
+    """
+    _check_independent(planes)
+    through = ways / (ways * planes.normals).sum(axis=1, keepdims=True)
+    across = planes.normals @ through.T
+    if not np.linalg.cond(across) <= LARGEST_CONDITION:
+        raise BadInput(
+            f"directions: expected attributes that vary apart in the latent space, got {', '.join(planes.names)} "
+            f"(condition number {np.linalg.cond(across):.2g}); drop some of them"
+        )
+    return np.asarray(np.linalg.solve(across.T, through))
+
+
+def _check_independent(planes: Hyperplanes) -> None:
+    condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
+    if condition <= LARGEST_CONDITION:
+        return
+    turns, lengths, _ = np.linalg.svd(planes.normals)
+    lengths = np.pad(lengths, (0, len(planes.names) - len(lengths)))  # more attributes than dimensions
+    weights = np.linalg.norm(turns[:, lengths < lengths[0] / LARGEST_CONDITION], axis=1)
+    involved = ", ".join(name for name, w in zip(planes.names, weights, strict=True) if w > 0.1 * weights.max())
+    raise BadInput(
+        f"directions: expected attributes that differ in the latent space, got collinear {involved}"
+        f" (condition number {condition:.2g}); drop one of them"
+    )
+
 
 Method = Literal["ridge", "logistic", "svm"]
 METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic", "svm", "ridge")}
@@ -239,7 +373,7 @@ def _ridge_of_classes(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit
     return normal, offset + float(y.mean()) - 0.5, float("nan"), penalty
 
 
-def _logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+def _directions_logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     from sklearn.linear_model import LogisticRegression
 
     return _fit_classifier(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
@@ -283,7 +417,7 @@ def _fit_classifier(make: Callable[[float], _Classifier], z: np.ndarray, y: np.n
 
 _FITS: dict[Method, Callable[..., _Fit]] = {
     "ridge": _ridge,
-    "logistic": _logistic,
+    "logistic": _directions_logistic,
     "svm": _svm,
 }
 

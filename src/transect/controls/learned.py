@@ -1,22 +1,64 @@
-"""Controls over a learned generator: attributes are read and set along fitted directions of its latent space."""
+"""Controls over a learned generator: attributes are read and set along fitted directions of its latent space.
+
+`LearnedControls` reads and sets, `FittedDirections` is what a file holds (arrays as tensors, the rest as JSON;
+reading runs no code), `LearnedWorld` is a generator and its directions as one world. Codes with one w for each
+layer (w+) are read by their mean and moved in every layer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final, final
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from transect.controls.directions import Direction, hyperplanes
-from transect.controls.hyperplanes import steps_along
-from transect.controls.layers import layered
+from transect.controls.directions import Direction, hyperplanes, labelled_by_a_model, steps_along
 from transect.errors import BadInput, UnknownName
 from transect.generators.requests import requested_columns
-from transect.protocols import Table
-from transect.records import FITTED, Attribute, Latents
+from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
+from transect.records import FITTED, Attribute, Images, Latents
+from transect.runs import capabilities, model_files
+from transect.runs.folder import write_atomically
+from transect.runs.json_records import loads, plain
+from transect.runs.model_files import Arrays, Facts, content_of, read_content
+from transect.runs.wording import spaced
+
+ONE, EACH = "w", "w+"
+
+
+def takes(space: str, latent_space: str) -> bool:
+    """Whether controls of `space` move latents of the space `given`: their own, and codes of w+ where they are of w.
+
+    >>> takes("w", "w+"), takes("w+", "w")
+    (True, False)
+    """
+    return latent_space == space or (space, latent_space) == (ONE, EACH)
+
+
+def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n layers d"]:
+    """The rows as controls of that space and number of coordinates see them: one layer, or those of w+ codes."""
+    size = np.asarray(latents.values)[:1].size
+    several = latents.space == EACH and space == ONE
+    if not takes(space, latents.space) or (len(latents) and (size % width if several else size != width)):
+        raise BadInput(
+            f"latents: expected space {space} with {width} coordinates, got {latents.space} with {size}; map them first"
+        )
+    return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), size // width if size else 1, width)
+
+
+def of_one(latents: Latents, width: int) -> Latents:
+    """Codes of w+ as their mean w, of `width` coordinates: what directions in w are fitted to.
+
+    >>> of_one(Latents(np.zeros(1, np.int64), np.array([[0.0, 1.0, 2.0, 5.0]]), "w+"), 2).values.tolist()
+    [[1.0, 3.0]]
+    """
+    return replace(latents, values=layered(latents, ONE, width).mean(axis=1), space=ONE)
+
 
 USUAL: Final = 5
 """Number of levels where the user names none."""
@@ -130,3 +172,241 @@ def _attribute(direction: Direction) -> Attribute:
     meaning = f"{direction.name}, along a fitted direction"
     unit = "distance from the hyperplane" if direction.kind == "binary" else ""
     return Attribute(direction.name, "continuous", meaning, unit, direction.low, direction.high, source=source)
+
+
+LINEAR: Final = "transect.directions"
+_NUMBERS: Final = ("offset", "mean", "low", "high", "quality", "labels", "held_out")
+_TEXTS: Final = ("name", "kind", "quality_measure")
+_MAY_BE_UNKNOWN: Final = ("slope", "shown_low", "shown_high")
+_LONGEST_NAME: Final = 100
+_UNIT: Final = 1e-6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedDirections:
+    """Directions of one latent space, and where they come from.
+
+    origin: generator, labels, seeds. sha256: of the file they were read from, if any.
+    """
+
+    directions: tuple[Direction, ...]
+    space: str
+    origin: Mapping[str, object] = field(default_factory=dict)
+    sha256: str = ""
+
+    def controls(self) -> LearnedControls:
+        """The controls that read and set along them. Raises BadInput where they are collinear."""
+        return LearnedControls(self.directions, self.space)
+
+    def describe(self) -> dict[str, object]:
+        """The description in a run's spec: numbers and texts, null for what is not a number."""
+        normals = np.array([entry.normal for entry in self.directions])
+        return {
+            "kind": LINEAR,
+            "sha256": self.sha256,
+            "space": self.space,
+            "origin": dict(self.origin),
+            "attributes": [
+                {**_facts(entry), "of_a_model": labelled_by_a_model(entry.origin)} for entry in self.directions
+            ],
+            "cosines": np.clip(normals @ normals.T, -1.0, 1.0).round(6).tolist(),
+        }
+
+
+def _facts(entry: Direction) -> dict[str, object]:
+    """All but the arrays, in JSON's types."""
+    facts = {
+        name: value for name, value in asdict(entry).items() if name != "along" and not isinstance(value, np.ndarray)
+    }
+    return dict(plain(facts))
+
+
+def write_directions(path: Path, fitted: FittedDirections) -> None:
+    """Write directions as a safetensors file. Raises RunFolderError where the disk refuses."""
+    facts = [_facts(entry) for entry in fitted.directions]
+    tensors = {
+        "normals": np.array([entry.normal for entry in fitted.directions]),
+        "along": np.array([entry.way for entry in fitted.directions]),
+    }
+    content = content_of(LINEAR, tensors, space=fitted.space, directions=facts, origin=dict(fitted.origin))
+    write_atomically(path, content)
+
+
+def read_directions(path: Path) -> FittedDirections:
+    """The directions of a file of `transect directions fit`.
+
+    Raises BadInput for other files, and for invalid directions.
+    """
+    remedy = "make one: transect directions fit"
+    fitted = read_content(path, {LINEAR: _parsed}, expected="a file of directions", remedy=remedy)
+    return replace(fitted, sha256=model_files.sha256(path))
+
+
+def _parsed(tensors: Arrays, facts: Facts) -> FittedDirections:
+    rows = zip(_entries(facts["directions"]), tensors["normals"], tensors["along"], strict=True)
+    origin = loads(facts.get("origin", "{}"))
+    if not isinstance(origin, dict):
+        raise ValueError("its origin must be an object")
+    return FittedDirections(tuple(_direction(*row) for row in rows), facts["space"], origin)
+
+
+def _entries(text: str) -> list[dict[str, object]]:
+    entries = loads(text)
+    if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
+        raise ValueError("it has no list of directions")
+    return entries
+
+
+def _check_entry(entry: Mapping[str, object]) -> dict[str, Any]:
+    """The entry with NaN for numbers that are unknown; raises ValueError for names and numbers that are none."""
+    for key in _TEXTS:
+        text = entry[key]
+        if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= _LONGEST_NAME:
+            raise ValueError(f"{key} must be a short text")
+    if not isinstance(entry["origin"], dict):
+        raise ValueError(f"the origin of {entry['name']} must be an object")
+    unknown = {key: math.nan for key in _MAY_BE_UNKNOWN if key in entry and entry[key] is None}
+    for key in (*_NUMBERS, *(key for key in _MAY_BE_UNKNOWN if key in entry and key not in unknown)):
+        value = entry[key]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError(f"{key} of {entry['name']} must be a number")
+    return {**entry, **unknown}
+
+
+def _direction(entry: Mapping[str, object], normal: np.ndarray, along: np.ndarray) -> Direction:
+    """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
+    row, way = np.asarray(normal, dtype=np.float64), np.asarray(along, dtype=np.float64)
+    if row.ndim != 1 or row.shape != way.shape or not all(_is_unit(vector) for vector in (row, way)):
+        raise ValueError(f"the normal of {entry['name']}, and the way along it, must have length 1")
+    if not row @ way > 0:
+        raise ValueError(f"the way along {entry['name']} must lead across its hyperplane")
+    direction = Direction(normal=row, along=way, **_check_entry(entry))
+    if not direction.low < direction.high or (direction.kind != "binary" and not abs(direction.slope) > 0):
+        raise ValueError(f"{direction.name} has no range")
+    return direction
+
+
+def _is_unit(vector: np.ndarray) -> bool:
+    return abs(float(np.linalg.norm(vector)) - 1) <= _UNIT
+
+
+def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
+    """The generator's latents in the space of directions; raises BadInput where the generator cannot map to it.
+
+    Codes of w+ map to the mean of the layers' w; a w maps to the same w for every layer.
+    """
+    if latents.space == space:
+        return latents
+    if {latents.space, space} == {ONE, EACH} and isinstance(generator, HasLayers) and generator.layers:
+        return _other_layers(latents, generator.layers)
+    if not isinstance(generator, MapsSpaces):
+        raise BadInput(
+            f"directions: expected space {latents.space}, which {generator.name} samples, got space {space}; fit them"
+            " on this generator: transect directions fit"
+        )
+    return generator.to_space(latents, space)
+
+
+def _other_layers(latents: Latents, layers: int) -> Latents:
+    rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
+    if latents.space == ONE:
+        return replace(latents, values=np.tile(rows, (1, layers)), space=EACH)
+    return of_one(latents, rows.shape[1] // layers)
+
+
+@final
+class LearnedWorld:
+    """Generator and controls in one, for designs and audits.
+
+    Raises BadInput for directions of another space, another number of coordinates, or that were fitted on other
+    weights than the generator's.
+    """
+
+    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
+        self.generator, self.fitted = generator, fitted
+        self.controls = fitted.controls()
+        self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
+        self._check_weights()
+        self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes that the directions set."""
+        return self.controls.attributes
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What `truths` has a column of: the generator's, where it knows them, before those of the directions."""
+        known = self.generator.truth_attributes if isinstance(self.generator, KnowsTruth) else ()
+        names = {attribute.name for attribute in known}
+        return (*known, *(attribute for attribute in self.attributes if attribute.name not in names))
+
+    @property
+    def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
+        """Five evenly spaced values from where the labels see little of an attribute to where they see much of it."""
+        return self.controls.usual_levels
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
+        return self._map_latents(self.generator.sample(seeds))
+
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """Subjects by which limits of edits are set: the generator's own draws, also where the study's are inverted."""
+        return self._map_latents(capabilities.sample_unedited(self.generator, seeds))
+
+    def render(self, latents: Latents) -> Images:
+        """The generator's images."""
+        return self.generator.render(latents)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """Values along the directions, as `LearnedControls.read` has them."""
+        return self.controls.read(latents)
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """Latents moved along the directions, as `LearnedControls.set` does."""
+        return self.controls.set(latents, values, hold=hold)
+
+    def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
+        """Latents along the attribute's unit direction, as `LearnedControls.move` does."""
+        return self.controls.move(latents, name, lengths)
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """The resulting attributes: by the generator where it knows them, else the values along the directions."""
+        known = self.generator.truths(latents) if isinstance(self.generator, KnowsTruth) else None
+        along = self.read(latents)
+        if known is None:
+            return along
+        for name in along.column_names:
+            known = known if name in known.column_names else known.append_column(name, along[name])
+        return known
+
+    def describe(self) -> dict[str, object]:
+        """The generator's description, and where the directions come from."""
+        truth_known = isinstance(self.generator, KnowsTruth)
+        directions = {**self.fitted.describe(), "truth_known": truth_known}
+        return {**capabilities.description(self.generator), "directions": directions}
+
+    def validity(self) -> dict[str, object]:
+        """The generator's validity; empty where it states none."""
+        return capabilities.validity(self.generator)
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than the generator has, where their number is limited."""
+        capabilities.check_subjects(self.generator, wanted)
+
+    def _map_latents(self, latents: Latents) -> Latents:
+        if takes(self.fitted.space, latents.space):
+            return latents
+        return in_space(self.generator, latents, self.fitted.space)
+
+    def _check_weights(self) -> None:
+        description = capabilities.description(self.generator)
+        recorded = self.fitted.origin.get("generator")
+        recorded = recorded if isinstance(recorded, Mapping) else {}
+        for key in ("architecture", "weights_sha256"):
+            if key in recorded and recorded[key] != description.get(key):
+                raise BadInput(
+                    f"directions: expected ones of generator {self.name}, got ones fitted on {recorded.get('name')}"
+                    f" (another {spaced(key)}); fit them on this one: transect directions fit"
+                )

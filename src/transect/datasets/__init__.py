@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from transect.datasets import celeba, coco, fairface, ffhq, folder, imsitu, parquet, utkface
+from transect.datasets import coco, face_sets, folder, imsitu, parquet
+from transect.datasets.files import Crop
 from transect.datasets.labelled import LabelledImages, Request
-from transect.datasets.pictures import Crop
 from transect.errors import BadInput, UnknownName
 
 __all__ = ["READERS", "Crop", "LabelledImages", "Reader", "is_dataset", "open_dataset", "options_of"]
@@ -30,11 +30,17 @@ class Reader(NamedTuple):
 
 READERS: Final = {
     "folder": Reader(folder.read, "images and one CSV or Parquet: file, subject, a column per attribute"),
-    "celeba": Reader(celeba.read, "img_align_celeba/, list_attr_celeba, identity_CelebA", "train, valid, test"),
-    "celeba-hq": Reader(celeba.read_hq, "CelebA-HQ-img/, CelebAMask-HQ-attribute-anno.txt, mapping to CelebA"),
-    "ffhq": Reader(ffhq.read, "images1024x1024/ or thumbnails128x128/, labels.csv if any", "training, validation"),
-    "fairface": Reader(fairface.read, "fairface_label_train.csv, fairface_label_val.csv, train/, val/", "train, val"),
-    "utkface": Reader(utkface.read, "age_gender_race_date.jpg"),
+    "celeba": Reader(
+        face_sets.read_celeba, "img_align_celeba/, list_attr_celeba, identity_CelebA", "train, valid, test"
+    ),
+    "celeba-hq": Reader(face_sets.read_hq, "CelebA-HQ-img/, CelebAMask-HQ-attribute-anno.txt, mapping to CelebA"),
+    "ffhq": Reader(
+        face_sets.read_ffhq, "images1024x1024/ or thumbnails128x128/, labels.csv if any", "training, validation"
+    ),
+    "fairface": Reader(
+        face_sets.read_fairface, "fairface_label_train.csv, fairface_label_val.csv, train/, val/", "train, val"
+    ),
+    "utkface": Reader(face_sets.read_utkface, "age_gender_race_date.jpg"),
     "coco": Reader(coco.read, "train2014/, annotations/instances_train2014.json, captions_…", "train2014, val2014, …"),
     "imsitu": Reader(imsitu.read, "of500_images_resized/, train.json, imsitu_space.json", "train, dev, test"),
     "parquet": Reader(parquet.read, "image as struct {bytes, path}: Hugging Face, render --data-set", "names of files"),

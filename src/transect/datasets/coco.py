@@ -1,34 +1,78 @@
-"""COCO as it is distributed: which kinds of objects are on a picture, and what its captions call the people on it.
-
-train2014/, val2014/                              pictures (also in images/)
-annotations/instances_train2014.json, …           objects by picture
-annotations/captions_train2014.json, …            five captions a picture, where they are there
-
-The label gender is the captions': man where one of them says man or men and none says woman or women, woman where it is
-the other way round, and otherwise none. Sources: Lin et al. 2014, Microsoft COCO, arXiv:1405.0312; the rule is that of
-Zhao et al. 2017, Men also like shopping, arXiv:1707.09457.
-"""
+"""COCO as it is distributed: kinds of objects, gender by captions, people with their pixels."""
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
-from transect.datasets.celeba import NO_IMAGE, NO_ROW
-from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
-from transect.datasets.files import find, folder_of, images_below
-from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
-from transect.datasets.pictures import Files
-from transect.errors import BadInput
+from transect.datasets.face_sets import NO_IMAGE, NO_ROW
+from transect.datasets.files import Files, find, folder_of, images_below, pixels_of
+from transect.datasets.labelled import (
+    Labelled,
+    LabelledImages,
+    Request,
+    Rows,
+    build,
+    digest,
+    divided,
+    levels_in_order,
+    subjects_of,
+)
+from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
 from transect.texts import words_of
+
+_FIRST: Final = 48
+_BITS: Final = 5
+_SIGN: Final = 16
+_MORE: Final = 32
+_MOST_GROUPS: Final = 8
+"""A picture has fewer than 2³⁵ pixels, and a difference needs a sign."""
+
+
+def pixels_of_runs(marked: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
+    """The pixels of an object from its runs. marked: `counts`, a list or a packed string. name: of the picture."""
+    counts = marked.get("counts")
+    try:
+        runs = unpacked(counts) if isinstance(counts, str) else counts
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
+    if not isinstance(runs, list) or not all(type(run) is int and run >= 0 for run in runs):
+        raise BadInput(f"{name}: expected an outline's counts as a list of whole numbers or a packed string")
+    if sum(runs) != width * height:
+        raise BadInput(
+            f"{name}: expected an outline's counts to sum to {width * height} pixels, got {sum(runs)}; fetch the file "
+            "again"
+        )
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
+
+
+def unpacked(text: str) -> list[int]:
+    """The run lengths of a packed string. Raises BadInput for a character outside 0 to o, or a number cut short."""
+    runs: list[int] = []
+    value = groups = 0
+    for character in text:
+        bits = ord(character) - _FIRST
+        if not 0 <= bits < 2 * _MORE or groups == _MOST_GROUPS:
+            raise BadInput(f"expected an outline's packed counts, got {character!r} in place {len(runs) + 1}")
+        value |= (bits & (_MORE - 1)) << (_BITS * groups)
+        groups += 1
+        if not bits & _MORE:
+            value -= (1 << (_BITS * groups)) if bits & _SIGN else 0
+            runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+            value = groups = 0
+    if groups:
+        raise BadInput(f"expected an outline's packed counts, got one that is cut short after {len(runs)} numbers")
+    return runs
+
 
 ABOUT: Final = "Objects are what annotators marked; gender is what captions call people, not who they are."
 GENDER: Final = "gender"
@@ -220,3 +264,94 @@ def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ..
         there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
         raise BadInput(f"{path}: expected {names[0]}{there}, found none; name {whose}'s folder")
     return place
+
+
+REGIONS: Final = ("mask", "box")
+_TOUCHED: Final = 32
+"""Of 255: what a pixel has at least, after resizing, where a person touches it; below, resizing rings."""
+_WITHIN: Final = 250
+"""A pixel of the picture; its grey margins have less."""
+
+
+@final
+@dataclass(frozen=True)
+class PeopleOnPictures:
+    """Regions of a data set's pictures, as `mitigation.hiding.Regions`. people: annotations of persons by picture's id.
+
+    sizes: width and height of each picture, as the annotations have it.
+    """
+
+    images: LabelledImages
+    people: Mapping[str, Sequence[Mapping[str, Any]]]
+    sizes: Mapping[str, tuple[int, int]]
+
+    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
+        """The pixels of that region, cut and sized as the pictures are."""
+        return np.stack([self._mask(region, self.images.ids[int(row)]) for row in rows])
+
+    def stored(self, region: str, name: str) -> Bool[np.ndarray, "height width"]:
+        """The pixels of that region on the picture of that id as it is stored. Raises UnknownName as `of`."""
+        if region not in REGIONS:
+            raise UnknownName("region of COCO's annotations", region, REGIONS)
+        width, height = self.sizes[name]
+        there = np.zeros((height, width), dtype=np.bool_)
+        for person in self.people.get(name, ()):
+            there |= _box(person, width, height) if region == "box" else _outline(person, width, height, name)
+        return there
+
+    def _mask(self, region: str, name: str) -> Bool[np.ndarray, "h w"]:
+        there = self.stored(region, name)
+        drawn, whole = (self._framed(mask, name) for mask in (there, np.ones_like(there)))
+        return (drawn > _TOUCHED) & (whole > _WITHIN)
+
+    def _framed(self, mask: Bool[np.ndarray, "h w"], name: str) -> Int[np.ndarray, "height width"]:
+        from PIL import Image
+
+        content = io.BytesIO()
+        Image.fromarray(np.where(mask, 255, 0).astype(np.uint8)).save(content, "PNG")
+        side = self.images.image_size if self.images.fitted else None
+        return np.asarray(pixels_of(content.getvalue(), name, side, self.images.crop)[..., 0], dtype=np.int64)
+
+
+def people_on(images: LabelledImages) -> PeopleOnPictures:
+    """The people on the pictures of parts of COCO, as its tables of objects have them."""
+    people: dict[str, list[Mapping[str, Any]]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for part in sorted({Path(images.pictures.name(row)).parent.name for row in range(len(images))}):
+        table = objects_table(images.path, part)
+        content = read_json(table, ("images", "annotations", "categories"))
+        pictures = records(content["images"], table, "id", "file_name", "width", "height")
+        names = {int(row["id"]): Path(str(row["file_name"])).stem for row in pictures}
+        sizes |= {Path(str(row["file_name"])).stem: (int(row["width"]), int(row["height"])) for row in pictures}
+        for person in _persons(content, table):
+            people.setdefault(names.get(int(person["image_id"]), ""), []).append(person)
+    return PeopleOnPictures(images, people, sizes)
+
+
+def _persons(content: Mapping[str, Any], table: Path) -> Iterator[Mapping[str, Any]]:
+    """Annotations of persons. Raises BadInput for one without a box or an outline."""
+    kinds = {int(row["id"]) for row in records(content["categories"], table, "id", "name") if row["name"] == PERSON}
+    for row in records(content["annotations"], table, "image_id", "category_id"):
+        if int(row["category_id"]) in kinds:
+            yield from records(dict(row), table, "bbox", "segmentation")
+
+
+def _box(person: Mapping[str, Any], width: int, height: int) -> Bool[np.ndarray, "h w"]:
+    """Every pixel that a box of left, top, width and height touches."""
+    left, top, wide, high = (float(value) for value in person["bbox"])
+    mask = np.zeros((height, width), dtype=np.bool_)
+    mask[max(0, int(top)) : int(np.ceil(top + high)), max(0, int(left)) : int(np.ceil(left + wide))] = True
+    return mask
+
+
+def _outline(person: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
+    """The pixels of polygons, or of runs."""
+    from PIL import Image, ImageDraw
+
+    marked = person["segmentation"]
+    if isinstance(marked, dict):
+        return pixels_of_runs(marked, width, height, name)
+    drawing = Image.new("1", (width, height))
+    for polygon in marked:
+        ImageDraw.Draw(drawing).polygon([float(value) for value in polygon], fill=1, outline=1)
+    return np.asarray(drawing, dtype=np.bool_)

@@ -1,10 +1,13 @@
-"""Features and attributes of images: arrays and tables, in memory or in files, and the columns that a user names."""
+"""Features of images by id: arrays, columns of tables, latents of inversions; names of images in two files brought
+together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -13,12 +16,102 @@ import pyarrow.compute as pc
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from transect.datasets.ids import as_named
-from transect.datasets.latents_file import LATENTS, read_codes
 from transect.errors import BadInput, UnknownName
-from transect.runs import bounds
-from transect.runs.inputs import TableLike, as_table
+from transect.runs import bounds, model_files
+from transect.runs.json_records import loads
+from transect.runs.model_files import Arrays, Facts, content_of, read_content
+from transect.runs.table_inputs import TableLike, as_table
+from transect.runs.wording import spaced
 from transect.texts import words_of
+
+
+def as_named(wanted: Sequence[object], present: Sequence[object]) -> tuple[list[object], str]:
+    """The wanted ids as the present ones are written, and a sentence where they are not the same texts.
+
+    Where any id is in both, they stay as they are. Else names are compared without folder and suffix, unless two of
+    either side would be one; an id that agrees with none stays.
+
+    >>> as_named(["a", "x"], ["b.png", "a.png"])
+    (['a.png', 'x'], 'ids were compared without folder and suffix: a is a.png')
+    >>> as_named(["a.png", "x"], ["b.png", "a.png"])
+    (['a.png', 'x'], '')
+    """
+    asked, stems = [_stem(name) for name in wanted], {_stem(name): name for name in present}
+    one_each = len(stems) == len(present) and len(set(asked)) == len(asked)
+    if not set(wanted).isdisjoint(present) or stems.keys().isdisjoint(asked) or not one_each:
+        return list(wanted), ""
+    names = [stems.get(stem, name) for name, stem in zip(wanted, asked, strict=True)]
+    first = next(name for name, stem in zip(wanted, asked, strict=True) if stem in stems)
+    return names, f"ids were compared without folder and suffix: {first} is {stems[_stem(first)]}"
+
+
+def _stem(name: object) -> object:
+    """A file's name without folder and suffix; what is no text, as it is."""
+    return PurePosixPath(name).stem if isinstance(name, str) else name
+
+
+KIND: Final = "transect.latents"
+_SPACES: Final = ("z", "w", "w+")
+LATENTS: Final = "latents.safetensors"
+"""The file in the folder of an inversion."""
+_AGAIN: Final = "make them: transect invert (the command of a finished run only rewrites this file)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InvertedCodes:
+    """Codes float64 [n, d] of images by id, NaN where the search failed; codes of w+ are the layers' w in a row.
+
+    layers: of w+; 1 in other spaces. generator: the description of the one that renders them; empty in files of older
+    versions. sha256: of the file.
+    """
+
+    ids: tuple[str, ...]
+    codes: Float[np.ndarray, "n d"]
+    space: str
+    generator: Mapping[str, object]
+    sha256: str = ""
+    layers: int = 1
+
+
+def content_of_codes(
+    ids: Sequence[str], codes: Float[np.ndarray, "n ..."], space: str, generator: Mapping[str, object]
+) -> bytes:
+    """The content of the file."""
+    return content_of(KIND, {"codes": codes}, space=space, ids=list(ids), generator=dict(generator))
+
+
+def read_codes(path: Path) -> InvertedCodes:
+    """The codes of a file that an inversion wrote, or of its folder. Raises BadInput for others."""
+    path = path / LATENTS if path.is_dir() else path
+    codes = read_content(path, {KIND: _parse}, expected="latents of an inversion", remedy=_AGAIN)
+    return replace(codes, sha256=model_files.sha256(path))
+
+
+def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
+    ids, space, codes = loads(facts["ids"]), facts["space"], tensors["codes"]
+    generator = loads(facts.get("generator", "{}"))
+    if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids) and isinstance(generator, dict)):
+        raise ValueError("ids must be texts, and generator must be an object")
+    if space not in _SPACES or codes.ndim < 2 or len(codes) != len(ids) or codes.dtype.kind != "f":
+        raise ValueError(f"{len(ids)} ids and codes {codes.dtype} {list(codes.shape)} of space {space}")
+    layers = codes.shape[1] if codes.ndim == 3 else 1
+    flat = codes.reshape(len(codes), -1).astype(np.float64)
+    return InvertedCodes(tuple(ids), flat, space, generator, layers=layers)
+
+
+def check_generator(inverted: InvertedCodes, described: Mapping[str, object], path: Path) -> None:
+    """Refuse codes of another generator than the one described: its images would show other faces."""
+    if not inverted.generator:
+        raise BadInput(f"{path}: expected latents that name their generator, got an older file; {_AGAIN}")
+    mapped = ("truncation", "label") if inverted.space == "z" else ()
+    for key in ("architecture", "weights_sha256", "image_size", "noise", *mapped):
+        if inverted.generator.get(key) != described.get(key):
+            raise BadInput(
+                f"{path}: expected latents of generator {described.get('name')}, got ones of"
+                f" {inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
+            )
+
 
 ID: Final = "id"
 

@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from transect.datasets.columns import attributes_of, subjects_of
-from transect.datasets.files import TABLES, columns_of, folder_of, images_below
-from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
-from transect.datasets.pictures import Files
+from transect.datasets.files import TABLES, Files, columns_of, folder_of, images_below
+from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, attributes_of, build, digest, subjects_of
 from transect.errors import BadInput
 
 FILE: Final = ("file", "image", "path", "filename")

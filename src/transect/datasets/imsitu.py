@@ -17,12 +17,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from transect.datasets.celeba import NO_IMAGE, NO_ROW, OTHER_PART
 from transect.datasets.coco import GENDER, needed, read_json, records
-from transect.datasets.columns import Labelled, divided, levels_in_order, subjects_of
-from transect.datasets.files import folder_of, images_below
-from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
-from transect.datasets.pictures import Files
+from transect.datasets.face_sets import NO_IMAGE, NO_ROW, OTHER_PART
+from transect.datasets.files import Files, folder_of, images_below
+from transect.datasets.labelled import (
+    Labelled,
+    LabelledImages,
+    Request,
+    Rows,
+    build,
+    digest,
+    divided,
+    levels_in_order,
+    subjects_of,
+)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 

@@ -7,6 +7,7 @@ schema's metadata. `true.<name>` of a rendered data set is the attribute <name>;
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +17,52 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transect.datasets.celeba import NO_IMAGE, OTHER_PART
-from transect.datasets.columns import Labelled, attributes_of, subjects_of
+from transect.datasets.face_sets import NO_IMAGE, OTHER_PART
+from transect.datasets.features import column
+from transect.datasets.files import Encoded, Points, of_lists
 from transect.datasets.folder import look
-from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
-from transect.datasets.parts import part_of_file
-from transect.datasets.pictures import Encoded
-from transect.datasets.points import Points, of_lists
+from transect.datasets.labelled import (
+    SUBJECT,
+    Labelled,
+    LabelledImages,
+    Request,
+    Rows,
+    attributes_of,
+    build,
+    digest,
+    subjects_of,
+)
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import bounds
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
 from transect.texts import words_of
+
+ROLES: Final = {
+    "train": "train",
+    "training": "train",
+    "val": "development",
+    "valid": "development",
+    "validation": "development",
+    "dev": "development",
+    "development": "development",
+    "test": "test",
+    "testing": "test",
+}
+"""Role of a part by its name: train, development or test."""
+
+
+def part_of_file(file: Path) -> str:
+    """The part that a file's or its folder's name begins with; "" where it begins with none.
+
+    >>> part_of_file(Path("data/train-00000-of-00001.parquet")), part_of_file(Path("data/faces.parquet"))
+    ('train', '')
+    """
+    for name in (re.split(r"[-_.]", file.stem)[0], file.parent.name):
+        if name in ROLES:
+            return name
+    return ""
+
 
 _IMAGE: Final = ("image", "img", "picture")
 _ID: Final = ("id", "image_id")
@@ -228,3 +263,32 @@ def _attributes(
             kind: Any = "binary" if len(levels) == 2 else "categorical"
             labels[name] = Attribute(name, kind, f"label {name}", levels=tuple(levels), source="class names"), values
     return labels, {**skipped, **others}
+
+
+_KINDS: Final = "expected PNG or JPEG bytes, or the path of such a file"
+
+
+@final
+class PictureColumn:
+    """Pictures of a table's rows, read when they are asked for. name: of the column; folder: where paths begin."""
+
+    def __init__(self, table: pa.Table, name: str, folder: Path) -> None:
+        self.folder = folder
+        self._values = column(table, name, "picture")
+
+    def of(self, row: int) -> bytes | None:
+        """PNG or JPEG bytes; None where the row has none. Raises BadInput for a cell that is no picture."""
+        cell = self._values[row].as_py()
+        cell = {"path": cell} if isinstance(cell, str) else cell
+        encoded = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
+        picture = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+        if picture is None and isinstance(cell, dict) and cell.get("path"):
+            raise BadInput(
+                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
+                "paths start at the table's folder and stay in it"
+            )
+        if cell is not None and picture is None and not isinstance(cell, dict | bytes):
+            raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")
+        if picture is not None and not picture.startswith((b"\x89PNG", b"\xff\xd8")):
+            raise BadInput(f"picture of row {row}: {_KINDS}")
+        return picture

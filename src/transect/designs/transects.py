@@ -1,7 +1,9 @@
 """Transects: every subject at every cell of a grid of attribute levels, all else held fixed.
 
-Balakrishnan et al. 2020 §4.1 walk such grids in a GAN's latent space; with exact controls the grid is do(cell) on one
-subject's latents. Rows are subject-major: row = subject x cells + cell, the last attribute varying fastest.
+Balakrishnan et al. 2020 §4.1 walk such grids in a GAN's latent space; with exact controls the grid is do(cell) on
+one subject's latents. Rows are subject-major: row = subject x cells + cell, the last attribute varying fastest.
+
+Observation: each subject once, with the attributes that a population gave it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from transect.designs.levels import levels_from
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Controls
 from transect.records import Attribute, Design, Latents
-from transect.runs.inputs import as_names
+from transect.runs.table_inputs import as_names
 
 MAXIMUM_CELLS = 10_000
 
@@ -67,3 +69,9 @@ def transect_latents(design: Design, subjects: Latents, controls: Controls) -> L
     rows = np.tile(grid, (len(subjects), 1))
     values = {name: rows[:, column] for column, name in enumerate(design.levels)}
     return controls.set(subjects.repeat(design.n_cells), values, hold=design.hold)
+
+
+def population_design(population: str, *, images: int, seed: int = 0) -> Design:
+    """A design of `images` subjects, one image each. Raises BadInput for none or a bad seed."""
+    check_counts("images", images, seed)
+    return Design({}, images, seed, population)

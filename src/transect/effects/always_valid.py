@@ -1,9 +1,4 @@
-"""Intervals that stay valid however often one looks, and whenever one stops or extends: confidence sequences.
-
-A fixed-sample interval misses one time in twenty at the number of subjects that was chosen beforehand. Who looks, and
-goes on while the result is not clear, has many chances to be misled. Here the chance that the interval misses at any
-number of subjects at all is at most one in twenty. Intervals depend on the subjects as a set, and not on their order.
-"""
+"""Intervals that hold at every look, and tests of whether a remote model has changed."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 BETTING: Final = "betting"
 ASYMPTOTIC: Final = "asymptotic, time-uniform"
@@ -126,3 +121,128 @@ def _lower_end(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], log_stake
 
 def _none(reason: str) -> AlwaysValid:
     return AlwaysValid(math.nan, math.nan, "", reason)
+
+
+SEQUENTIAL_SOURCE: Final = (
+    "Volkhonskiy, Burnaev, Nouretdinov, Gammerman and Vovk 2017, Inductive conformal martingales for change-point "
+    "detection, arXiv:1706.03415"
+)
+SHARES: Final = (0.3, 0.6, 0.9)
+_SEQUENTIAL_TIES: Final = 1e-9
+
+
+def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int = 0) -> Float[np.ndarray, " t"]:
+    """Evidence for a change after each round: 1 says nothing, 100 is reached by 1 % of targets that never change."""
+    images, rounds = distances.shape[:2]
+    evidence = np.ones(rounds)
+    if rounds < 3 or not images:
+        return evidence
+    chances = [np.random.default_rng([seed, i]).random((rounds,)) for i in range(images)]
+    ranked = [_p_values(image, chance) for image, chance in zip(distances, chances, strict=True)]
+    starts = np.arange(2, rounds)
+    prior = 1 / (starts * (starts - 1))
+    bets = np.zeros((len(SHARES), len(starts)))  # logarithms of what each share and start has won
+    for now in range(2, rounds):
+        bets[:, : now - 1] += sum(_won(p, known, starts[: now - 1], now) for p, known in ranked)
+        won = (np.exp(np.minimum(bets[:, : now - 1], 600.0)) * prior[: now - 1]).sum() / len(SHARES)
+        evidence[now] = won + prior_left(now)
+    return evidence
+
+
+def prior_left(now: int) -> float:
+    """The prior probability of changes after round `now`: what has not been bet."""
+    return 1 / now
+
+
+def _p_values(
+    distances: Float[np.ndarray, "t t"], chance: Float[np.ndarray, " t"]
+) -> tuple[Float[np.ndarray, " t"], Int[np.ndarray, " t"]]:
+    """Of each round the rank of its answer among those until then, by mean distance to the others; NaN without one."""
+    answered = np.isfinite(np.diagonal(distances))
+    apart = np.where(answered[:, None] & answered[None, :], distances, 0.0)
+    known, p = np.cumsum(answered), np.full(len(answered), np.nan)
+    far = np.zeros(len(answered))
+    for now in np.flatnonzero(answered):
+        far[:now] += apart[:now, now]
+        far[now] = apart[now, :now].sum()
+        scores = far[: now + 1][answered[: now + 1]]
+        margin = _SEQUENTIAL_TIES * max(1.0, float(scores.max()))
+        above, equal = (scores > scores[-1] + margin).sum(), (np.abs(scores - scores[-1]) <= margin).sum()
+        p[now] = (above + chance[now] * equal) / known[now]
+    return p, known
+
+
+def _won(
+    p: Float[np.ndarray, " t"], known: Int[np.ndarray, " t"], starts: Int[np.ndarray, " s"], now: int
+) -> Float[np.ndarray, "shares s"]:
+    """Logarithms of what the bets of one image win in one round; no bet where the odd ones would be the most."""
+    if np.isnan(p[now]):
+        return np.zeros((len(SHARES), len(starts)))
+    odd = (known[now] - known[starts - 1]) / known[now]
+    shares = np.array(SHARES)[:, None]
+    won = 1 - shares + np.where(p[now] <= odd, shares / np.where(odd > 0, odd, 1.0), 0.0)
+    return np.where(odd <= 0.5, np.log(won), 0.0)
+
+
+CHANGE_POINT_SOURCE: Final = (
+    "Anderson 2001, A new method for non-parametric multivariate analysis of variance, "
+    "doi:10.1111/j.1442-9993.2001.01070.pp.x"
+)
+ORDERS: Final = 1999
+_TIES: Final = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Change:
+    """p in (0, 1], NaN where there is too little data; after: how many rounds lie before the likeliest cut.
+
+    reason: why there is no p, "" where there is one.
+    """
+
+    p: float
+    after: int
+    reason: str = ""
+
+
+def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = ORDERS, seed: int = 0) -> Change:
+    """The likeliest cut between rounds and its p value, over `orders` random orders."""
+    rounds = distances.shape[1]
+    if rounds < 3:
+        return Change(float("nan"), 0, f"{rounds} rounds of answers: three are needed to detect a change")
+    random = np.random.default_rng(seed)
+    sums = np.zeros((orders + 1, rounds - 1))
+    for image in distances:
+        known = np.flatnonzero(np.isfinite(np.diagonal(image)))
+        if len(known) > 1:
+            sums += _shares(image[np.ix_(known, known)] ** 2, known, rounds, _orders(random, orders, len(known)))
+    largest = sums.max(axis=1)
+    p = float((largest >= largest[0] - _TIES).mean())  # the order that was is one of them
+    return Change(p, int(sums[0].argmax()) + 1)
+
+
+def _orders(random: np.random.Generator, orders: int, n: int) -> Int[np.ndarray, "orders n"]:
+    """The order that was, then random ones."""
+    permutations = np.argsort(random.random((orders + 1, n)), axis=1)
+    permutations[0] = np.arange(n)
+    return permutations
+
+
+def _shares(
+    squares: Float[np.ndarray, "n n"], known: Int[np.ndarray, " n"], rounds: int, orders: Int[np.ndarray, "orders n"]
+) -> Float[np.ndarray, "orders cuts"]:
+    """For one image: the share of its squared distances that each cut explains, in each order."""
+    n, total = len(known), squares.sum() / 2 / len(known)
+    if total <= _TIES:
+        return np.zeros((len(orders), rounds - 1))
+    explained = np.zeros((len(orders), n + 1))
+    for start in range(0, len(orders), 256):  # all at once would be gigabytes for hundreds of rounds
+        rows = orders[start : start + 256]
+        sums = squares[rows[:, :, None], rows[:, None, :]].cumsum(axis=1).cumsum(axis=2)
+        size = np.arange(1, n)
+        first = sums[:, size - 1, size - 1]
+        last = sums[:, -1, -1][:, None] - 2 * sums[:, size - 1, n - 1] + first
+        within = first / (2 * size) + last / (2 * (n - size))
+        explained[start : start + 256, 1:n] = 1 - within / total
+    before = np.searchsorted(known, np.arange(1, rounds))  # how many of its answers lie before each cut
+    return np.asarray(explained[:, before])

@@ -10,9 +10,8 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import group_estimates, intervals, multiplicity, observational, randomization, repeated
+from transect.effects import clusters, intervals, multiplicity, observational, resampling
 from transect.effects.contrasts import Contrast, contrasts
-from transect.effects.exclusions import Exclusions
 from transect.effects.rates import (
     HIGHEST_ORDER,
     MOST_CELLS,
@@ -22,7 +21,7 @@ from transect.effects.rates import (
     grouped_rates,
     transect_rates,
 )
-from transect.effects.samples import SAME_FOR_ALL, Measure
+from transect.effects.samples import SAME_FOR_ALL, Exclusions, Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -36,7 +35,7 @@ MAX_T: Final = "max-t"
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
 CORRECTIONS: Final = (*_ADJUSTMENTS, MAX_T)
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED, SAME_FOR_ALL)
-_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES, **repeated.SOURCES}
+_SOURCES: Final = {**intervals.SOURCES, **resampling.SOURCES, **observational.SOURCES, **clusters.SOURCES}
 
 
 @final
@@ -91,9 +90,9 @@ def analyse_transects(
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
-    who = repeated.clusters_of(people)
+    who = clusters.clusters_of(people)
     d = np.stack([contrast.differences for contrast in rows], axis=1)
-    bounds = repeated.mean_difference_interval(
+    bounds = clusters.mean_difference_interval(
         d,
         who,
         binary=measure.is_share,
@@ -106,8 +105,8 @@ def analyse_transects(
     )
     why = measure.untested or ("" if measure.tested else UNTESTED)
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
-    p, tests = untested if why else repeated.sign_flip(d, who, seed=seed)
-    n = repeated.people_with(d, who)
+    p, tests = untested if why else clusters.sign_flip(d, who, seed=seed)
+    n = clusters.people_with(d, who)
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": _subjects(design, who)}
     effects = tuple(
         _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
@@ -125,7 +124,7 @@ def analyse_transects(
         seed=seed,
         max_order=max_order,
     )
-    return Analysis(effects, rates, tuple(repeated.of_people(contrast.differences, who) for contrast in rows))
+    return Analysis(effects, rates, tuple(clusters.of_people(contrast.differences, who) for contrast in rows))
 
 
 def analyse_population(
@@ -358,7 +357,7 @@ def _per(unit: str, per: str) -> str:
 
 def _flips(test: str) -> dict[str, int]:
     """How many random flips or shuffles a test drew; nothing for an exact one."""
-    return {"flips": randomization.FLIPS} if test in (randomization.MONTE_CARLO, randomization.PERMUTATION) else {}
+    return {"flips": resampling.FLIPS} if test in (resampling.MONTE_CARLO, resampling.PERMUTATION) else {}
 
 
 def _sources(*methods: str) -> tuple[str, ...]:

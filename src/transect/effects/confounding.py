@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
-from transect.effects import linear, regression
+from transect.effects import regression
 from transect.effects.samples import Columns, Labels, Sample, complete
 from transect.errors import BadInput
 from transect.records import Effect
@@ -272,10 +272,10 @@ def linear_robustness(
     (0.6923, 0.6923)
     """
     sample = complete(y, x, clusters=clusters)
-    fit = linear.least_squares(sample)
+    fit = regression.least_squares(sample)
     effect = regression.coefficient_effects(
         fit, sample, labels or Labels(), method="OLS", per=lambda name: f"per unit of {name}",
-        sources=(linear.OLS_SOURCE, PARTIAL_R2), confidence=1 - alpha,
+        sources=(regression.OLS_SOURCE, PARTIAL_R2), confidence=1 - alpha,
     )[0]  # fmt: skip
     if not np.isfinite(effect.low):
         return LinearRobustness(effect, None, effect.reason)
@@ -297,7 +297,7 @@ def _classical_error(sample: Sample) -> tuple[float, int]:
 
 def _residual(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    return np.where(np.abs(left) <= linear.ROUNDING * np.abs(y).max(initial=0.0), 0.0, left)
+    return np.where(np.abs(left) <= regression.ROUNDING * np.abs(y).max(initial=0.0), 0.0, left)
 
 
 def _robustness_value(f: float) -> float:

@@ -1,26 +1,150 @@
-"""How do the odds or the rate of errors change with an attribute? Logit, fractional logit, Poisson and GEE logit.
-
-Maximum quasi-likelihood with errors by subject: the mean must be right, the distribution need not be. Fractional
-outcomes in [0, 1], as |score - mean rating|, take the logit too (Papke and Wooldridge 1996).
-"""
+"""Logistic, modified Poisson and GEE regressions with errors by subject, and separation by linear programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
-from transect.effects import few_subjects, regression
-from transect.effects.likelihood import LOGIT, POISSON, SEPARATION_SOURCE, Family, Separation, maximise, separation
-from transect.effects.linear import no_fit, why_undetermined
-from transect.effects.regression import Fit
+from transect.effects import regression
+from transect.effects.clusters import reduce
+from transect.effects.regression import Fit, independent, no_fit, why_undetermined
 from transect.effects.samples import Columns, Labels, Sample, complete
 from transect.errors import BadInput
 from transect.records import Effect
+
+SEPARATION_SOURCE: Final = (
+    "Albert and Anderson 1984, On the existence of maximum likelihood estimates in logistic regression models, "
+    "doi:10.1093/biomet/71.1.1"
+)
+
+_LIKELIHOOD_STEP: Final = 1e-10
+_MOST_STEPS: Final = 200
+_INFINITE: Final = 1e-7
+_LEVEL: Final = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A likelihood with its canonical link: mean and variance of the outcome from the linear predictor."""
+
+    name: str
+    mean: Callable[[np.ndarray], np.ndarray]
+    variance: Callable[[np.ndarray], np.ndarray]
+    log_likelihood: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _logit_likelihood(y: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    return np.asarray(y * eta - np.logaddexp(0.0, eta))
+
+
+def _poisson_likelihood(y: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    return np.asarray(y * eta - np.exp(np.minimum(eta, 700.0)))
+
+
+LOGIT: Final = Family("logit", expit, lambda mu: mu * (1 - mu), _logit_likelihood)
+POISSON: Final = Family("Poisson", lambda eta: np.exp(np.minimum(eta, 700.0)), lambda mu: mu, _poisson_likelihood)
+
+
+def maximise(
+    x: Float[np.ndarray, "n k"],
+    y: Float[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"],
+    family: Family,
+    penalty: Float[np.ndarray, " k"] | None = None,
+    start: Float[np.ndarray, " k"] | None = None,
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k k"]]:
+    """Coefficients that maximise the weighted log-likelihood minus penalty * coefficient^2 / 2; inverse Hessian."""
+    ridge = np.zeros(x.shape[1]) if penalty is None else penalty
+    beta = np.zeros(x.shape[1]) if start is None else start.copy()
+
+    def value(b: np.ndarray) -> float:
+        return float(weights @ family.log_likelihood(y, x @ b) - ridge @ b**2 / 2)
+
+    reached = value(beta)
+    for _ in range(_MOST_STEPS):
+        gradient, hessian = _derivatives(x, y, weights, family, ridge, beta)
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        size = 1.0
+        while (tried := value(beta + size * step)) < reached - 1e-12 * abs(reached) and size > 1e-8:
+            size /= 2
+        beta, reached = beta + size * step, tried
+        if np.abs(size * step).max(initial=0.0) <= _LIKELIHOOD_STEP * max(1.0, np.abs(beta).max(initial=0.0)):
+            break
+    return beta, np.linalg.pinv(_derivatives(x, y, weights, family, ridge, beta)[1], hermitian=True)
+
+
+def _derivatives(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: Family, ridge: np.ndarray, beta: np.ndarray
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k k"]]:
+    mu = family.mean(x @ beta)
+    gradient = x.T @ (weights * (y - mu)) - ridge * beta
+    return gradient, x.T @ ((weights * family.variance(mu))[:, None] * x) + np.diag(ridge)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """infinite: names of the columns whose maximum-likelihood coefficients are infinite; none where a maximum exists.
+
+    overlapping: bool [n], the rows that no such combination of columns predicts without error; the finite coefficients
+    are those of these rows.
+    """
+
+    infinite: tuple[str, ...]
+    overlapping: Bool[np.ndarray, " n"]
+
+
+def separation(
+    x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"], names: Sequence[str], ceiling: float | None = 1.0
+) -> Separation:
+    """Which combinations of columns say the outcome without error."""
+    determined = independent(x)
+    top = np.zeros(len(y), dtype=bool) if ceiling is None else y == ceiling
+    marked = np.column_stack([x[:, determined] / np.maximum(np.abs(x[:, determined]).max(axis=0), 1e-300), y > 0, top])
+    pattern, place = np.unique(marked, axis=0, return_inverse=True)
+    # Along a separating direction no likelihood falls: the predictor rises nowhere at 0, falls nowhere at the top.
+    full, fixed = pattern[:, -1] > 0, (pattern[:, -2] > 0) & (pattern[:, -1] == 0)
+    falls = np.where(full[:, None], -pattern[:, :-2], pattern[:, :-2])
+    open_rows = np.ones(len(pattern), dtype=bool)
+    while (separated := _separated(falls, open_rows, fixed)).any():
+        open_rows &= ~separated
+    infinite = np.zeros(len(determined), dtype=bool) if open_rows.all() else _unbounded(falls[open_rows])
+    return Separation(
+        tuple(names[column] for column, moves in zip(determined, infinite, strict=True) if moves),
+        open_rows[place.reshape(-1)],
+    )
+
+
+def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """Open patterns whose outcome some direction predicts, at the direction that predicts most in sum."""
+    if not open_rows.any():
+        return np.zeros_like(open_rows)
+    direction = _program(falls[open_rows].sum(axis=0), falls[open_rows & ~fixed], falls[open_rows & fixed])
+    return np.asarray(open_rows & (falls @ direction < -_INFINITE))
+
+
+def _unbounded(overlapping: np.ndarray) -> Bool[np.ndarray, " k"]:
+    """Which coordinates differ from 0 in some separating direction, from the patterns that overlap."""
+    _, sizes, directions = np.linalg.svd(np.linalg.qr(overlapping, mode="r"))
+    level = directions[int((sizes > _LEVEL * sizes.max(initial=0.0)).sum()) :]
+    return np.asarray(np.abs(level).max(axis=0, initial=0.0) > _INFINITE)
+
+
+def _program(objective: np.ndarray, falls: np.ndarray, level: np.ndarray) -> Float[np.ndarray, " k"]:
+    """The direction in [-1, 1]^k with falls @ b <= 0 and level @ b = 0 at which the objective is least."""
+    from scipy.optimize import linprog
+
+    some = {"A_ub": falls, "b_ub": np.zeros(len(falls))} if len(falls) else {}
+    equal = {"A_eq": level, "b_eq": np.zeros(len(level))} if len(level) else {}
+    return np.asarray(linprog(objective, **some, **equal, bounds=(-1.0, 1.0), method="highs").x)
+
 
 LOGIT_SOURCE: Final = "Cox 1958, The regression analysis of binary sequences, doi:10.1111/j.2517-6161.1958.tb00292.x"
 FRACTIONAL_SOURCE: Final = (
@@ -183,9 +307,7 @@ def _maximum(
     # The last step of Newton is least squares of Pearson residuals on columns times the root of the variance.
     root = np.sqrt(np.maximum(family.variance(mu), _LEAST_VARIANCE))
     residual = np.sqrt(weights) * (sample.y - mu) / root
-    freedom = few_subjects.reduce(
-        covariance, (np.sqrt(weights) * root)[:, None] * x[:, determined], residual, sample.groups
-    )
+    freedom = reduce(covariance, (np.sqrt(weights) * root)[:, None] * x[:, determined], residual, sample.groups)
     return _expanded(beta, covariance, determined, reasons, freedom)
 
 
@@ -252,7 +374,7 @@ def _exchangeable(sample: Sample, start: Fit) -> Fit:
     scores = z * residual[:, None] - sums[sample.groups] * (share * total / sizes)[sample.groups][:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, x.shape[1])
     white = [_whitened(column, sample, sizes, correlation) for column in (*z.T, residual)]
-    freedom = few_subjects.reduce(covariance, np.stack(white[:-1], axis=1), white[-1], sample.groups)
+    freedom = reduce(covariance, np.stack(white[:-1], axis=1), white[-1], sample.groups)
     return Fit(beta, covariance, start.reasons, {"working_correlation": float(correlation)}, freedom)
 
 

@@ -1,11 +1,13 @@
-"""How sure are we of a proportion, and of a difference? Score intervals, and the choice between them and BCa.
+"""How sure are we of a proportion, a mean, or a difference? Score intervals, Student's t, their correction for
+skewness, and the choice between them and BCa.
 
-The unit is the subject. Score intervals keep their coverage near 0 and 1, where the bootstrap collapses; subjects that
-contribute several images enter through an effective number of images, images divided by the design effect.
+The unit is the subject. Score intervals keep their coverage near 0 and 1, where the bootstrap collapses; subjects
+that contribute several images enter through an effective number of images.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -14,7 +16,55 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 
-from transect.effects import bootstrap
+from transect.effects import resampling
+
+_LEVEL: Final = 1e-6
+
+
+def skewness(shares: Float[np.ndarray, " n"], n: int) -> float:
+    """The skewness of an estimate from by how much each of n subjects moves it; 0 where nothing moves or n < 3."""
+    variance = float(shares @ shares)
+    return (
+        float((shares**3).sum() / variance**1.5) * math.sqrt(n * (n - 1)) / (n - 2) if variance > 0 and n > 2 else 0.0
+    )
+
+
+def skewed_interval(
+    estimate: float, error: float, freedom: float, skewed: float, confidence: float = 0.95, unseen: float = 0.0
+) -> tuple[float, float]:
+    """The ends of Student's interval, each moved outwards where Hall's transformation of t puts it further out."""
+    quantile = float(stdtrit(freedom, (1 + confidence) / 2))
+    below, above = float(hall(quantile, skewed - unseen)), float(hall(-quantile, skewed + unseen))
+    return estimate - error * max(quantile, below), estimate + error * max(quantile, -above)
+
+
+def hall(
+    transformed: float | Float[np.ndarray, "*k"], skewed: float | Float[np.ndarray, "*k"]
+) -> Float[np.ndarray, "*k"]:
+    """Student's statistic whose transform, as in `skewed_interval`, is this."""
+    g = np.where(np.abs(skewed) < _LEVEL, _LEVEL, skewed)
+    return np.asarray(3 / g * (np.cbrt(1 + g * (transformed - g / 6)) - 1))
+
+
+METHOD: Final = "Wilson score, combined by MOVER"
+SOURCE: Final = (
+    "Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear function of binomial "
+    "proportions, doi:10.1016/j.csda.2008.09.033"
+)
+
+
+def weighted_sum(
+    weights: ArrayLike, successes: ArrayLike, n: ArrayLike, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Σ weight x successes / n with its interval: estimate, low, high; float64."""
+    w, k, trials = (np.asarray(value, dtype=np.float64) for value in (weights, successes, n))
+    w, k, trials = w[w > 0], k[w > 0], trials[w > 0]
+    low, high = wilson(k, trials, confidence)
+    p = np.divide(k, trials, out=np.full(k.shape, np.nan), where=trials > 0)
+    estimate = float(w @ p)
+    below, above = np.sqrt(((w * (p - low)) ** 2).sum()), np.sqrt(((w * (high - p)) ** 2).sum())
+    return estimate, float(estimate - below), float(estimate + above)
+
 
 WILSON: Final = "Wilson score"
 WILSON_CLUSTERED: Final = "Wilson score on effective images"
@@ -31,7 +81,7 @@ SOURCES: Final = {
     PAIRED_SCORE: "Tango 1998, Equivalence test and confidence interval for the difference in proportions for the "
     "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
     STUDENT: "Student 1908, The probable error of a mean, doi:10.1093/biomet/6.1.1",
-    bootstrap.METHOD: bootstrap.SOURCE,
+    resampling.METHOD: resampling.SOURCE,
 }
 
 RARE: Final = 0.05
@@ -237,13 +287,13 @@ def mean_interval(
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
     few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
-    mean, residual = bootstrap.ratio(totals, counts)
-    low, high = bootstrap.bca_of_ratio(
+    mean, residual = resampling.ratio(totals, counts)
+    low, high = resampling.bca_of_ratio(
         totals, counts, mean, residual, confidence=confidence, resamples=resamples, seed=seed
     )
     t_low, t_high = _student(mean, residual, counts, confidence)
     low, high = np.where(few, t_low, low), np.where(few, t_high, high)
-    names = np.where(np.isfinite(low), np.where(few, STUDENT, bootstrap.METHOD), NO_INTERVAL)
+    names = np.where(np.isfinite(low), np.where(few, STUDENT, resampling.METHOD), NO_INTERVAL)
     return Intervals(low, high, tuple(names.tolist()))
 
 

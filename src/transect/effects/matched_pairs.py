@@ -1,25 +1,255 @@
-"""How do outcomes differ within matched pairs, and how much hidden bias could that bear?
-
-Matching makes the two groups similar in what was measured. A difference within pairs is an association as long as the
-two images of a pair may differ in a hidden cause; Rosenbaum's bounds show how strong a cause the difference withstands.
-"""
+"""Matched pairs of observed people: their balance, and outcomes of the pairs."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import stdtr, stdtrit
 
 from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
-from transect.effects.intervals import mean_difference_interval
-from transect.effects.randomization import sign_flip
+from transect.effects.intervals import mean_difference_interval, wilson
+from transect.effects.resampling import sign_flip
 from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
+from transect.records import Effect
+
+GATE: Final = 0.1
+"""Absolute standardized mean difference up to which a covariate counts as balanced (Austin 2009)."""
+MOST_NAMED: Final = 5
+"""Covariates beyond the gate that the verdict names."""
+
+SOURCES: Final = (
+    "Austin 2009, Balance diagnostics for comparing baseline covariates, doi:10.1002/sim.3697",
+    "Imai, King and Stuart 2008, Misunderstandings between experimentalists and observationalists, "
+    "doi:10.1111/j.1467-985X.2007.00527.x",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One covariate in both groups: means and their Wilson intervals (NaN unless it is 0 or 1), and three distances.
+
+    smd: (treated - control mean) / the root of the mean variance of the two unmatched groups. variance_ratio: treated /
+    control, NaN where either is 0 or the covariate is 0 or 1. ks: largest difference of the distribution functions. n:
+    images of each group that have a value, effective where weighted.
+    """
+
+    treated: float
+    control: float
+    treated_interval: tuple[float, float]
+    control_interval: tuple[float, float]
+    smd: float
+    variance_ratio: float
+    ks: float
+    n: tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """One covariate before and after matching. used: whether the method saw it (an exact column, a feature)."""
+
+    covariate: str
+    before: Side
+    after: Side
+    used: bool = False
+
+
+def balance(
+    covariates: Mapping[str, Float[np.ndarray, " n"]],
+    treated: Int[np.ndarray, " a"],
+    control: Int[np.ndarray, " b"],
+    matched: tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]],
+    *,
+    weights: Float[np.ndarray, " n"] | None = None,
+    used: Iterable[str] = (),
+) -> list[Balance]:
+    """Balance of each covariate between two groups of images, and between the matched ones among them."""
+    names_used = set(used)
+    balances = []
+    for name, values in covariates.items():
+        spread = _spread(values[treated], values[control])
+        before = _side(_known(values[treated]), _known(values[control]), spread)
+        after = (
+            [_known(values[rows], weights[rows]) for rows in matched]
+            if weights is not None
+            else [_known(values, share) for share in _of_pairs(np.isfinite(values), *matched)]
+        )
+        balances.append(Balance(name, before, _side(after[0], after[1], spread), name in names_used))
+    return balances
+
+
+def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
+    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the five farthest first."""
+    if not rows:
+        return "balance unknown: no numeric column other than the treatment"
+    smd = {row.covariate: row.after.smd for row in rows}
+    beyond = [name for name in smd if not abs(smd[name]) <= gate]
+    beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))
+    if not beyond:
+        covariates = "1 covariate" if len(rows) == 1 else f"{len(rows)} covariates"
+        return f"balanced: {covariates} within {gate:g} standard deviations"
+    sides = {row.covariate: row.after for row in rows}
+    named = [f"{name} ({_words(sides[name])})" for name in beyond[:MOST_NAMED]]
+    named += [f"{len(beyond) - MOST_NAMED} more"] if len(beyond) > MOST_NAMED else []
+    count = f"{len(beyond)} of {len(rows)} covariates beyond {gate:g} standard deviations"
+    return f"not balanced: {', '.join(named)}; {count}"
+
+
+def _words(side: Side) -> str:
+    """The difference in standard deviations; of two constants both; "unknown" without a value."""
+    if np.isfinite(side.smd):
+        return f"{side.smd:+.2f}"
+    known = np.isfinite(side.treated) and np.isfinite(side.control)
+    return f"{side.treated:.3g} against {side.control:.3g}, neither varies" if known else "unknown"
+
+
+def effects(rows: Sequence[Balance], treatment: str) -> list[Effect]:
+    """The standardized mean differences after matching as effects of the sample, without interval or test."""
+    return [
+        Effect(
+            name=f"balance of {row.covariate}",
+            attribute=treatment,
+            target=row.covariate,
+            outcome="balance",
+            estimate=row.after.smd,
+            low=np.nan,
+            high=np.nan,
+            p=np.nan,
+            unit="standard deviations",
+            n_subjects=round(sum(row.after.n)),
+            n_images=round(sum(row.after.n)),
+            origin=0.0,
+            to=1.0,
+            basis="observational",
+            reason="" if np.isfinite(row.after.smd) else "no matched image has a value, or it does not vary",
+            spec={"before": row.before.smd, "variance_ratio": row.after.variance_ratio, "ks": row.after.ks},
+            sources=SOURCES,
+        )
+        for row in rows
+    ]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of binary covariates: shares of the treated and of the control images, and Wilson intervals."""
+
+    levels: Mapping[str, int]
+    treated: float
+    control: float
+    treated_interval: tuple[float, float]
+    control_interval: tuple[float, float]
+
+
+def joint(
+    covariates: Mapping[str, Float[np.ndarray, " n"]],
+    a: Int[np.ndarray, " a"],
+    b: Int[np.ndarray, " b"],
+    *,
+    paired: bool = False,
+) -> list[Cell]:
+    """Joint distribution of binary covariates in two groups of rows (Singh et al. 2021, Fig. 6 and C1)."""
+    names = list(covariates)
+    table = np.column_stack([covariates[name] for name in names])
+    known = np.isfinite(table).all(axis=1)
+    counts = _of_pairs(known, a, b) if paired else [np.bincount(rows, minlength=len(known)) for rows in (a, b)]
+    weights = [np.where(known, count, 0) / max(float(count[known].sum()), 1) for count in counts]
+    cells = []
+    for levels in itertools.product((0, 1), repeat=len(names)):
+        sides = [_share(weight, (table == levels).all(axis=1)) for weight in weights]
+        cells.append(Cell(dict(zip(names, levels, strict=True)), sides[0][0], sides[1][0], sides[0][1], sides[1][1]))
+    return cells
+
+
+_Weighted = tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]
+"""Values and their weights, which sum to 1."""
+
+
+def _of_pairs(
+    known: Bool[np.ndarray, " n"], a: Int[np.ndarray, " a"], b: Int[np.ndarray, " b"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Weights of all images as a and as b: 1 for an a, and for each of its b with a value one over their number."""
+    if len(a) != len(b):
+        raise BadInput(f"expected the a and the b of each pair, got {len(a)} and {len(b)}; pass weights for groups")
+    as_a = (np.bincount(a, minlength=len(known)) > 0).astype(np.float64)
+    a, b = a[known[b]], b[known[b]]
+    share = 1 / np.bincount(a, minlength=len(known))[a]
+    return as_a, np.bincount(b, share, len(known))
+
+
+def _share(weight: Float[np.ndarray, " n"], inside: Bool[np.ndarray, " n"]) -> tuple[float, tuple[float, float]]:
+    """The weight inside, which is 1 for all, and Wilson's interval; NaN where nothing has a weight."""
+    n = _effective((weight, weight[weight > 0]))
+    share = float(weight[inside].sum()) if n else np.nan
+    return share, _wilson(round(share * n, 9) if n else 0, n)
+
+
+def _side(treated: _Weighted, control: _Weighted, spread: float) -> Side:
+    sizes = (_effective(treated), _effective(control))
+    if min(sizes) == 0:
+        none = (np.nan, np.nan)
+        return Side(np.nan, np.nan, none, none, np.nan, np.nan, np.nan, sizes)
+    mean_a, mean_b = (float(weight @ values) for values, weight in (treated, control))
+    binary = all(bool(np.isin(values, (0, 1)).all()) for values, _ in (treated, control))
+    ends_a, ends_b = (
+        _wilson(mean * n, n) if binary else (np.nan, np.nan) for mean, n in zip((mean_a, mean_b), sizes, strict=True)
+    )
+    gap = mean_a - mean_b
+    smd = gap / spread if spread > 0 else (0.0 if abs(gap) < 1e-12 else np.nan)
+    ratio = np.nan if binary else _variance_ratio(treated, control)
+    return Side(mean_a, mean_b, ends_a, ends_b, smd, ratio, _ks(treated, control), sizes)
+
+
+def _known(values: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"] | None = None) -> _Weighted:
+    """The values that are there with a weight above 0."""
+    weight = np.ones(len(values)) if weights is None else weights
+    usable = np.isfinite(values) & (weight > 0)
+    return values[usable], weight[usable] / max(weight[usable].sum(), np.finfo(float).tiny)
+
+
+def _effective(group: _Weighted) -> float:
+    """Number of values of equal weight that would be as informative; 0 without any."""
+    return round(float(1 / (group[1] ** 2).sum()), 9) if len(group[1]) else 0.0
+
+
+def _spread(x: Float[np.ndarray, " a"], y: Float[np.ndarray, " b"]) -> float:
+    """Root of the mean of the two groups' variances (with n - 1)."""
+    parts = [part[np.isfinite(part)] for part in (x, y)]
+    variances = [float(part.var(ddof=1)) if len(part) > 1 else 0.0 for part in parts]
+    return float(np.sqrt(sum(variances) / 2))
+
+
+def _variance_ratio(treated: _Weighted, control: _Weighted) -> float:
+    """Of weighted variances, with the correction that equal weights turn into n - 1."""
+    variances = []
+    for values, weight in (treated, control):
+        freedom = 1 - float((weight**2).sum())
+        variances.append(float(weight @ (values - weight @ values) ** 2) / freedom if freedom > 0 else 0.0)
+    return variances[0] / variances[1] if min(variances) > 0 else np.nan
+
+
+def _ks(treated: _Weighted, control: _Weighted) -> float:
+    grid = np.union1d(treated[0], control[0])
+    steps = []
+    for values, weight in (treated, control):
+        order = np.argsort(values, kind="stable")
+        reached = np.concatenate([[0.0], np.cumsum(weight[order])])
+        steps.append(reached[np.searchsorted(values[order], grid, side="right")])
+    return float(np.abs(steps[0] - steps[1]).max())
+
+
+def _wilson(successes: float, n: float) -> tuple[float, float]:
+    low, high = wilson(successes, n)
+    return float(low), float(high)
+
 
 GAMMAS: Final = (1.0, 1.25, 1.5, 2.0, 3.0)
 NO_PAIR: Final = "no pair has both outcomes"

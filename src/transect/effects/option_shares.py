@@ -1,9 +1,4 @@
-"""How does an attribute move the choice between options? The share of each option by level, contrasts, and one test.
-
-An option is chosen or not; shares of all options add up to 1, so that one test asks whether anything changes at all,
-and corrected contrasts say for which option. The same functions serve the places at which options stood, and the
-probability that a model gives to each option.
-"""
+"""Shares of the options that a model chooses, their differences between levels, and its bias for a position."""
 
 from __future__ import annotations
 
@@ -16,9 +11,10 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import bands, randomization, repeated
+from transect.effects import clusters, curves, resampling
 from transect.effects.contrasts import level_differences
-from transect.effects.intervals import Intervals, mean_interval, wilson_clustered
+from transect.effects.intervals import SOURCES as INTERVALS
+from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import over_repeats
@@ -27,8 +23,8 @@ from transect.errors import BadInput
 EXACT: Final = "exact permutation of levels within subjects"
 MONTE_CARLO: Final = "Monte Carlo permutation of levels within subjects"
 SOURCES: Final = (
-    *bands.SOURCES,
-    randomization.SOURCES[randomization.PERMUTATION],
+    *curves.SOURCES,
+    resampling.SOURCES[resampling.PERMUTATION],
     "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
 )
 BONFERRONI: Final = "at the level of Bonferroni"
@@ -128,9 +124,9 @@ def shares_by_option(
     ([-0.5, 0.5, 0.0], 0.125)
     """
     levels, cells, options = values.shape[1:]
-    who = repeated.clusters_of(people)
+    who = clusters.clusters_of(people)
     differences = [_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
-    p = np.concatenate([repeated.sign_flip(d, who, seed=seed)[0] for d in differences] or [np.empty(0)])
+    p = np.concatenate([clusters.sign_flip(d, who, seed=seed)[0] for d in differences] or [np.empty(0)])
     corrected = holm(p).reshape(-1, options)
     rows = []
     for place, d in enumerate(differences):
@@ -143,7 +139,7 @@ def shares_by_option(
     used = complete.any(axis=1)
     means = np.where(complete[:, None, :, None], values, 0.0).sum(axis=2)
     means /= np.where(used, complete.sum(axis=1), np.nan)[:, None, None]
-    means = repeated.of_people(means, who)
+    means = clusters.of_people(means, who)
     means = means[np.isfinite(means[:, 0, 0])]
     any_change, method = permuted_levels(means, seed=seed)
     return OptionShares(
@@ -156,7 +152,7 @@ def shares_by_option(
 
 
 def permuted_levels(
-    values: Float[np.ndarray, "n levels k"], *, resamples: int = randomization.FLIPS, seed: int = 0
+    values: Float[np.ndarray, "n levels k"], *, resamples: int = resampling.FLIPS, seed: int = 0
 ) -> tuple[float, str]:
     """P of no difference between levels in any of k columns, when each subject's levels are permuted."""
     if not len(values) or values.shape[1] < 2:
@@ -234,16 +230,16 @@ def _simultaneous(
     confidence: float,
     seed: int,
 ) -> Intervals:
-    sums = (d, None) if who is None else repeated.by_person(d, who)
+    sums = (d, None) if who is None else clusters.by_person(d, who)
     band = (
-        bands.difference_band(d, int(pairs), who, confidence=confidence, seed=seed)
+        curves.difference_band(d, int(pairs), who, confidence=confidence, seed=seed)
         if binary
-        else bands.mean_band(*sums, confidence=confidence, seed=seed)
+        else curves.mean_band(*sums, confidence=confidence, seed=seed)
     )
     k = d.shape[1]
     if not band.reason:
         return Intervals(band.low, band.high, (band.method,) * k)
-    alone = repeated.mean_difference_interval(
+    alone = clusters.mean_difference_interval(
         d, who, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k, seed=seed
     )
     return Intervals(alone.low, alone.high, tuple(f"{name}, {BONFERRONI}" if name else "" for name in alone.methods))
@@ -262,7 +258,7 @@ def _shares(
     counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
     totals = np.where(valid, values, 0.0).sum(axis=1) * (float(asked) if binary else 1.0)
     if who is not None:
-        totals, counts = (repeated.by_person(each, who)[0] for each in (totals, counts))
+        totals, counts = (clusters.by_person(each, who)[0] for each in (totals, counts))
     if not counts.any():
         return tuple(Bounded(np.nan, np.nan, np.nan, NO_ANSWER) for _ in range(values.shape[2]))
     if binary:
@@ -279,3 +275,105 @@ def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reas
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
     return Bounded(estimate, float(low), float(high), "" if np.isfinite(low) else reason)
+
+
+POSITION_SOURCES: Final = (INTERVALS[WILSON_CLUSTERED], *SOURCES)
+NO_POSITION: Final = "no choice at any place"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlaceShares:
+    """How often each of k places was chosen, expected 1 / k.
+
+    effects: by how much an option is chosen more often where it stands at this place than where it stands elsewhere,
+    -1 / (k - 1) to 1. p: of no preference for any place, with the test's method. answers: choices, of `subjects`.
+    """
+
+    shares: tuple[Bounded, ...]
+    effects: tuple[Bounded, ...]
+    p: float
+    method: str
+    answers: int
+    subjects: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlaceBias:
+    """of_all: over all levels. by_level: at each level. change: of the places' shares between levels."""
+
+    of_all: PlaceShares
+    by_level: tuple[PlaceShares, ...]
+    change: OptionShares
+
+
+def place_bias(
+    places: Float[np.ndarray, "n levels answers"],
+    k: int,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> PlaceBias:
+    """Shares of places among the choices of a question whose options stand in an order drawn at random.
+
+    places: at which of k places, numbered from 0, the chosen option stood; NaN where none was chosen; answers: of all
+    cells, paraphrases and repeats. The unit is the subject; people: who is on each, where several show one person, who
+    then is the unit.
+
+    Shares have Wilson's interval by subject (`wilson_clustered`). An option stands at a place in 1 / k of the images,
+    so that a share s is an effect of (k s - 1) / (k - 1). The test permutes the numbers of the places within subjects
+    (`permuted_levels`), which changes nothing where orders are drawn at random and places do not matter. How shares of
+    places differ between levels has the contrasts and the test of `shares_by_option`.
+
+    Raises BadInput for fewer than two places, or a number beyond them.
+
+    >>> chosen = np.array([[[0.0, 0.0]], [[0.0, 1.0]], [[0.0, 0.0]], [[1.0, 0.0]]])
+    >>> found = place_bias(chosen, 2).of_all
+    >>> [share.estimate for share in found.shares], [effect.estimate for effect in found.effects]
+    ([0.75, 0.25], [0.5, -0.5])
+    """
+    known = places[np.isfinite(places)]
+    if k < 2:
+        raise BadInput(f"k: expected two places or more, got {k}; a single option has no place to prefer")
+    if len(known) and not (known.min() >= 0 and known.max() < k and (known == np.rint(known)).all()):
+        raise BadInput(f"places: expected numbers from 0 to {k - 1}, got {known.min():g} to {known.max():g}")
+    at = [np.where(np.isfinite(places), places == place, np.nan) for place in range(k)]
+    chosen, who = np.stack(at, axis=-1), clusters.clusters_of(people)
+    of_all, levels = _position_shares(chosen.reshape(len(chosen), -1, k), who, confidence, seed), range(places.shape[1])
+    of_each = (
+        (of_all,)
+        if len(levels) == 1
+        else (_position_shares(chosen[:, level], who, confidence, seed) for level in levels)
+    )
+    return PlaceBias(
+        of_all=of_all,
+        by_level=tuple(of_each),
+        change=shares_by_option(chosen, people=people, confidence=confidence, seed=seed),
+    )
+
+
+def _position_shares(
+    chosen: Float[np.ndarray, "n answers k"], who: Int[np.ndarray, " n"] | None, confidence: float, seed: int
+) -> PlaceShares:
+    k = chosen.shape[2]
+    counts = np.isfinite(chosen).sum(axis=1).astype(np.float64)
+    hits = np.nan_to_num(chosen).sum(axis=1)
+    if who is not None:
+        hits, counts = (clusters.by_person(each, who)[0] for each in (hits, counts))
+    answers, subjects = int(counts[:, 0].sum()), int((counts[:, 0] > 0).sum())
+    if not answers:
+        nothing = (Bounded(np.nan, np.nan, np.nan, NO_POSITION),) * k
+        return PlaceShares(nothing, nothing, np.nan, "", 0, 0)
+    low, high = wilson_clustered(hits, counts, confidence)
+    rows = np.stack([hits.sum(axis=0) / answers, low, high], axis=1)
+    p, method = permuted_levels(hits[:, :, None], seed=seed)
+    return PlaceShares(
+        shares=tuple(Bounded(*row) for row in rows.tolist()),
+        effects=tuple(Bounded(*row) for row in ((k * rows - 1) / (k - 1)).tolist()),
+        p=p,
+        method=method.replace("levels", "places"),
+        answers=answers,
+        subjects=subjects,
+    )

@@ -1,31 +1,444 @@
-"""What do we count on one image? From predictions, and the truth where one is stated, to one number per image.
-
-An image without a valid number is NaN and has a reason, "category" or "category: detail"; tables count the categories.
-"""
+"""From predictions to outcomes: errors, misses, scores, detections, answers in words, and what is right."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, final
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 
-from transect.effects.overlap import IOU, matching_boxes
-from transect.effects.said_outcomes import (
-    LENGTH,
-    LIKELIHOOD,
-    SCORE,
-    SHARES,
-    InWords,
-    answers_of_an_image,
-    counted,
-    is_in_words,
-    offered_in_words,
-    whys,
-)
+from transect.designs.levels import unknown_attribute
 from transect.errors import BadInput, UnknownName
-from transect.records import Predictions, Task, declared
+from transect.records import Annotations, Attribute, Predictions, Task, declared
+from transect.spoken_answers import Said, Status
+
+IOU = 0.4
+"""Overlap from which a box counts as the face; detectors draw their boxes by conventions that differ."""
+
+
+def intersection_over_union(
+    boxes: Float[np.ndarray, "m 4"], other: Float[np.ndarray, "k 4"]
+) -> Float[np.ndarray, "m k"]:
+    """Overlap of every box with every other box, in [0, 1]; 0 where neither has an area.
+
+    >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(3)
+    array([[0.333]])
+    """
+    return _overlap(boxes[:, None, :], other[None, :, :])
+
+
+def _overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    intersection = np.prod(np.clip(sides, 0, None), axis=-1)
+    union = _area(a) + _area(b) - intersection
+    return np.asarray(np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0))
+
+
+def matching_boxes(
+    boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None, iou: float = IOU
+) -> list[Float[np.ndarray, "_ 5"]]:
+    """Per image the boxes that count as the face: those with at least `iou` overlap, or all without `expected`."""
+    if expected is None:
+        return list(boxes)
+    if len(expected) != len(boxes):
+        raise BadInput(
+            f"expected one face box per image, got {len(expected)} for {len(boxes)} images; pass one row for each image"
+        )
+    lengths = [len(detected) for detected in boxes]
+    if not sum(lengths):
+        return list(boxes)
+    each = np.concatenate([detected[:, :4] for detected in boxes])
+    counts = _overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
+    ends = np.cumsum(lengths).tolist()
+    return [detected[counts[start:end]] for detected, start, end in zip(boxes, [0, *ends[:-1]], ends, strict=True)]
+
+
+def detected(
+    boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None = None, iou: float = IOU
+) -> Bool[np.ndarray, " n"]:
+    """Whether each image has a box that counts: overlap >= `iou` with the expected face, or any box without one.
+
+    boxes: per image float64 [m, 5], the fifth column the confidence, which plays no part. An expected box of NaN is
+    never found.
+
+    Raises BadInput when there is not one expected box per image.
+
+    >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
+    >>> detected([box, np.empty((0, 5))])
+    array([ True, False])
+    >>> detected([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
+    array([ True, False])
+    """
+    return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)
+
+
+def _area(boxes: Float[np.ndarray, "... 4"]) -> Float[np.ndarray, " ..."]:
+    return np.asarray(np.prod(np.clip(boxes[..., 2:] - boxes[..., :2], 0, None), axis=-1))
+
+
+FACE = "face"
+"""The truth that every image shows a face."""
+
+_COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
+"""The "=" of TARGET=TRUTH, which is no part of a comparison."""
+_ORDERED = {">": False, ">=": False, "<": True, "<=": True}
+"""Comparisons that part a scale, and whether its low end is the yes."""
+_GRAMMAR = re.compile(
+    r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*[^\s<>=!])\s*)?",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A stated truth: an attribute compared with a number (label 0 or 1), a bare attribute (its value), or "face" (1).
+
+    A bare attribute whose first level is "none" (glasses, hat) is a label: 1 at any other level.
+
+    >>> Truth.parse("smile>0.5").of({"smile": [0.2, 0.9]})
+    array([0., 1.])
+    """
+
+    text: str
+    attribute: str
+    comparison: str = ""
+    value: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str, attributes: Mapping[str, Attribute] | None = None) -> Truth:
+        """Reads `name`, `name > number` (also >= < <= == !=) or `face`.
+
+        With `attributes`, the name must be one of them and the value may be a level's name or a value in range.
+
+        Raises BadInput for another syntax, UnknownName for another attribute.
+
+        >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+        >>> Truth.parse("glasses == on", {"glasses": glasses}).value
+        1.0
+        """
+        match = _GRAMMAR.fullmatch(text)
+        if match is None:
+            raise BadInput(
+                f"truth {text!r}: expected an attribute, or an attribute compared with a value; write for example "
+                "'smile>0.5', 'glasses' or 'face'"
+            )
+        name, comparison, value = match["name"], match["comparison"] or "", (match["value"] or "").strip()
+        if attributes is not None and name not in attributes and (name != FACE or comparison):
+            raise unknown_attribute(name, attributes, "see: transect attributes")
+        attribute = None if attributes is None else attributes.get(name)
+        if attribute is not None and attribute.optional and not comparison:
+            comparison, value = "!=", "none"
+        return cls(text.strip(), name, comparison, _number(text, value, attribute) if comparison else 0.0)
+
+    def of(self, columns: Mapping[str, ArrayLike]) -> Float[np.ndarray, " n"]:
+        """The truth of each image: 0 or 1 for a comparison, the attribute's value otherwise; NaN stays NaN.
+
+        Raises UnknownName when the columns lack the attribute, BadInput when there is no column at all to count the
+        images of "face" by.
+        """
+        if self.attribute == FACE and FACE not in columns:
+            if not columns:
+                raise BadInput(
+                    "truth 'face': expected at least one column of values, got none; pass the images' values"
+                )
+            return np.ones(len(np.asarray(next(iter(columns.values())))), dtype=np.float64)
+        if self.attribute not in columns:
+            raise UnknownName("attribute", self.attribute, columns, hint="see: transect attributes")
+        values = np.array(columns[self.attribute], dtype=np.float64)
+        if not self.comparison:
+            return values
+        label = _COMPARISONS[self.comparison](values, self.value).astype(np.float64)
+        return np.where(np.isnan(values), np.nan, label)
+
+    def as_rated(
+        self, means: Float[np.ndarray, " n"], attribute: Attribute | None = None
+    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]:
+        """The truth as raters saw it: label 0 or 1 of each image, and how far its mean rating lies towards yes, 0 to 1.
+
+        means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
+        label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares are of two
+        levels alone (0 and 1 where the attribute is not known): on a scale, where a mean rating lies says not how many
+        are yes (`share_of_answers` does). Either is empty where there is none: both for a number as the truth, shares
+        of more than two levels and of ratings beyond the two, as labels of two levels then are.
+
+        >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+        >>> Truth.parse("glasses").as_rated(np.array([0.25, 1.0, np.nan]), glasses)
+        (array([ 0.,  1., nan]), array([0.25, 1.  ,  nan]))
+        """
+        of_two = self._of_two(attribute)
+        yes = self._share_as_rated(means, attribute) if of_two else np.empty(0)
+        if self.comparison in _ORDERED:
+            return self.of({self.attribute: means}), yes
+        if of_two:
+            return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5), yes
+        return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
+
+    def share_of_answers(
+        self, annotations: Annotations, n_images: int, attribute: Attribute | None = None
+    ) -> Float[np.ndarray, " _"]:
+        """The share of each image's single answers that say yes, NaN for an image that nobody answered.
+
+        Each answer is labelled as `as_rated` labels a mean of one. Empty for a number as the truth.
+
+        >>> from transect.records import Question
+        >>> answers = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
+        >>> age = Attribute("age", "continuous", "apparent age", low=20, high=80)
+        >>> Truth.parse("age<30").share_of_answers(answers, 2, age)  # their mean, 32, is on the side of no
+        array([0.5, nan])
+        """
+        from transect.effects.sensitivity import mean_ratings
+
+        labels = self.as_rated(annotations.value, attribute)[0]
+        return mean_ratings(replace(annotations, value=labels), n_images) if len(labels) else np.empty(0)
+
+    def _of_two(self, attribute: Attribute | None) -> bool:
+        """Whether a mean rating is a share of yes: of two levels, or not known and not cut on a scale."""
+        if attribute is None:
+            return self.comparison not in _ORDERED
+        return attribute.discrete and not attribute.nominal
+
+    def _share_as_rated(self, means: Float[np.ndarray, " n"], attribute: Attribute | None) -> Float[np.ndarray, " _"]:
+        """How far mean ratings lie towards yes on the attribute's scale; empty beyond it and without order."""
+        from transect.effects.sensitivity import share_of_yes
+
+        low, high = (0.0, 1.0) if attribute is None else attribute.bounds
+        known = means[np.isfinite(means)]
+        beyond = len(known) > 0 and not low <= known.min() <= known.max() <= high
+        if beyond or (attribute is not None and attribute.nominal):
+            return np.empty(0)
+        down = _ORDERED.get(self.comparison, self.comparison != "" and self._names_first_level)
+        return share_of_yes(means, low=low, high=high, reverse=down)
+
+    @property
+    def _names_first_level(self) -> bool:
+        """Whether a comparison by == or != says yes to the first of two levels."""
+        return (self.comparison == "==") == (self.value == 0)
+
+
+def truths_of(
+    texts: Sequence[str], targets: Sequence[str], attributes: Mapping[str, Attribute] | None = None
+) -> dict[str, Truth]:
+    """The truth of each target by name: "TRUTH" for all that have none of their own, "TARGET=TRUTH" for one."""
+    stated: dict[str, str] = {}
+    for text in texts:
+        name, truth = _assigned(text.strip(), targets)
+        if name in stated:
+            whose = f"target {name}" if name else "all targets"
+            raise BadInput(f"--truth: expected one truth for {whose}, got {stated[name]!r} and {truth!r}")
+        stated[name] = truth
+    parsed = {name: Truth.parse(text, attributes) for name, text in stated.items()}
+    everyone = dict.fromkeys(targets, parsed[""]) if "" in parsed else {}
+    return everyone | {name: truth for name, truth in parsed.items() if name}
+
+
+def _assigned(text: str, targets: Sequence[str]) -> tuple[str, str]:
+    """The target that a truth is of, "" for all, and the truth."""
+    own = [name for name in targets if text.startswith(f"{name}=") and not text.startswith(f"{name}==")]
+    if own:
+        name = max(own, key=len)
+        return name, text[len(name) + 1 :]
+    if _ASSIGNMENT.search(text):
+        name = _ASSIGNMENT.split(text)[0].strip()
+        raise UnknownName("target", name, targets, hint=f"to compare, write ==, as '{name}==1'")
+    return "", text
+
+
+def _number(text: str, value: str, attribute: Attribute | None) -> float:
+    """The value after the comparison: a level's name, or any finite number."""
+    if attribute is not None and value in attribute.levels:
+        return float(attribute.levels.index(value))
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    low, high = (-np.inf, np.inf) if attribute is None else attribute.bounds
+    if np.isfinite(number) and not low <= number <= high:
+        raise BadInput(f"truth {text!r}: {attribute.name if attribute else ''} lies between {low:g} and {high:g}")
+    if not np.isfinite(number):
+        levels = f" or one of {', '.join(attribute.levels)}" if attribute is not None and attribute.levels else ""
+        raise BadInput(
+            f"truth {text!r}: expected a finite number{levels}, got {value!r}; write for example 'smile>0.5'"
+        )
+    return number
+
+
+SHARES: Final[Mapping[str, Status]] = {
+    "refusal": Status.REFUSED,
+    "hedge": Status.HEDGED,
+    "unreadable": Status.UNREADABLE,
+}
+"""Outcomes that are ways not to answer."""
+LENGTH: Final = "words"
+LIKELIHOOD: Final = "likelihood"
+OPTION: Final = "option:"
+CODE: Final = "code:"
+LIST: Final = "list:"
+SCORE: Final = "score:"
+OF_OPTION: Final = f"{LIKELIHOOD}:"
+YES: Final = "yes"
+_FIRST: Final[Mapping[Task, str]] = {Task.MULTICLASS: OPTION, Task.MULTILABEL: CODE}
+"""How the outcomes of a question's labels begin, by task."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One number per image: values float64 [n], NaN exactly where `reasons` [n] has a text.
+
+    is_share: whether it is a share. answers: of how many answers of 0 or 1 it is the share; 0 of other numbers.
+    """
+
+    values: Float[np.ndarray, " n"]
+    reasons: np.ndarray
+    is_share: bool
+    answers: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InWords:
+    """What a question's outcomes are named after: its labels, and wordlists that its free texts are searched for.
+
+    scored: whether the model gives the likelihood of options. positive: the one option that is counted; "" for each.
+    scorers: functions that give its free texts numbers.
+    """
+
+    labels: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    scored: bool = False
+    positive: str = ""
+    scorers: tuple[str, ...] = ()
+
+
+def offered_in_words(task: Task, asked: InWords) -> tuple[str, ...]:
+    """The outcomes that a question has beside those of its task, in the order in which a report has them."""
+    own = tuple(f"{_FIRST[task]}{label}" for label in asked.labels) if task in _FIRST else ()
+    named = (*(f"{LIST}{name}" for name in asked.lists), *(f"{SCORE}{name}" for name in asked.scorers))
+    free = (LENGTH, *named) if task is Task.MULTILABEL else ()
+    likely: tuple[str, ...] = ()
+    if asked.scored and task in (Task.BINARY, Task.MULTICLASS):
+        likely = (LIKELIHOOD,) if task is Task.BINARY else tuple(f"{OF_OPTION}{label}" for label in asked.labels)
+    return (*own, *SHARES, *likely, *free)
+
+
+def asked_in(facts: Mapping[str, Any]) -> InWords | None:
+    """What a question's outcomes are named after, by the description of its target; None of other targets."""
+    question = facts.get("asked_in_words")
+    if question is None:
+        return None
+    lists = tuple(map(str, question.get("wordlists") or ()))
+    labels, positive = tuple(map(str, facts.get("labels") or ())), facts.get("positive")
+    scorers = tuple(str(each["name"]) for each in facts.get("scorers") or ())
+    return InWords(labels, lists, bool(facts.get("scored")), "" if positive is None else str(positive), scorers)
+
+
+def is_in_words(name: str) -> bool:
+    """Whether an outcome is only of targets that answer in words."""
+    return name in (*SHARES, LENGTH, LIKELIHOOD) or name.startswith((OPTION, CODE, LIST, OF_OPTION, SCORE))
+
+
+def counted(name: str, predictions: Predictions) -> Counted:
+    """The outcome `name` of each image, of predictions that hold what was said."""
+    said = predictions.said or ((),) * len(predictions)
+    several = answers_of_an_image(predictions)
+    if name in SHARES:
+        shares, reasons = _each(said, lambda one: float(one.status is SHARES[name]), lambda _: True)
+        return Counted(shares, reasons, is_share=True, answers=several)
+    if name.startswith((OPTION, CODE)):
+        scores = predictions.scores[:, _spoken_column(name.partition(":")[2], predictions.labels)]
+        return Counted(scores, _with_unjudged(whys(predictions), scores, said), is_share=True, answers=several)
+    if name == LIKELIHOOD or name.startswith(OF_OPTION):
+        place = _spoken_column(name.partition(":")[2] or YES, _options(predictions))
+        means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
+        return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, answers=0)
+    means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
+    none = _unscored(name.removeprefix(SCORE), said) if name.startswith(SCORE) else "no words"
+    missing = np.where(whys(predictions) == "", none, whys(predictions))
+    is_share = name != LENGTH and not name.startswith(SCORE)
+    return Counted(means, np.where(np.isfinite(means), "", missing), is_share=is_share, answers=0)
+
+
+def answers_of_an_image(predictions: Predictions) -> int:
+    """In how many wordings and repeats each image was asked about, at most; 1 where nothing was said."""
+    return max((1, *(len(of_image) for of_image in predictions.said or ())))
+
+
+def _of_text(name: str) -> Callable[[Said], float]:
+    from transect.targets.words.coding import length_in_words, share_of, wordlist
+    from transect.targets.words.extraction import plain, said_part
+
+    if name == LENGTH:
+        return lambda one: float(length_in_words(one.text))
+    if name.startswith(SCORE):
+        scorer = name.removeprefix(SCORE)
+        return lambda one: next((each.value for each in one.scored if each.scorer == scorer), np.nan)
+    words = wordlist(name.removeprefix(LIST))
+    return lambda one: share_of(words, said_part(plain(one.text)))
+
+
+def _with_unjudged(reasons: np.ndarray, scores: Float[np.ndarray, " n"], said: Sequence[Sequence[Said]]) -> np.ndarray:
+    """The reasons, and of an answer without a code what became of the judge's."""
+    found = reasons.copy()
+    for row in np.flatnonzero(~np.isfinite(scores) & (reasons == "")).tolist():
+        became = [each.status for one in said[row] for each in one.judged if each.status is not Status.ANSWERED]
+        found[row] = f"not judged: the judge's answer is {next(iter(became), 'none')}"
+    return found
+
+
+def _unscored(scorer: str, said: Sequence[Sequence[Said]]) -> np.ndarray:
+    """Why each image has no number of a function: what was wrong with its first answer without one."""
+    of_scorer = [[each for one in some for each in one.scored if each.scorer == scorer] for some in said]
+    rows = [[each.reason for each in some if each.reason] for some in of_scorer]
+    return np.array([f"not scored: {next(iter(reasons), 'no text')}" for reasons in rows], dtype=object)
+
+
+def whys(predictions: Predictions) -> np.ndarray:
+    """Why each image has no answer, "" where it has one: what the answer says by its name, else "failed: " and why."""
+    return np.array(
+        [why if not why or declared(why) else f"failed: {why}" for why in predictions.failures], dtype=object
+    )
+
+
+def _each(
+    said: Sequence[Sequence[Said]], number: Callable[[Said], float], usable: Callable[[Said], bool]
+) -> tuple[Float[np.ndarray, " n"], np.ndarray]:
+    """The mean over paraphrases of the mean over repeats, of usable answers; and why there is none."""
+    values, reasons = np.full(len(said), np.nan), np.full(len(said), "", dtype=object)
+    for row, of_image in enumerate(said):
+        found: dict[int, list[float]] = {one.paraphrase: [] for one in of_image}
+        for one in of_image:
+            if one.status is not Status.FAILED and usable(one):
+                found[one.paraphrase].append(number(one))
+        if found and all(found.values()):
+            values[row] = float(np.mean([np.mean(of_paraphrase) for of_paraphrase in found.values()]))
+        else:
+            failures = [one.reason for one in of_image if one.status is Status.FAILED]
+            reasons[row] = f"failed: {next(iter(failures), 'no answer')}"
+    return values, reasons
+
+
+def _options(predictions: Predictions) -> tuple[str, ...]:
+    return predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
+
+
+def _spoken_column(label: str, labels: tuple[str, ...]) -> int:
+    if label not in labels:
+        raise UnknownName("option", label, labels, hint="the question has no other")
+    return labels.index(label)
+
 
 FAILED: Final = "failed"
 TRUTH_IS_NO: Final = "truth is no"

@@ -19,10 +19,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri, stdtrit
 
-from transect.effects.crossed import SOURCES as CROSSED
-from transect.effects.crossed import CrossedVariance, crossed_variance
+from transect.effects.generalized import LOGIT, maximise
 from transect.effects.intervals import wilson
-from transect.effects.likelihood import LOGIT, maximise
+from transect.effects.rater_uncertainty import SOURCES as CROSSED
+from transect.effects.rater_uncertainty import CrossedVariance, crossed_variance
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.errors import BadInput
 from transect.runs.wording import counted

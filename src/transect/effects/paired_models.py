@@ -1,26 +1,79 @@
-"""How do two models differ on the same images? Rates, effects and gaps of one minus those of the other, by subject.
-
-A subject's answers of both models are one pair. The difference of a rate is the mean over subjects of the difference of
-their own rates; that of an effect is the mean of a difference of differences. A gap is the size of an effect, |b| - |a|
-for two models, and equals sign(D S) min(|D|, |S|) with the difference D = b - a and the sum S = a + b: intervals of D
-and of S, each with half of the error, bound it whatever the signs of a and b (Berger 1982: |b| = |a| holds where b = a
-or b = -a, and is rejected where both are).
+"""How do two models or recognizers differ on the same images? Rates, gaps between levels and between groups, and an
+experiment beside photographs.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
-from typing import Final, Literal, Protocol, final, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
-from transect.effects import repeated
+from transect.effects import clusters
 from transect.effects.contrasts import by_level, known_mean, level_differences
-from transect.effects.intervals import wilson
-from transect.effects.pilot_spread import upper_deviation
+from transect.effects.intervals import effective_images, paired_score_interval, wilson
+from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
+from transect.effects.planning import upper_deviation
+from transect.effects.recognition import GroupErrors, difference_of_means
 from transect.effects.verdicts import unseen_people
+from transect.errors import BadInput
+from transect.records import Effect
+
+DISAGREEMENT_SOURCES: Final = (
+    "Gelman and Stern 2006, The difference between significant and not significant is not itself statistically "
+    "significant, doi:10.1198/000313006X152649",
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
+)
+METHOD: Final = "square-and-add of both intervals; z from their widths"
+POWER: Final = 0.8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One estimate minus another, its interval and p; NaN with a reason.
+
+    smallest_found: the true difference that would be found in 80 % of such studies; smaller ones are easily missed.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    smallest_found: float
+    reason: str = ""
+
+
+def disagreement_of_designs(
+    first: tuple[float, float, float], second: tuple[float, float, float], confidence: float = 0.95
+) -> Disagreement:
+    """`first` minus `second`, each an estimate with the ends of its interval, of different subjects."""
+    numbers = np.array([*first, *second], dtype=np.float64)
+    if not np.isfinite(numbers[[0, 3]]).all():
+        return Disagreement(*(np.nan,) * 5, "one of the two has no estimate")
+    difference = float(numbers[0] - numbers[3])
+    if not np.isfinite(numbers).all():
+        return Disagreement(difference, *(np.nan,) * 4, "one of the two has no interval")
+    (m, m_low, m_high), (e, e_low, e_high) = numbers[:3], numbers[3:]
+    if not (m_low <= m <= m_high and e_low <= e <= e_high):
+        raise BadInput(f"expected intervals that hold their estimates, got {tuple(first)} and {tuple(second)}")
+    low = difference - float(np.hypot(m - m_low, e_high - e))
+    high = difference + float(np.hypot(m_high - m, e - e_low))
+    z = float(ndtri((1 + confidence) / 2))
+    error = float(np.hypot(m_high - m_low, e_high - e_low)) / (2 * z)
+    if not error > 0:
+        return Disagreement(difference, low, high, np.nan, np.nan, "neither interval has a width: no test")
+    smallest = (float(ndtri(0.975)) + float(ndtri(POWER))) * error
+    return Disagreement(difference, low, high, float(2 * ndtr(-abs(difference) / error)), smallest)
+
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]
 """What is concluded of the second model against the first."""
@@ -92,18 +145,18 @@ class Difference:
     @property
     def n_subjects(self) -> int:
         """Subjects with a difference; people, where they repeat."""
-        return int(repeated.people_with(self.differences[:, None], self.who)[0])
+        return int(clusters.people_with(self.differences[:, None], self.who)[0])
 
     @property
     def p(self) -> float:
         """Two-sided p of the sign-flip test: both models are as likely to have either's answers of a subject."""
-        return float(repeated.sign_flip(self.differences[:, None], self.who, seed=self.seed)[0][0])
+        return float(clusters.sign_flip(self.differences[:, None], self.who, seed=self.seed)[0][0])
 
     @property
     def spread(self) -> float:
         """Upper 80 % limit of the standard deviation of subjects' differences; NaN below two subjects."""
         own, who = self.differences, self.who
-        by_person = own if who is None else repeated.linearized(own[:, None], who)[:, 0]
+        by_person = own if who is None else clusters.linearized(own[:, None], who)[:, 0]
         known = by_person[np.isfinite(by_person)]
         if len(known) < 2:
             return math.nan
@@ -112,7 +165,7 @@ class Difference:
     def interval(self, confidence: float) -> tuple[float, float]:
         """The interval of the mean; NaN below two subjects."""
         side = side_of(self.differences)
-        bounds = repeated.mean_difference_interval(
+        bounds = clusters.mean_difference_interval(
             (side or 1.0) * self.differences[:, None],
             self.who,
             binary=self.binary,
@@ -290,7 +343,7 @@ def _unseen(
     """How far people whom nobody is like could move the mean; reach: their largest difference in ranges."""
     if binary:
         return 0.0
-    return reach * float(unseen_people(np.stack(outcomes), repeated.people_with(differences[:, None], who))[0])
+    return reach * float(unseen_people(np.stack(outcomes), clusters.people_with(differences[:, None], who))[0])
 
 
 def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:
@@ -302,3 +355,269 @@ def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:
 def _rarest(cells: Float[np.ndarray, " ..."]) -> float:
     rate = known_mean(cells.reshape(-1))
     return min(rate, 1 - rate)
+
+
+_FARTHEST: Final = 7.0
+"""Normal quantile beyond which no p is looked for."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PairedShares:
+    """Images of one group by person: counts [s, 1], and of them those on which the number is 1 and those on which it is
+    -1. People are independent; the images of one person need not be.
+    """
+
+    counts: Float[np.ndarray, "s 1"]
+    positive: Float[np.ndarray, "s 1"]
+    negative: Float[np.ndarray, "s 1"]
+
+    @classmethod
+    def of(cls, moved: Float[np.ndarray, " n"], people: Int[np.ndarray, " n"]) -> PairedShares:
+        """From a number of each image in -1, 0 and 1 [n], NaN without one, and who is on the image [n]."""
+        known = np.isfinite(moved)
+        _, person = np.unique(people[known], return_inverse=True)
+        columns = [np.bincount(person, weights=moved[known] == value)[:, None] for value in (1, -1)]
+        return cls(np.bincount(person)[:, None].astype(np.float64), *columns)
+
+    @property
+    def mean(self) -> float:
+        """The mean over images; NaN without one."""
+        images = float(self.counts.sum())
+        return float((self.positive - self.negative).sum()) / images if images else math.nan
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """The paired score interval, of as many images as those of people are worth; NaN without an image."""
+        images = float(self.counts.sum())
+        if not images:
+            return math.nan, math.nan
+        worth = min(
+            float(effective_images(side, self.counts, confidence)[1][0]) for side in (self.positive, self.negative)
+        )
+        low, high = paired_score_interval(
+            self.positive.sum(), self.negative.sum(), images, design_effect=images / worth, confidence=confidence
+        )
+        return float(low), float(high)
+
+
+class BetweenGroups(ABC):
+    """What a `Quantity` says of groups, who are different people."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def interval(self, confidence: float) -> tuple[float, float]: ...  # noqa: D102
+
+    def cautious(self, confidence: float) -> tuple[float, float]:
+        """The interval: limits of groups allow for people whom nobody is like."""
+        return self.interval(confidence)
+
+    @property
+    def spread(self) -> float:
+        """NaN: groups are different people, who have no differences of their own."""
+        return math.nan
+
+    @property
+    def averaged(self) -> bool:
+        """False: no average over a subject's levels is compared."""
+        return False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RateDifference(BetweenGroups):
+    """The difference between two groups in a number of each image in -1, 0 and 1; a `Quantity` of two models.
+
+    origin, to: the groups, times `side`. first, second: each model's own difference.
+    """
+
+    origin: PairedShares
+    to: PairedShares
+    side: float
+    first: float
+    second: float
+    n_subjects: int
+
+    @property
+    def estimate(self) -> float:
+        """The mean of the second group less that of the first."""
+        return (self.side or 1.0) * (self.to.mean - self.origin.mean)
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of no difference: 1 less the confidence at which the interval ends at 0."""
+        toward = self.to.mean - self.origin.mean
+        if not toward:
+            return 1.0
+        if math.isnan(toward):
+            return math.nan
+        end = 0 if toward > 0 else 1
+
+        def beyond(z: float) -> float:
+            return self._ends(2 * float(ndtr(z)) - 1)[end] * math.copysign(1.0, toward)
+
+        if beyond(_FARTHEST) > 0:
+            return 2 * float(ndtr(-_FARTHEST))
+        return 2 * float(ndtr(-brentq(beyond, 1e-6, _FARTHEST, xtol=1e-6)))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """The MOVER interval of both groups' score limits; mirrored to the last bit where the models are exchanged."""
+        return back_to(self.side, *self._ends(confidence))
+
+    def _ends(self, confidence: float) -> tuple[float, float]:
+        (low0, high0), (low1, high1) = (group.interval(confidence) for group in (self.origin, self.to))
+        before, after = self.origin.mean, self.to.mean
+        moved = after - before
+        return moved - math.hypot(after - low1, high0 - before), moved + math.hypot(high1 - after, before - low0)
+
+
+_USUAL: Final = 0.95
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupDifference(BetweenGroups):
+    """One comparison of groups in a number of each image; a `Quantity` of two models.
+
+    at: the difference at a level of confidence, times `side`. first, second: each model's own difference.
+    """
+
+    at: Callable[[float], Association | Effect]
+    side: float
+    first: float
+    second: float
+
+    @property
+    def estimate(self) -> float:
+        """The difference between the groups."""
+        return self.side * self.at(_USUAL).estimate
+
+    @property
+    def n_subjects(self) -> int:
+        """People with an image in either group."""
+        return self.at(_USUAL).n_subjects
+
+    @property
+    def p(self) -> float:
+        """Of no difference between the groups, as `associations` tests it."""
+        return self.at(_USUAL).p
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """The interval of `associations`; mirrored to the last bit where the models are exchanged."""
+        found = self.at(confidence)
+        return back_to(self.side, found.low, found.high)
+
+
+def gaps_between_groups(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    groups: Groups,
+    column: Float[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    is_binary: bool,
+    *,
+    seed: int = 0,
+) -> list[tuple[str, Gap]]:
+    """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum."""
+    if is_binary:
+        return [
+            (contrast_name(groups, to), _rate_gap(first, second, (groups.index == 0, groups.index == to), people))
+            for to in compared_with_first(groups)
+        ]
+    return _score_gaps(first, second, groups, column, people, seed)
+
+
+def _rate_gap(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
+    people: Int[np.ndarray, " n"],
+) -> Gap:
+    """The sum less 1 compares the first outcome with the second one turned round: again -1, 0 or 1 on each image."""
+    either = masks[0] | masks[1]
+    own = [known_mean(values[masks[1]]) - known_mean(values[masks[0]]) for values in (first, second)]
+    n_subjects = len(np.unique(people[either & np.isfinite(first)]))
+
+    def of(moved: Float[np.ndarray, " n"], side: float) -> RateDifference:
+        origin, to = (PairedShares.of((side or 1.0) * moved[mask], people[mask]) for mask in masks)
+        return RateDifference(origin, to, side, own[0], own[1], n_subjects)
+
+    return Gap(of(second - first, side_of((second - first)[either])), of(second + first - 1, 1.0))
+
+
+def _score_gaps(
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    groups: Groups,
+    column: Float[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    seed: int,
+) -> list[tuple[str, Gap]]:
+    def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Association]]:
+        reasons = np.where(np.isfinite(values), "", "not answered by both").astype(object)
+
+        @functools.cache
+        def at(confidence: float) -> list[Association]:
+            rows = associations(
+                values, reasons, groups, column, is_binary=False, subjects=people, confidence=confidence, seed=seed
+            )
+            return [row for row in rows if row.kind == "contrast"]
+
+        return at
+
+    sides = side_of(second - first), side_of(second + first)
+    both = contrasts_of((sides[0] or 1.0) * (second - first)), contrasts_of((sides[1] or 1.0) * (second + first))
+    alone = zip(contrasts_of(first)(_USUAL), contrasts_of(second)(_USUAL), strict=True)
+    return [
+        (before.name, Gap(*(
+            GroupDifference(_one(each, place), side, before.estimate, after.estimate)
+            for each, side in zip(both, sides, strict=True)
+        )))
+        for place, (before, after) in enumerate(alone)
+    ]  # fmt: skip
+
+
+def _one(contrasts: Callable[[float], list[Association]], place: int) -> Callable[[float], Association]:
+    return lambda confidence: contrasts(confidence)[place]
+
+
+PairOfGroups: TypeAlias = tuple[GroupErrors, GroupErrors]
+"""A group and the one that it is compared with, of one recognizer."""
+
+
+def relative_gap(groups: PairOfGroups) -> float:
+    """The difference of both groups' mean distances over their mean; NaN where a group has no genuine comparison."""
+    one, other = (group.mean_genuine for group in groups)
+    return (one - other) / _scale(groups) if _scale(groups) > 0 else math.nan
+
+
+def gap_of_recognizers(first: PairOfGroups, second: PairOfGroups) -> Gap | None:
+    """The size of the second recognizer's relative gap less that of the first; None where one is not known."""
+    gaps = relative_gap(first), relative_gap(second)
+    if not all(map(math.isfinite, gaps)):
+        return None
+    side = float(np.sign(gaps[1] - gaps[0]))
+    apart = _combined(first, second, -(side or 1.0), side or 1.0)
+    return Gap(
+        GroupDifference(apart, side, *gaps),
+        GroupDifference(_combined(first, second, 1.0, 1.0), 1.0, *gaps),
+    )
+
+
+def _combined(
+    first: PairOfGroups, second: PairOfGroups, of_first: float, of_second: float
+) -> Callable[[float], Effect]:
+    """At a level of confidence, the difference between groups in a weighted sum of both relative distances."""
+    weights = of_first / _scale(first), of_second / _scale(second)
+    one, other = (_summed(*pair, *weights) for pair in zip(first, second, strict=True))
+    return functools.cache(lambda confidence: difference_of_means(one, other, "", "", confidence))
+
+
+def _summed(first: GroupErrors, second: GroupErrors, of_first: float, of_second: float) -> GroupErrors:
+    sums = of_first * first.comparisons.genuine_sum + of_second * second.comparisons.genuine_sum
+    mean = of_first * first.mean_genuine + of_second * second.mean_genuine
+    return replace(first, comparisons=replace(first.comparisons, genuine_sum=sums), mean_genuine=mean)
+
+
+def _scale(groups: PairOfGroups) -> float:
+    return float(np.mean([group.mean_genuine for group in groups]))

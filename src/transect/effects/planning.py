@@ -1,25 +1,129 @@
-"""How many subjects does an effect need? The power of the tests of an audit, and the smallest design that has it.
-
-A pair of images of one subject is tested by McNemar's exact test (which the sign-flip test is), whose power is summed
-over all tables. The power of averages over several cells, and of many-valued differences of few subjects, is that of
-simulated tables; with more subjects it is that of Student's test or of the normal approximation. The power of two
-groups of different subjects is that of Fisher's exact test, approximately (Casagrande, Pike and Smith). The images of
-one subject are correlated: answers are yes where a normal factor that they share, plus noise, is below a limit.
-"""
+"""How many subjects does an effect need? Power of the tests that are used, plans from pilots, plans for equivalence."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float
-from scipy.special import ndtr, ndtri
+from jaxtyping import Float, Int
+from scipy.special import betaincinv, chdtri, ndtr, ndtri, stdtrit
 
-from transect.effects import flip_power
+from transect.effects.intervals import paired_score_interval
 from transect.errors import BadInput
+from transect.runs.wording import counted
+
+CERTAINTY: Final = 0.8
+SPREAD_SOURCES: Final = (
+    "Browne 1995, On the use of a pilot sample for sample size determination, doi:10.1002/sim.4780141709",
+    "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
+    "doi:10.1093/biomet/26.4.404",
+)
+
+
+def upper_deviation(differences: Float[np.ndarray, " n"], *, certainty: float = CERTAINTY) -> float:
+    """The upper limit of the standard deviation of subjects' differences; 0 where they do not vary."""
+    n = len(differences)
+    if n < 2:
+        raise ValueError(f"expected at least two differences, got {n}")
+    variance = float(np.var(differences, ddof=1))
+    if variance == 0:
+        return 0.0
+    centered = differences - differences.mean()
+    kurtosis = float(np.mean(centered**4) / np.mean(centered**2) ** 2)
+    freedom = min(2 * n / max(kurtosis - 3 + 2 * n / (n - 1), 1e-9), n - 1.0)
+    return float(np.sqrt(variance * freedom / chdtri(freedom, certainty)))
+
+
+def upper_share(count: int, n: int, *, certainty: float = CERTAINTY) -> float:
+    """The exact upper limit of the share of pairs that differ, of which `count` of n do. Clopper and Pearson 1934."""
+    return 1.0 if count >= n else float(betaincinv(count + 1, n - count, certainty))
+
+
+TABLES: Final = 2000
+LARGEST_SUM: Final = 1500
+"""Largest sum of differences, in steps of one cell, up to which the flips' distribution is computed exactly."""
+MOST_SIMULATED: Final = 1000
+"""Subjects up to which tables are simulated; beyond, the normal approximation of the sum is as good."""
+MOST_FLIPPED: Final = 13
+"""Subjects up to which all flips of many-valued differences are tried; beyond, Student's test has the same power."""
+_AT_ONCE: Final = 250
+_TIE: Final = 1e-9
+
+
+def averaged_power(n: int, rates: tuple[float, float], correlation: float, cells: int, alpha: float) -> float:
+    """The chance that n subjects' differences of two averages over `cells` answers have p <= alpha."""
+    if 2.0 ** (1 - n) > alpha:
+        return 0.0
+    random, noise = np.random.default_rng(0), math.sqrt(1 - correlation)
+    factor = random.standard_normal((MOST_SIMULATED, TABLES))[:n] * math.sqrt(correlation)
+    chance = ndtr((ndtri(np.array(rates))[:, None] - factor[:, None]) / noise)
+    yes = np.random.default_rng(1).binomial(cells, chance)
+    steps = (yes[:, 1] - yes[:, 0]).T
+    exact = n * cells <= LARGEST_SUM
+    p = [_exact(part, cells) if exact else _normal(part) for part in np.split(steps, TABLES // _AT_ONCE)]
+    return float((np.concatenate(p) <= alpha + _TIE).mean())
+
+
+def _exact(steps: Int[np.ndarray, "t n"], cells: int) -> Float[np.ndarray, " t"]:
+    """Two-sided p by the characteristic function of the flipped sums, the product of cos(|step| θ)."""
+    width = 2 * steps.shape[1] * cells + 1  # odd, so that no cosine is 0
+    angles = 2 * np.pi * np.arange(width // 2 + 1) / width
+    cosines = np.cos(np.arange(1, cells + 1)[:, None] * angles)
+    times = np.stack([(np.abs(steps) == size).sum(axis=1) for size in range(1, cells + 1)], axis=1)
+    size = np.exp(times @ np.log(np.abs(cosines)))
+    sign = 1 - 2 * ((times @ (cosines < 0)) % 2)
+    chances = np.fft.irfft(sign * size, width, axis=1)[:, : width // 2 + 1]  # of the sums 0, 1, …
+    beyond = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
+    observed = np.abs(steps.sum(axis=1))
+    return np.where(observed == 0, 1.0, 2 * beyond[np.arange(len(steps)), observed])
+
+
+def _normal(steps: Int[np.ndarray, "t n"]) -> Float[np.ndarray, " t"]:
+    """Two-sided p by the normal distribution of the flipped sums, which are two steps apart (continuity correction)."""
+    spread = np.sqrt((steps.astype(np.float64) ** 2).sum(axis=1))
+    nearest = np.maximum(np.abs(steps.sum(axis=1)) - 1, 0)
+    return np.asarray(2 * ndtr(-nearest / np.maximum(spread, _TIE)))
+
+
+def mean_power(shift: float, n: int, alpha: float) -> float:
+    """The chance that n normal differences have p <= alpha; shift: their mean in standard deviations."""
+    from scipy.stats import nct
+
+    if 2.0 ** (1 - n) > alpha:
+        return 0.0
+    if n <= MOST_FLIPPED:
+        low, high = _critical_shifts(n, int((alpha + _TIE) * 2 ** (n - 1)))
+        return float(((shift < low) | (shift > high)).mean())
+    limit, center = float(stdtrit(n - 1, 1 - alpha / 2)), shift * math.sqrt(n)
+    return float(nct.sf(limit, n - 1, center) + nct.cdf(-limit, n - 1, center))
+
+
+@cache
+def _critical_shifts(n: int, allowed: int) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+    """For each table of n normal differences, the shifts below and above which the test rejects."""
+    signs = _signs(n)[:, 1:]  # without the observed one, which is always as large
+    totals = signs.sum(axis=0)
+    tables = np.random.default_rng(2).standard_normal((MOST_FLIPPED, TABLES))[:n].T
+    low, high = np.empty(TABLES), np.empty(TABLES)
+    for start in range(0, TABLES, _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        flipped, observed = tables[rows] @ signs, tables[rows].sum(axis=1)[:, None]
+        same, opposite = (flipped - observed) / (n - totals), (-flipped - observed) / (n + totals)
+        low[rows] = np.partition(np.minimum(same, opposite), allowed - 1, axis=1)[:, allowed - 1]
+        high[rows] = np.partition(np.maximum(same, opposite), -allowed, axis=1)[:, -allowed]
+    return low, high
+
+
+@cache
+def _signs(n: int) -> Float[np.ndarray, "n s"]:
+    """All signs of n differences of which the first is positive: the others have the opposite sums."""
+    return np.array([(1.0, *others) for others in itertools.product((1.0, -1.0), repeat=n - 1)]).T
+
 
 SOURCES: Final = (
     "McNemar 1947, Note on the sampling error of the difference between correlated proportions, doi:10.1007/BF02295996",
@@ -154,8 +258,8 @@ def paired_power(
     low, high, conditional = given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
         return _mcnemar_power(n, float(WEIGHTS @ (high * (1 - low))), float(WEIGHTS @ (low * (1 - high))), alpha)
-    if cells > 1 and n <= flip_power.MOST_SUBJECTS:
-        return flip_power.averaged_power(n, rates, correlation, cells, alpha)
+    if cells > 1 and n <= MOST_SIMULATED:
+        return averaged_power(n, rates, correlation, cells, alpha)
     mean = rates[1] - rates[0]
     within = float(WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
     square = float(WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
@@ -241,7 +345,7 @@ def _mean_power(effect: float, deviation: float, n: int, alpha: float) -> float:
     shift = abs(effect) / max(deviation, 1e-300)
     if 2.0 ** (1 - n) <= alpha and (n > _MANY or shift * math.sqrt(n) > _FAR):
         return normal_power(shift * math.sqrt(n), alpha)  # SciPy's noncentral t may fail there
-    return flip_power.mean_power(shift, n, alpha)
+    return mean_power(shift, n, alpha)
 
 
 def _difference_power(effect: float, deviation: float, n: int, alpha: float, discordant: float | None) -> float:
@@ -319,3 +423,82 @@ def detectable(
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) >= power else (middle, high)
     return high
+
+
+ONE_SIDED: Final = 0.05
+"""Level of each of the two tests."""
+_TABLES: Final = 4000
+_STEP: Final = 1.05
+
+
+def plan_equivalence(
+    margin: float,
+    base: float,
+    *,
+    power: float = 0.9,
+    correlation: float = CORRELATION,
+    cells: int = 1,
+    targets: int = 1,
+) -> Plan:
+    """The smallest transect that shows a difference of two rates to be below a margin, where there is none."""
+    check(margin, base, power, ONE_SIDED, 1, correlation, cells, targets)
+    low, high, _ = given_factor((base, base), correlation)
+    discordant = float(WEIGHTS @ (low * (1 - low) + high * (1 - high)))
+    subjects = _equivalent(margin, math.sqrt(discordant / cells), power)
+    if cells == 1:
+        subjects = _with_tango(margin, discordant, power, subjects)
+    group = _equivalent(margin, math.sqrt(2 * base * (1 - base)), power)
+    shown = counted(cells, "cell")
+    assumed = f"no difference; correlation {correlation:g} between a subject's answers, {shown} of a subject"
+    images = 2 * cells * subjects
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+
+
+def plan_equivalence_from_pilot(
+    margin: float,
+    deviation: float,
+    *,
+    images_per_subject: int,
+    unpaired_deviation: float,
+    power: float = 0.9,
+    targets: int = 1,
+    discordant: float | None = None,
+) -> Plan:
+    """As `plan_equivalence`, by the spread of a pilot's differences; the settings are those of `plan_from_pilot`."""
+    check_pilot(margin, deviation, unpaired_deviation, power, ONE_SIDED, 1, targets)
+    subjects = _equivalent(margin, deviation, power)
+    if discordant is not None:
+        subjects = _with_tango(margin, discordant, power, subjects)
+    group = _equivalent(margin, math.sqrt(2) * unpaired_deviation, power)
+    images = images_per_subject * subjects
+    assumed = f"no difference; differences between subjects with the pilot's standard deviation, {deviation:.3g}"
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+
+
+def _equivalent(margin: float, deviation: float, power: float) -> int:
+    """Subjects whose 90 % interval lies inside the margin with this chance; where none differs, Tango's must too."""
+    z = float(ndtri(1 - ONE_SIDED))
+    spread = ((z + float(ndtri((1 + power) / 2))) * deviation / abs(margin)) ** 2
+    n = math.ceil(max(spread, z**2 * (1 / abs(margin) - 1) if abs(margin) < 1 else 0.0, 2))
+    return _affordable(n)
+
+
+def _with_tango(margin: float, discordant: float, power: float, start: int) -> int:
+    """The first number of subjects, in steps of 5 % from a start, with enough of the drawn tables inside the margin."""
+    n = start
+    while _share_inside(n, margin, discordant) < power:
+        n = _affordable(math.ceil(_STEP * n))
+    return n
+
+
+def _share_inside(n: int, margin: float, discordant: float) -> float:
+    share = min(discordant, 1.0)
+    drawn = np.random.default_rng(0).multinomial(n, [share / 2, share / 2, 1 - share], _TABLES)
+    low, high = paired_score_interval(drawn[:, 0], drawn[:, 1], n, confidence=1 - 2 * ONE_SIDED)
+    return float(((low > -abs(margin)) & (high < abs(margin))).mean())
+
+
+def _affordable(n: int) -> int:
+    if n > MOST_SUBJECTS:
+        raise BadInput(f"more than {MOST_SUBJECTS:,} subjects would be needed; plan for a larger margin")
+    return n

@@ -1,25 +1,247 @@
-"""Which of two images does a model choose, if each pair is shown in both orders? Preferences by subject, and of places.
-
-A subject is shown at two levels at once, once with the second level in the second place and once in the first. Whoever
-is chosen in both orders is preferred; a choice that follows the place is no preference for a level.
+"""Choices between two images: a preference between two levels in both orders, abilities of more levels (Bradley and
+Terry 1952).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
-from transect.effects import intervals, randomization
-from transect.effects.pair_perception import Bounded
+from transect.effects import clusters, intervals, resampling
+from transect.effects.generalized import LOGIT, SEPARATION_SOURCE, maximise, separation
+from transect.effects.intervals import wilson_clustered
+from transect.effects.pair_perception import BRADLEY_TERRY, Bounded, Comparison, Triad, triads, unbounded
+from transect.effects.regression import independent
 from transect.effects.wordings import over_repeats
 from transect.errors import BadInput
 
+ABILITY_SOURCES: Final = (
+    *BRADLEY_TERRY,
+    "Davidson and Beaver 1977, On extending the Bradley-Terry model to incorporate within-pair order effects, "
+    "doi:10.2307/2529464",
+    clusters.SOURCE,
+    SEPARATION_SOURCE,
+)
+ONE_ORDER: Final = "pairs were not shown in both orders: levels and places cannot be told apart"
+PLACE: Final = "answers follow the places without error: the log odds are infinite"
+TOO_FEW: Final = "fewer than two subjects: no interval"
+NO_VARIATION: Final = "the answers do not differ from what the abilities say: no interval"
+_ROUNDING: Final = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """abilities: of each level, log odds of being chosen over level 0, which is 0 itself.
+
+    place: log odds by which the image in the second place is chosen more often. compared: share of answers that choose
+    the level of the higher number, for each pair of levels that met; a tie counts half. triads: how often three levels
+    of one subject were all decided between each other; circular: how often these contradict each other (b over a, c
+    over b, a over c); expected: how many would, if all subjects' answers were independent draws from the model; a
+    quarter of the triads do where answers are random. within: answers about two images of one level. unanswered: NaN.
+    """
+
+    abilities: tuple[Bounded, ...]
+    place: Bounded
+    compared: tuple[Comparison, ...]
+    triads: int
+    circular: int
+    expected: float
+    subjects: int
+    answers: int
+    within: int
+    unanswered: int
+
+
+class _Answers(NamedTuple):
+    """Answers that count, turned so that low < high: value is 1 where high was chosen, sign 1 where it was second."""
+
+    low: Int[np.ndarray, " r"]
+    high: Int[np.ndarray, " r"]
+    value: Float[np.ndarray, " r"]
+    sign: Float[np.ndarray, " r"]
+    subject: Int[np.ndarray, " r"]
+
+
+class _Fitted(NamedTuple):
+    """Estimates of the levels and of the place; fitted: the chance that the level of the higher number is chosen."""
+
+    abilities: tuple[Bounded, ...]
+    place: Bounded
+    fitted: Float[np.ndarray, " r"] | None = None
+
+
+def level_abilities(
+    first: ArrayLike,
+    second: ArrayLike,
+    chosen: ArrayLike,
+    subject: Sequence[object] | np.ndarray,
+    *,
+    levels: int | None = None,
+    confidence: float = 0.95,
+) -> Abilities:
+    """Abilities of levels from choices between two images at a time, with intervals by subject.
+
+    first, second [r]: levels of the image in the first and in the second place, numbers from 0; chosen [r]: 1 where the
+    second was chosen, 0 the first, 1/2 for a tie, NaN without an answer; subject [r]: labels. levels: how many there
+    are (default: those that occur).
+
+    Maximum quasi-likelihood, where a tie counts half for either level; what is estimated is an average over subjects.
+    Intervals are Student's on bias-reduced errors by subject, with Satterthwaite's degrees of freedom
+    (`few_subjects.bias_reduced`). Not estimable, with the reason: levels that never met, or that were chosen always or
+    never; answers that follow the places alone. The preference for a place needs pairs in both orders.
+
+    Raises BadInput for lengths that differ, a choice beyond 0 and 1, or a level beyond `levels`.
+
+    >>> shown, beside = np.tile([0, 1], 8), np.tile([1, 0], 8)
+    >>> chosen = [1, 0] * 6 + [0, 1] * 2  # six subjects choose level 1 in both orders, two level 0
+    >>> found = level_abilities(shown, beside, chosen, np.repeat(np.arange(8), 2))
+    >>> round(found.abilities[1].estimate, 4), abs(round(found.place.estimate, 4)), found.compared[0].more.estimate
+    (1.0986, 0.0, 0.75)
+    """
+    one, two, value, labels = _read(first, second, chosen, subject)
+    k = int(max(one.max(initial=-1), two.max(initial=-1))) + 1 if levels is None else levels
+    if len(one) and not 0 <= min(one.min(), two.min()) <= max(one.max(), two.max()) < k:
+        raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}; correct them")
+    known, within = np.isfinite(value), one == two
+    answers = _turned(one, two, value, labels, known & ~within)
+    fit = _fit(answers, k, confidence)
+    met = triads(answers.subject.tolist(), answers.low, answers.high, answers.value)
+    return Abilities(
+        abilities=fit.abilities,
+        place=fit.place,
+        compared=tuple(_comparisons(answers, confidence)),
+        triads=len(met),
+        circular=sum(triad.circular for triad in met),
+        expected=math.nan if fit.fitted is None else _expected(met, answers, fit.fitted),
+        subjects=len(np.unique(answers.subject)),
+        answers=len(answers.value),
+        within=int((known & within).sum()),
+        unanswered=int((~known).sum()),
+    )
+
+
+def _read(
+    first: ArrayLike, second: ArrayLike, chosen: ArrayLike, subject: Sequence[object] | np.ndarray
+) -> tuple[Int[np.ndarray, " r"], Int[np.ndarray, " r"], Float[np.ndarray, " r"], np.ndarray]:
+    one, two, labels = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64), np.asarray(subject)
+    value = np.asarray(chosen, dtype=np.float64)
+    if value.ndim != 1 or any(column.shape != value.shape for column in (one, two, labels)):
+        lengths = ", ".join(str(len(column)) for column in (one, two, labels))
+        raise BadInput(f"expected levels and a subject of each of {len(value)} answers, got {lengths}; pass one each")
+    known = value[np.isfinite(value)]
+    if len(known) and not 0 <= known.min() <= known.max() <= 1:
+        raise BadInput(f"chosen: expected 0 to 1, got {known.min():g} to {known.max():g}; give 1 for the second image")
+    return one, two, value, labels
+
+
+def _turned(
+    one: Int[np.ndarray, " r"], two: Int[np.ndarray, " r"], value: np.ndarray, labels: np.ndarray, used: np.ndarray
+) -> _Answers:
+    one, two, value = one[used], two[used], value[used]
+    turned = one > two
+    subject = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
+    sign = np.where(turned, -1.0, 1.0)
+    return _Answers(np.minimum(one, two), np.maximum(one, two), np.where(turned, 1 - value, value), sign, subject)
+
+
+def _fit(answers: _Answers, k: int, confidence: float) -> _Fitted:
+    """Quasi-likelihood of the choice of the higher number on the levels' difference and on whether it stood second."""
+    if reason := unbounded(answers.low, answers.high, answers.value, k):
+        return _none(k, reason)
+    columns = (np.eye(k)[answers.high] - np.eye(k)[answers.low])[:, 1:]
+    x = np.column_stack([columns, answers.sign])
+    told = _both_orders(answers, k) and len(independent(x)) == x.shape[1]
+    x = x if told else columns
+    names = [*(f"level {level}" for level in range(1, k)), "place"]
+    if separation(x, answers.value, names).infinite:
+        return _none(k, PLACE)
+    coefficients, _ = maximise(x, answers.value, np.ones(len(x)), LOGIT)
+    mean = LOGIT.mean(x @ coefficients)
+    root = np.sqrt(LOGIT.variance(mean))
+    estimates = _bounded(coefficients, x * root[:, None], (answers.value - mean) / root, answers.subject, confidence)
+    place = estimates[-1] if told else Bounded(np.nan, np.nan, np.nan, ONE_ORDER)
+    return _Fitted((Bounded(0.0, 0.0, 0.0), *estimates[: k - 1]), place, mean)
+
+
+def _both_orders(answers: _Answers, k: int) -> bool:
+    """Whether some pair of levels was shown in both; else only the model's form would tell places from levels."""
+    pair = answers.low * k + answers.high
+    return bool(np.isin(pair[answers.sign > 0], pair[answers.sign < 0]).any())
+
+
+def _none(k: int, reason: str) -> _Fitted:
+    none = Bounded(np.nan, np.nan, np.nan, reason)
+    return _Fitted((none,) * k, none)
+
+
+def _bounded(
+    coefficients: Float[np.ndarray, " k"],
+    x: Float[np.ndarray, "r k"],
+    residual: Float[np.ndarray, " r"],
+    subject: Int[np.ndarray, " r"],
+    confidence: float,
+) -> list[Bounded]:
+    if subject.max() < 1:
+        return [Bounded(value, np.nan, np.nan, TOO_FEW) for value in coefficients.tolist()]
+    covariance, freedom = clusters.bias_reduced(x, residual, subject)
+    least = _ROUNDING * np.diag(np.linalg.inv(x.T @ x))
+    rows = zip(coefficients.tolist(), np.diag(covariance).tolist(), freedom.tolist(), least.tolist(), strict=True)
+    return [_interval(*row, confidence) for row in rows]
+
+
+def _interval(estimate: float, variance: float, freedom: float, least: float, confidence: float) -> Bounded:
+    if not (variance > least and freedom > 0):
+        return Bounded(estimate, np.nan, np.nan, NO_VARIATION)
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
+    return Bounded(estimate, estimate - half, estimate + half)
+
+
+def _comparisons(answers: _Answers, confidence: float) -> Iterator[Comparison]:
+    for one, two in sorted(set(zip(answers.low.tolist(), answers.high.tolist(), strict=True))):
+        rows = (answers.low == one) & (answers.high == two)
+        person = np.unique(answers.subject[rows], return_inverse=True)[1].reshape(-1)
+        hits, counts = np.bincount(person, weights=answers.value[rows]), np.bincount(person).astype(np.float64)
+        low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
+        share = Bounded(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+        yield Comparison(one, two, share, int(rows.sum()))
+
+
+def _expected(met: Sequence[Triad], answers: _Answers, fitted: Float[np.ndarray, " r"]) -> float:
+    """How many of these triads would be circular, each pair decided by as many answers, ties left out, as it was."""
+    chances: dict[tuple[object, int, int], list[float]] = {}
+    decisive = answers.value != 0.5
+    columns = (column[decisive].tolist() for column in (answers.subject, answers.low, answers.high, fitted))
+    for who, low, high, chance in zip(*columns, strict=True):
+        chances.setdefault((who, low, high), []).append(chance)
+    decided = {pair: _decided(each) for pair, each in chances.items()}
+    total = 0.0
+    for who, (a, b, c), _ in met:
+        ab, bc, ac = decided[who, a, b], decided[who, b, c], decided[who, a, c]
+        total += ab * bc * (1 - ac) + (1 - ab) * (1 - bc) * ac
+    return total
+
+
+def _decided(chances: Sequence[float]) -> float:
+    """The probability that most of independent answers choose the higher number, given that there is a majority."""
+    ways = np.ones(1)
+    for chance in chances:
+        ways = np.convolve(ways, [1 - chance, chance])
+    counts = np.arange(len(ways)) - len(chances) / 2
+    more, less = float(ways[counts > 0].sum()), float(ways[counts < 0].sum())
+    return more / (more + less)
+
+
 SOURCES: Final = (
     intervals.SOURCES[intervals.CLOPPER_PEARSON],
-    randomization.SOURCES[randomization.EXACT],
+    resampling.SOURCES[resampling.EXACT],
     intervals.SOURCES[intervals.PAIRED_SCORE],
 )
 NOBODY: Final = "no subject prefers either level"
@@ -93,7 +315,7 @@ def preference(
     place, place_p = _place(later - earlier, pairs, confidence, seed)
     return Preference(
         share=_exact(decided, confidence, NOBODY),
-        p=float(randomization.sign_flip(signs)[0][0]),
+        p=float(resampling.sign_flip(signs)[0][0]),
         second=_exact(prefers, confidence, NO_SUBJECTS),
         first=_exact(rejects, confidence, NO_SUBJECTS),
         undecided=_exact(~(prefers | rejects), confidence, NO_SUBJECTS),
@@ -138,7 +360,7 @@ def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95
         return NetPreference(Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan, "", 0)
     second, first = float((known > 0).sum()), float((known < 0).sum())
     low, high = intervals.paired_score_interval(second, first, len(known), confidence=confidence)
-    p, tests = randomization.sign_flip(known[:, None], seed=seed)
+    p, tests = resampling.sign_flip(known[:, None], seed=seed)
     share = Bounded(float(known.mean()), float(low), float(high))
     return NetPreference(share, float(p[0]), tests[0], len(known))
 
@@ -190,5 +412,5 @@ def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed
         apart[:, None], binary=True, pairs=np.array([pairs]), confidence=confidence, seed=seed
     )
     low, high = float(found.low[0]), float(found.high[0])
-    p = float(randomization.sign_flip(apart[:, None], seed=seed)[0][0])
+    p = float(resampling.sign_flip(apart[:, None], seed=seed)[0][0])
     return Bounded(float(apart.mean()), low, high, "" if np.isfinite(low) else FEW), p

@@ -1,35 +1,42 @@
-"""Does a face recognition model err more on one group? Verification errors by group, with intervals by identity.
-
-A comparison of two images is genuine when they are of one identity and an impostor's otherwise; below a threshold of
-the distance it is a match. FNMR: share of genuine comparisons that do not match; FMR: share of impostor comparisons
-that do. Impostors are of the same group, as attackers would be. Comparisons that share an identity are not independent,
-so that intervals of FNMR cluster by identity and those of FMR by both identities of a comparison (`dyadic`);
-differentials are as NIST reports them (IR 8429).
+"""Error rates of recognition by group: FMR, FNMR, ratios, gaps, a threshold over all groups, and what matching
+changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from transect.designs.matching.sample import absent, codes
-from transect.effects import dyadic, few_subjects
-from transect.effects.comparisons import Comparisons, Metric, compare
+from transect.effects import clusters, verification
+from transect.effects import verification as dyadic
 from transect.effects.intervals import wilson_clustered
-from transect.effects.regression import interval
+from transect.effects.multiplicity import holm
+from transect.effects.regression import student_interval
+from transect.effects.verification import (
+    FEWEST_IDENTITIES,
+    TIE,
+    Comparisons,
+    Metric,
+    compare,
+    distances_between,
+    dyadic_interval,
+    placed,
+)
 from transect.errors import BadInput
 from transect.records import Effect
 
 SOURCES: Final = (
     "Grother 2022, Face recognition vendor test part 8: summarizing demographic differentials, NIST IR 8429, "
     "doi:10.6028/NIST.IR.8429.ipd",
-    *dyadic.SOURCES,
+    *dyadic.DYADIC_SOURCES,
     "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
     "doi:10.1002/sim.3095",
     "Singh, Balakrishnan and Perona 2021, section 4.5",
@@ -100,7 +107,7 @@ class Differential:
     reason: str = ""
 
 
-def verification(
+def recognition_verification(
     embeddings: Float[np.ndarray, "n d"],
     identity: ArrayLike,
     group: ArrayLike,
@@ -124,7 +131,9 @@ def verification(
         usable &= np.isin(np.arange(len(embeddings)), rows)
     limits = np.asarray(thresholds, dtype=np.float64)
     if ends is not None:
-        held = partial(verification, embeddings, identity, group, rows=rows, confidence=confidence, metric=metric)
+        held = partial(
+            recognition_verification, embeddings, identity, group, rows=rows, confidence=confidence, metric=metric
+        )
         return _at_estimated([*thresholds], ends, held)
     return [
         _errors_of(name, embeddings[mask], people[mask], limits, confidence, metric)
@@ -219,9 +228,9 @@ def difference_of_means(
         n_images=first.images + second.images,
         basis="observational",
         reason=few if np.isfinite(estimate) else "a group has no two images of one identity",
-        interval_method=few_subjects.CLUSTERED if np.isfinite(low) else "",
-        test_method=few_subjects.WALD if np.isfinite(low) else "",
-        sources=(*SOURCES, few_subjects.SOURCE),
+        interval_method=clusters.CLUSTERED if np.isfinite(low) else "",
+        test_method=clusters.WALD if np.isfinite(low) else "",
+        sources=(*SOURCES, clusters.SOURCE),
     )
 
 
@@ -237,7 +246,9 @@ def _by_identity(
     ]
     variance = a + b - 2 * float(parts[0] @ parts[1])
     fourth = a**2 / freedom_a + b**2 / freedom_b
-    return interval(estimate, float(np.sqrt(max(variance, 0.0))), (a + b) ** 2 / fourth if fourth else 0.0, confidence)
+    return student_interval(
+        estimate, float(np.sqrt(max(variance, 0.0))), (a + b) ** 2 / fourth if fourth else 0.0, confidence
+    )
 
 
 def _mean_error(comparisons: Comparisons, mean: float) -> tuple[float, float]:
@@ -245,7 +256,7 @@ def _mean_error(comparisons: Comparisons, mean: float) -> tuple[float, float]:
     n = comparisons.genuine
     root = np.sqrt(n)
     residual = (comparisons.genuine_sum - mean * n) / np.maximum(root, 1.0)
-    covariance, freedom = few_subjects.bias_reduced(root[:, None], residual, np.arange(len(root)))
+    covariance, freedom = clusters.bias_reduced(root[:, None], residual, np.arange(len(root)))
     return float(covariance[0, 0]), float(freedom[0])
 
 
@@ -254,7 +265,7 @@ def _mean_interval(comparisons: Comparisons, mean: float, confidence: float) -> 
     if (comparisons.genuine > 0).sum() < 2:
         return np.nan, np.nan
     variance, freedom = _mean_error(comparisons, mean)
-    return interval(mean, float(np.sqrt(variance)), freedom, confidence)[:2]
+    return student_interval(mean, float(np.sqrt(variance)), freedom, confidence)[:2]
 
 
 def _errors_of(
@@ -286,7 +297,7 @@ def _errors_of(
         fnmr_interval=held,
         fnmr_held=held,
         fmr=fmr,
-        fmr_interval=dyadic.interval(
+        fmr_interval=dyadic.dyadic_interval(
             fmr, variance, freedom, int((comparisons.impostor > 0).sum()), float(impostor), confidence
         ),
         fmr_variance=variance,
@@ -307,7 +318,7 @@ def dyadic_variance(
         return np.full(len(fmr), np.nan), np.full(len(fmr), np.nan)
     residual = comparisons.impostor_matches - fmr * comparisons.impostor[:, None]
     same_pair = comparisons.squares[0] - 2 * fmr * comparisons.squares[1] + fmr**2 * comparisons.squares[2]
-    return dyadic.variance(residual, same_pair, comparisons.impostor)
+    return dyadic.dyadic_variance(residual, same_pair, comparisons.impostor)
 
 
 def _differential(
@@ -351,3 +362,303 @@ def gini(rates: Float[np.ndarray, " g"]) -> float:
         return float("nan")
     apart = float(np.abs(rates[:, None] - rates[None, :]).sum())
     return round(apart / (2 * n**2 * mean) * n / (n - 1), 12)
+
+
+RateName = Literal["fnmr", "fmr"]
+RATES: Final[tuple[RateName, ...]] = ("fnmr", "fmr")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RateGap:
+    """A rate of the group with the highest less that of the group with the lowest, at one threshold.
+
+    low, high: of an interval that holds for all `pairs` of groups at once with 95 %, so at confidence 1 - 0.05 / pairs
+    for one; NaN with the reason where one of the two rates has no interval.
+    """
+
+    rate: RateName
+    threshold: float
+    group: str
+    other: str
+    estimate: float
+    low: float
+    high: float
+    pairs: int
+    reason: str = ""
+
+
+def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95) -> list[RateGap]:
+    """The largest gap of each rate at each threshold, by threshold; none where fewer than two groups have the rate."""
+    found = [_gap(groups, rate, place, at, confidence) for place, at in enumerate(thresholds) for rate in RATES]
+    return [gap for gap in found if gap is not None]
+
+
+def _gap(
+    groups: Sequence[GroupErrors], rate: RateName, place: int, threshold: float, confidence: float
+) -> RateGap | None:
+    known = [group for group in groups if math.isfinite(getattr(group, rate)[place])]
+    if len(known) < 2:
+        return None
+    most, least = (pick(known, key=lambda group: getattr(group, rate)[place]) for pick in (max, min))
+    pairs = math.comb(len(known), 2)
+    (p, low, high), (q, other_low, other_high) = (
+        _rate(group, rate, place, 1 - (1 - confidence) / pairs) for group in (most, least)
+    )
+    ends = p - q - math.hypot(p - low, other_high - q), p - q + math.hypot(high - p, q - other_low)
+    without = [str(group.group) for group, end in ((most, low), (least, other_low)) if math.isnan(end)]
+    reason = f"no interval: {' and '.join(dict.fromkeys(without))} has none" if without else ""
+    return RateGap(rate, threshold, str(most.group), str(least.group), p - q, *ends, pairs, reason)
+
+
+def _rate(group: GroupErrors, rate: RateName, place: int, confidence: float) -> tuple[float, float, float]:
+    """A rate and its interval at a level; NaN ends where the rate has none at 95 % either."""
+    value = float(getattr(group, rate)[place])
+    if not np.isfinite(getattr(group, f"{rate}_interval")[place]).all():
+        return value, math.nan, math.nan
+    one = slice(place, place + 1)
+    each = group.comparisons
+    if rate == "fnmr":
+        counts = each.genuine[:, None].astype(np.float64)
+        low, high = wilson_clustered(counts - each.genuine_matches[:, one], counts, confidence)
+        return value, float(low[0]), float(high[0])
+    compared = int((each.impostor > 0).sum())
+    spread = group.fmr[one], group.fmr_variance[one], group.fmr_freedom[one]
+    low, high = verification.dyadic_interval(*spread, compared, float(group.impostor), confidence)[0]
+    return value, float(low), float(high)
+
+
+Measure = Literal["mean distance", "fnmr", "fmr"]
+MEASURES: Final[tuple[Measure, ...]] = ("mean distance", "fnmr", "fmr")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GapChange:
+    """One gap, `group` minus `reference`, among all images (before) and among matched ones (after).
+
+    change: after minus before, with its interval and p; p_adjusted: Holm's over all changes of one call. threshold: NaN
+    for the mean distance. reason: why there is no change, or no interval.
+    """
+
+    group: str
+    reference: str
+    measure: Measure
+    threshold: float
+    before: float
+    after: float
+    change: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A group's number in one sample, and what each identity adds to its error: influence [g] by people [g]."""
+
+    value: float
+    influence: Float[np.ndarray, " g"]
+    people: Int[np.ndarray, " g"]
+
+
+def gap_changes(
+    before: Sequence[GroupErrors], after: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
+) -> list[GapChange]:
+    """The change of every group's gap to the first group: of mean distances, then of both rates at each threshold."""
+    names = [group.group for group in before if group.group in {other.group for other in after}]
+    samples = [{group.group: group for group in sample} for sample in (before, after)]
+    rows = [
+        _change(samples, (name, names[0]), measure, place, at, confidence)
+        for name in names[1:]
+        for measure in MEASURES
+        for place, at in enumerate(thresholds if measure != "mean distance" else [np.nan])
+    ]
+    adjusted = holm(np.array([row.p for row in rows], dtype=np.float64))
+    return [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def _change(
+    samples: Sequence[Mapping[str, GroupErrors]],
+    names: tuple[str, str],
+    measure: Measure,
+    place: int,
+    threshold: float,
+    confidence: float,
+) -> GapChange:
+    parts = [[_part(sample[name], measure, place) for name in names] for sample in samples]
+    before, after = (group.value - reference.value for group, reference in parts)
+    change = after - before
+    reason = (
+        _few(samples, names, measure) if np.isfinite(change) else "a gap is unknown: no such comparisons in a group"
+    )
+    low = high = p = np.nan
+    if not reason:
+        error, freedom = _error([(1.0, parts[1]), (-1.0, parts[0])])
+        low, high, p = student_interval(change, error, freedom, confidence)
+        reason = "" if np.isfinite(low) else "no interval: matching changes no identity's part in the gap"
+    return GapChange(*names, measure, threshold, before, after, change, low, high, p, np.nan, reason)
+
+
+def _part(errors: GroupErrors, measure: Measure, place: int) -> _Part:
+    """A mean of an identity's comparisons, or of comparisons with others, left out one identity at a time."""
+    each = errors.comparisons
+    if measure == "fmr":
+        counts, totals, halves = each.impostor, each.impostor_matches[:, place], 2
+    else:
+        missed = each.genuine - each.genuine_matches[:, place] if measure == "fnmr" else each.genuine_sum
+        counts, totals, halves = each.genuine, missed, 1
+    whole = float(counts.sum()) / halves
+    if not whole:
+        return _Part(np.nan, np.zeros(len(counts)), errors.people)
+    value = float(totals.sum()) / halves / whole
+    # Without an identity its comparisons are gone, those with others among them.
+    left = np.maximum(whole - counts, 1.0)
+    return _Part(value, (totals - value * counts) / left, errors.people)
+
+
+def _error(sides: Sequence[tuple[float, Sequence[_Part]]]) -> tuple[float, float]:
+    """Standard error and degrees of freedom of a change, from each identity's part in all four numbers."""
+    terms = [
+        (sign * side * part.influence, part.people)
+        for sign, both in sides
+        for side, part in zip((1.0, -1.0), both, strict=True)
+    ]
+    person, place = np.unique(np.concatenate([people for _, people in terms]), return_inverse=True)
+    moved = np.bincount(place, np.concatenate([values for values, _ in terms]), len(person)).astype(np.float64)
+    squares, fourth = float((moved**2).sum()), float((moved**4).sum())
+    if not squares > 0:
+        return np.nan, np.nan
+    n = len(person)
+    return float(np.sqrt(squares * (n - 1) / n)), max(squares**2 / fourth - 1, 1.0)
+
+
+def _few(samples: Sequence[Mapping[str, GroupErrors]], names: tuple[str, str], measure: Measure) -> str:
+    """Why there is no interval: too few identities with comparisons in one of the four."""
+    for sample in samples:
+        for name in names:
+            each = sample[name].comparisons
+            n = int(((each.impostor if measure == "fmr" else each.genuine) > 0).sum())
+            if n < FEWEST_IDENTITIES:
+                people = "identity" if n == 1 else "identities"
+                return f"no interval: {n} {people} of {name}, at least {FEWEST_IDENTITIES}"
+    return ""
+
+
+_BLOCK = 512
+_SIDES = np.array([-1.0, 1.0])
+_OFFSETS = np.array([0.02, 0.05, 0.1]), np.array([0.2, 0.4, 0.8])
+_FINER = 3
+
+
+def pooled_thresholds(
+    embeddings: Float[np.ndarray, "n d"],
+    identity: ArrayLike,
+    group: ArrayLike,
+    rates: Sequence[float],
+    metric: Metric = "euclidean",
+) -> tuple[list[float], list[float], int]:
+    """For each rate R the largest distance below which at most a share R of all impostor comparisons lie."""
+    for rate in rates:
+        if not 0 < rate < 1:
+            raise BadInput(f"--false-match-rate: expected a share between 0 and 1, got {rate:g}")
+    usable = comparable(embeddings, identity, group, metric)
+    x = np.asarray(embeddings[usable], dtype=np.float64)
+    x = placed(x, metric)
+    people, groups = (codes([column], len(embeddings))[usable] for column in (identity, group))
+    n = _impostors(people, groups)
+    allowed = [int(np.floor(rate * n + 1e-9)) for rate in rates]
+    if rates and min(allowed) < 1:
+        least = min(rates)
+        needed = int(np.ceil(round(1 / least, 9)))
+        raise BadInput(
+            f"--false-match-rate {least:g} needs at least {needed:,} comparisons of different people "
+            f"within groups, got {n:,}: give a higher rate, or state a --threshold"
+        )
+    near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
+    thresholds = [float(near[min(k, n - 1)]) for k in allowed]
+    return thresholds, [int(np.searchsorted(near, threshold * (1 - TIE))) / n for threshold in thresholds], n
+
+
+def threshold_ends(
+    embeddings: Float[np.ndarray, "n d"],
+    identity: ArrayLike,
+    group: ArrayLike,
+    threshold: float,
+    rate: float,
+    *,
+    metric: Metric = "euclidean",
+    confidence: float = 0.95,
+) -> tuple[float, float]:
+    """The interval of a threshold that `pooled_thresholds` set for a rate: distances whose FMR may be that rate."""
+    usable = comparable(embeddings, identity, group, metric)
+    people, groups = (codes([column], len(embeddings))[usable] for column in (identity, group))
+    x = np.asarray(embeddings[usable], dtype=np.float64)
+    parts = [(x[groups == name], people[groups == name]) for name in np.unique(groups)]
+
+    def interval_at(distances: Float[np.ndarray, " t"]) -> Float[np.ndarray, "t 2"]:
+        return _pooled_interval([compare(*part, distances, 0, metric) for part in parts], confidence)
+
+    def excluded(offsets: Float[np.ndarray, "2 o"]) -> Bool[np.ndarray, "2 o"]:
+        ends = interval_at((threshold * (1 + _SIDES[:, None] * offsets)).ravel())
+        return ((ends[:, 0] > rate) | (ends[:, 1] < rate)).reshape(offsets.shape)
+
+    if np.isnan(interval_at(np.array([threshold]))).any():
+        return np.nan, np.nan
+    inside, outside = np.zeros(2), np.full(2, np.nan)
+    for offsets in _OFFSETS:
+        out = excluded(np.tile(offsets, (2, 1)))
+        for k in np.flatnonzero(np.isnan(outside)):
+            first = int(out[k].argmax()) if out[k].any() else len(offsets)
+            inside[k] = offsets[first - 1] if first else inside[k]
+            outside[k] = offsets[first] if first < len(offsets) else np.nan
+        if np.isfinite(outside).all():
+            break
+    outside = np.nan_to_num(outside, nan=1.0)
+    between = np.linspace(inside, outside, _FINER + 2, axis=1)[:, 1:]
+    out = excluded(between[:, :-1])
+    last = [row[gone.argmax()] if gone.any() else row[-1] for row, gone in zip(between, out, strict=True)]
+    low, high = (threshold * (1 + _SIDES * last)).tolist()
+    return low, high
+
+
+def _pooled_interval(groups: Sequence[Comparisons], confidence: float) -> Float[np.ndarray, "t 2"]:
+    """The interval of the FMR over all groups at each threshold: groups are fixed, their identities a sample."""
+    compared = np.array([group.impostor.sum() / 2 for group in groups])
+    share = compared / max(compared.sum(), 1.0)
+    rates = [group.impostor_matches.sum(axis=0) / 2 / max(n, 1.0) for group, n in zip(groups, compared, strict=True)]
+    spreads = [dyadic_variance(group, rate, n) for group, rate, n in zip(groups, rates, compared, strict=True)]
+    parts = np.array([weight**2 * np.nan_to_num(spread) for weight, (spread, _) in zip(share, spreads, strict=True)])
+    freedoms = np.array([np.nan_to_num(freedom, nan=1.0) for _, freedom in spreads])
+    variance, fourth = parts.sum(axis=0), (parts**2 / freedoms).sum(axis=0)
+    freedom = np.divide(variance**2, fourth, out=np.ones(len(variance)), where=fourth > 0)
+    identities = sum(int((group.impostor > 0).sum()) for group in groups)
+    return dyadic_interval(share @ np.array(rates), variance, freedom, identities, float(compared.sum()), confidence)
+
+
+def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:
+    """Comparisons of two images of a group that are of two people."""
+
+    def pairs(*columns: Int[np.ndarray, " m"]) -> int:
+        sizes = np.bincount(codes(columns, len(people)))
+        return int((sizes * (sizes - 1) // 2).sum())
+
+    return pairs(groups) - pairs(groups, people) if len(people) else 0
+
+
+def _smallest(
+    x: Float[np.ndarray, "m d"], people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"], k: int, metric: Metric
+) -> Float[np.ndarray, " _"]:
+    """The k smallest impostor distances, sorted; block by block, so that k of them are held and no matrix."""
+    smallest = np.zeros(0)
+    for start in range(0, len(x), _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, len(x)))
+        later = np.arange(start, len(x))
+        counted = (groups[rows][:, None] == groups[later][None, :]) & (people[rows][:, None] != people[later][None, :])
+        counted &= rows[:, None] < later[None, :]
+        smallest = np.concatenate([smallest, distances_between(x[rows], x[later], metric)[counted]])
+        smallest = np.partition(smallest, k - 1)[:k] if len(smallest) > k else smallest
+    return np.sort(smallest)

@@ -1,25 +1,24 @@
-"""What all regressions share: which coefficients the data determine, errors by subject, and the way to `Effect`.
+"""Differences in means and least squares with errors by subject: the cluster sandwich, few subjects, few events.
 
-A coefficient is determined when no linear combination of the columns that contains it is 0 on every row; those that
-are not become NaN with the columns named, and the others keep their (unique) values. Liang and Zeger 1986; the
-small-sample factor G / (G - 1) * (n - 1) / (n - k) and Student's t with G - 1 degrees of freedom are those of Cameron
-and Miller 2015. Where a coefficient rests on few subjects, least squares and likelihoods have bias-reduced errors with
-Satterthwaite's degrees of freedom. Other estimators have the smaller arm's subjects less 1 where an arm of a column of
-two values has fewer than 10; with one subject in an arm there is no interval.
+Least squares of a 0/1 outcome is the linear probability model: its coefficients are differences of proportions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from transect.effects import few_subjects
-from transect.effects.samples import Labels, Sample
+from transect.effects import clusters, resampling
+from transect.effects.clusters import reduce
+from transect.effects.intervals import wilson_clustered
+from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
+from transect.errors import BadInput
 from transect.records import Effect
 
 INTERCEPT: Final = "intercept"
@@ -135,7 +134,7 @@ def clustered_covariance(
     return np.asarray(factor * bread @ (sums.T @ sums) @ bread.T)
 
 
-def interval(estimate: float, error: float, freedom: float, confidence: float) -> tuple[float, float, float]:
+def student_interval(estimate: float, error: float, freedom: float, confidence: float) -> tuple[float, float, float]:
     """Low, high and two-sided p of estimate / error by Student's t; NaN where there is no error."""
     if not (error > 0 and freedom >= 1):
         return np.nan, np.nan, np.nan
@@ -195,7 +194,9 @@ def coefficient_effect(
     error = float(np.sqrt(variance)) if variance > 0 else np.nan
     few, most = _few(sample, name)
     reduced = freedom is not None
-    low, high, p = interval(estimate, np.nan if few else error, freedom if freedom is not None else most, confidence)
+    low, high, p = student_interval(
+        estimate, np.nan if few else error, freedom if freedom is not None else most, confidence
+    )
     if stated:
         estimate = low = high = p = np.nan
     alone = ONE_SUBJECT if sample.n_groups == 1 else "" if np.isfinite(low) else "the errors cannot be estimated"
@@ -217,21 +218,338 @@ def coefficient_effect(
         basis=labels.basis,
         excluded=dict(sample.excluded),
         reason=stated or few or alone,
-        interval_method=(few_subjects.CLUSTERED if reduced else CLUSTERED) if np.isfinite(low) else "",
-        test_method=(few_subjects.WALD if reduced else WALD) if np.isfinite(p) else "",
+        interval_method=(clusters.CLUSTERED if reduced else CLUSTERED) if np.isfinite(low) else "",
+        test_method=(clusters.WALD if reduced else WALD) if np.isfinite(p) else "",
         spec={"estimator": method, "confidence": confidence, "standard_error": error, **details},
-        sources=(*sources, few_subjects.SOURCE if reduced else CLUSTER_SOURCE),
+        sources=(*sources, clusters.SOURCE if reduced else CLUSTER_SOURCE),
     )
 
 
 def _few(sample: Sample, name: str) -> tuple[str, int]:
     """Why a column's coefficient has no interval ("" where it has), and its degrees of freedom by subjects."""
     freedom = sample.n_groups - 1
-    arm = (
-        few_subjects.smaller_arm(sample.x[:, sample.names.index(name)], sample.groups) if name in sample.names else None
-    )
+    arm = clusters.smaller_arm(sample.x[:, sample.names.index(name)], sample.groups) if name in sample.names else None
     if arm is None or freedom < 1:
         return "", freedom
     subjects, level = arm
     alone = f"one subject where {name} is {level:g}: no interval" if subjects < 2 else ""
-    return alone, subjects - 1 if subjects < few_subjects.FEW else freedom
+    return alone, subjects - 1 if subjects < clusters.FEW else freedom
+
+
+LEAST: Final = 25
+"""Subjects with an error, and subjects with a right answer, in each group from which normal theory holds."""
+FEWEST: Final = 5
+"""The same, from which an adjusted difference has an interval."""
+MOVER: Final = "MOVER of Wilson score limits by subject"
+FISHER: Final = "Fisher exact"
+SUBJECTS: Final = "Monte Carlo permutation of subjects"
+SCORE: Final = "inverted MOVER of Wilson score limits by subject"
+SOURCES: Final = {
+    MOVER: "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
+    FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
+    SUBJECTS: resampling.SOURCES[resampling.PERMUTATION],
+    SCORE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
+    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
+}
+_MOVED: Final = 50_000_000
+_BISECTIONS: Final = 40
+
+
+def comparable(sample: Sample, column: Float[np.ndarray, " n"]) -> bool:
+    """Whether these are rates of two groups: outcomes and column of 0 and 1, both groups there, equal weights."""
+    binary = np.isin(sample.y, (0.0, 1.0)).all() and np.isin(column, (0.0, 1.0)).all()
+    return bool(binary and len(column) > 0 and np.ptp(column) > 0 and np.ptp(sample.weights) == 0)
+
+
+def fewest(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> int:
+    """Subjects in the smallest of the four cells of an outcome and a column, both of 0 and 1."""
+    cells = [(y == outcome) & (column == level) for outcome in (0.0, 1.0) for level in (0.0, 1.0)]
+    return min(int(np.count_nonzero(np.bincount(groups[cell], minlength=1))) for cell in cells)
+
+
+def difference_interval(sample: Sample, confidence: float) -> tuple[float, float]:
+    """Interval of the rate where the first column is 1 minus the rate where it is 0, by subject, in [-1, 1]."""
+    first, second = (_rate(sample, level, confidence) for level in (0.0, 1.0))
+    return recovered(first, second)
+
+
+def recovered(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
+    """Interval of a second rate minus a first, each with its own interval (estimate, low, high): MOVER."""
+    (p0, low0, high0), (p1, low1, high1) = first, second
+    d = p1 - p0
+    return d - float(np.hypot(p1 - low1, high0 - p0)), d + float(np.hypot(high1 - p1, p0 - low0))
+
+
+def difference_test(sample: Sample, *, resamples: int = resampling.FLIPS, seed: int = 0) -> tuple[float, str]:
+    """Two-sided p of no association of a 0/1 outcome with the first column, of 0 and 1, and the test's name."""
+    column = sample.x[:, 0]
+    if sample.n_groups == len(sample):
+        return _fisher(sample.y, column), FISHER
+    p = permuted(sample.y, column, sample.groups, resamples=resamples, seed=seed)
+    return (p, SUBJECTS) if np.isfinite(p) else (_inverted(sample), SCORE)
+
+
+def permuted(
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+    *,
+    resamples: int = resampling.FLIPS,
+    seed: int = 0,
+) -> float:
+    """Two-sided p of the score y'(x - mean) when values of x are permuted among subjects; x: one value a subject."""
+    first = np.unique(groups, return_index=True)[1]
+    own = x[first]
+    if (own[groups] != x).any():
+        return float("nan")
+    residual = np.bincount(groups, weights=y - y.mean())
+    draws = int(np.clip(_MOVED // len(own), 999, resamples)) if resamples > 999 else resamples
+    return resampling.permutation(residual, own - own.mean(), resamples=draws, seed=seed)
+
+
+def _rate(sample: Sample, level: float, confidence: float) -> tuple[float, float, float]:
+    rows = sample.x[:, 0] == level
+    person = np.unique(sample.groups[rows], return_inverse=True)[1]
+    hits, counts = np.bincount(person, weights=sample.y[rows]), np.bincount(person).astype(np.float64)
+    low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
+    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
+
+
+def _fisher(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"]) -> float:
+    from scipy.stats import fisher_exact
+
+    table = [[int(((column == level) & (y == outcome)).sum()) for outcome in (1.0, 0.0)] for level in (1.0, 0.0)]
+    return min(float(fisher_exact(table).pvalue), 1.0)
+
+
+def _inverted(sample: Sample) -> float:
+    """1 less the confidence at which the interval ends at 0, by bisection."""
+    inside, outside = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (inside + outside) / 2
+        low, high = difference_interval(sample, middle)
+        inside, outside = (inside, middle) if low <= 0 <= high else (middle, outside)
+    return 1 - inside
+
+
+ROUNDING: Final = 1e-10
+"""Residuals below this share of the largest outcome are 0 but for rounding."""
+OLS_SOURCE: Final = "Freedman 2008, On regression adjustments to experimental data, doi:10.1016/j.aam.2006.12.003"
+MEANS_SOURCE: Final = (
+    "Neyman 1923, On the application of probability theory to agricultural experiments, doi:10.1214/ss/1177012031"
+)
+
+
+def ols(
+    y: ArrayLike,
+    x: Columns,
+    *,
+    names: Sequence[str] | None = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> tuple[Effect, ...]:
+    """Least squares of the outcome on the columns and an intercept: one effect per column, errors by subject.
+
+    y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
+    the change of the outcome per unit of its column, all other columns equal. Where a coefficient rests on fewer than
+    50 equally telling subjects, errors are bias-reduced (CR2, Satterthwaite by leverage); with one subject in an arm
+    there is no interval. Of a 0/1 outcome a single column of 0 and 1 is `difference_in_means`; one beside others has no
+    interval where fewer than 5 subjects have, or lack, the outcome at one of its levels. Effects of columns that the
+    rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome
+    does not vary or no row is complete. Rows left out are counted in `excluded`.
+
+    Returns one Effect per column, in order.
+
+    Raises BadInput where lengths differ or a column is text.
+
+    >>> beard, hat = [0.0, 0.0, 1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    >>> effects = ols([0.0, 1.0, 2.0, 3.0, 0.5, 2.5], {"beard": beard, "hat": hat})
+    >>> [round(effect.estimate, 3) for effect in effects]  # cells 1/4, 1, 2 and 11/4 add up exactly
+    [1.75, 0.75]
+    """
+    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
+    effects = coefficient_effects(
+        least_squares(sample),
+        sample,
+        labels or Labels(),
+        method="OLS",
+        per=lambda name: f"{(labels or Labels()).unit} per unit of {name}",
+        sources=(OLS_SOURCE,),
+        confidence=confidence,
+    )
+    return tuple(_where_few(effect, sample, place, confidence) for place, effect in enumerate(effects))
+
+
+def difference_in_means(
+    y: ArrayLike,
+    treatment: Columns,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> Effect:
+    """Mean outcome where the treatment is 1 minus that where it is 0, unadjusted, errors by subject.
+
+    treatment: 0 or 1 [n], or a table of one such column. Errors of few subjects are bias-reduced as in `ols`; with one
+    subject in an arm there is no interval. Where fewer than 25 subjects of an arm have, or lack, a 0/1 outcome, the
+    interval is made of both rates' Wilson limits by subject (MOVER), and the test is Fisher's, or permutes subjects.
+    NaN with the reason where a group is empty.
+
+    Raises BadInput where lengths differ or the treatment has other values.
+
+    >>> round(difference_in_means([0.0, 1.0, 1.0, 1.0], {"beard": [0.0, 0.0, 1.0, 1.0]}).estimate, 6)
+    0.5
+    """
+    name, values = one_treatment(treatment)
+    sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
+    coefficient = Coefficient.of(least_squares(sample), -1, sample.names[0])
+    effect = coefficient_effect(
+        replace(coefficient, reason=empty_group(sample) or coefficient.reason),
+        sample,
+        labels or Labels(),
+        method="difference in means",
+        unit=(labels or Labels()).unit,
+        sources=(MEANS_SOURCE,),
+        confidence=confidence,
+        details={},
+        kind="contrast",
+    )
+    return _where_few(effect, sample, 0, confidence)
+
+
+def _where_few(effect: Effect, sample: Sample, place: int, confidence: float) -> Effect:
+    """The effect of a column of 0 and 1 on a 0/1 outcome with intervals that hold where few subjects have an event."""
+    column = sample.x[:, place]
+    if not np.isfinite(effect.low) or not comparable(sample, column):
+        return effect
+    subjects = fewest(sample.y, column, sample.groups)
+    if sample.x.shape[1] > 1:
+        return effect if subjects >= FEWEST else _withheld(effect, subjects)
+    if subjects >= LEAST:
+        return effect
+    low, high = difference_interval(sample, confidence)
+    p, test = difference_test(sample)
+    return replace(
+        effect,
+        low=low,
+        high=high,
+        p=p,
+        interval_method=MOVER,
+        test_method=test,
+        spec={**effect.spec, "standard_error": np.nan},
+        sources=tuple(dict.fromkeys([effect.sources[0], SOURCES[MOVER], SOURCES[test]])),
+    )
+
+
+def _withheld(effect: Effect, subjects: int) -> Effect:
+    """Without interval and test, and why."""
+    reason = (
+        f"{subjects} subjects with or without the outcome at a level of {effect.attribute}, fewer than "
+        f"{FEWEST}: no interval of an adjusted difference"
+    )
+    spec = {**effect.spec, "standard_error": np.nan}
+    effect = replace(effect, low=np.nan, high=np.nan, p=np.nan, interval_method="", test_method="")
+    return replace(effect, reason=reason, spec=spec)
+
+
+def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
+    """Name and values [n, 1] of a treatment of 0 and 1, NaN where missing."""
+    names, values = read_columns(treatment, prefix="treatment")
+    if len(names) != 1:
+        raise BadInput(f"treatment: expected one column, got {', '.join(names)}; analyse one at a time")
+    known = values[np.isfinite(values)]
+    if odd := known[~np.isin(known, (0.0, 1.0))].tolist():
+        raise BadInput(
+            f"{names[0]}: expected a treatment of 0 and 1, got {odd[0]:g}; compare the attribute with a number"
+        )
+    return ("treatment" if names[0] == "treatment1" else names[0]), values
+
+
+def empty_group(sample: Sample) -> str:
+    """Why the first column cannot be compared as a treatment of 0 and 1, "" where both its groups have images."""
+    name, column = sample.names[0], sample.x[:, 0]
+    counts = int((column == 0).sum()), int((column == 1).sum())
+    if len(sample) and not all(counts):
+        gone = counts.index(0)
+        return f"one group empty: no image where {name} is {gone}, {counts[1 - gone]} where it is {1 - gone}"
+    return ""
+
+
+def least_squares(sample: Sample) -> Fit:
+    """Weighted least squares with an intercept first, and its covariance by subject."""
+    x, names = with_intercept(sample.x, sample.names)
+    if sample.reason:
+        return no_fit(len(names), sample.reason)
+    if np.ptp(sample.y) == 0:
+        return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
+    root = np.sqrt(sample.weights)
+    determined = independent(root[:, None] * x)
+    bread, coefficients = _solve(x, sample, determined)
+    residual = sample.y - x @ coefficients
+    # A perfect fit leaves rounding alone, whose spread is no error.
+    residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
+    scores = x * (sample.weights * residual)[:, None]
+    covariance = clustered_covariance(scores, bread, sample, len(determined))
+    freedom = _reduce(covariance, x, residual, sample, determined)
+    return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
+
+
+def _reduce(
+    covariance: Float[np.ndarray, "k k"],
+    x: Float[np.ndarray, "n k"],
+    residual: Float[np.ndarray, " n"],
+    sample: Sample,
+    determined: np.ndarray,
+) -> Float[np.ndarray, " k"] | None:
+    """Where few subjects carry a coefficient, puts CR2 in place of the covariance; degrees of freedom."""
+    root, places = np.sqrt(sample.weights), np.ix_(determined, determined)
+    block = covariance[places]
+    reduced = reduce(block, root[:, None] * x[:, determined], root * residual, sample.groups)
+    if reduced is None:
+        return None
+    covariance[places], freedom = block, np.full(x.shape[1], np.nan)
+    freedom[determined] = reduced
+    return freedom
+
+
+def _solve(
+    x: Float[np.ndarray, "n k"], sample: Sample, determined: np.ndarray
+) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
+    """Inverse of X'WX and coefficients on the kept columns; 0 on the others."""
+    root = np.sqrt(sample.weights)
+    q, r = np.linalg.qr(root[:, None] * x[:, determined])
+    inverse = np.linalg.inv(r)
+    bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
+    bread[np.ix_(determined, determined)] = inverse @ inverse.T
+    coefficients[determined] = inverse @ (q.T @ (root * sample.y))
+    return bread, coefficients
+
+
+def no_fit(size: int, reason: str) -> Fit:
+    """NaN for all `size` coefficients, with one reason."""
+    return Fit(np.full(size, np.nan), np.full((size, size), np.nan), (reason,) * size)
+
+
+def why_undetermined(sample: Sample) -> tuple[str, ...]:
+    """For the intercept and each column why the rows do not determine its coefficient, "" where they do."""
+    constant = constant_columns(sample)
+    x, names = with_intercept(sample.x, sample.names)
+    # A constant column has its own reason and is no part of the others' dependences.
+    others = np.where([bool(text) for text in constant], 0.0, x)[sample.weights > 0]
+    dependent = undetermined(others, names)
+    return tuple(reason or dependence for reason, dependence in zip(constant, dependent, strict=True))
+
+
+def constant_columns(sample: Sample) -> tuple[str, ...]:
+    """For the intercept and each column: that it does not vary, "" where it does."""
+    return (
+        "",
+        *(
+            "" if np.ptp(column) > 0 else f"no variation: {name} is {column[0]:g} in all {len(sample)} rows"
+            for name, column in zip(sample.names, sample.x.T, strict=True)
+        ),
+    )

@@ -15,11 +15,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import xlogy
 
+from transect.effects.clusters import by_person
 from transect.effects.intervals import CLOPPER_PEARSON, clopper_pearson_clustered
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
-from transect.effects.repeated import by_person
 from transect.errors import BadInput
 
 SOURCES: Final = (

@@ -1,11 +1,8 @@
-"""Arrays or Arrow tables in, complete rows out: what every estimator of this stage starts from.
-
-A row is one image. A row that lacks its outcome, a column, its weight or its subject is left out and counted under a
-reason; nothing is filled in.
-"""
+"""Complete rows of outcomes and columns with their subjects, levels as indicators, and why rows are left out."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
@@ -15,7 +12,8 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from transect.errors import BadInput
+from transect.effects.outcomes import category
+from transect.errors import BadInput, UnknownName
 from transect.records import Basis
 
 NO_OUTCOME: Final = "no outcome"
@@ -211,3 +209,142 @@ def same_for_all(values: Float[np.ndarray, ...]) -> bool:
     """Whether an outcome has one value on all images that have any: it never occurs, or always."""
     known = values[np.isfinite(values)]
     return bool(known.size) and bool((known == known[0]).all())
+
+
+MOST_LEVELS: Final = 6
+"""A column with more distinct values than this is cut at its terciles where no edges are given."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Indicators:
+    """x [n, k]: 1 where the image's attribute has the level, NaN where its value is missing.
+
+    names: "attribute: level" of each column; attributes: the attribute of each column; edges: the inner edges by which
+    an attribute was cut, for those that were.
+    """
+
+    names: tuple[str, ...]
+    attributes: tuple[str, ...]
+    x: Float[np.ndarray, "n k"]
+    edges: Mapping[str, tuple[float, ...]]
+
+
+def one_hot(
+    columns: Columns,
+    *,
+    edges: Mapping[str, Sequence[float]] | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+    drop_first: bool = False,
+) -> Indicators:
+    """An indicator per level of each column.
+
+    edges: attribute -> inner edges, which cut its values into left-closed ranges; without edges a column of at most six
+    different values has a level per value, and any other is cut at its terciles. levels: attribute -> names of its
+    levels, in order; where values are levels 0, 1, …, levels that no image has keep their (empty) column. drop_first:
+    leave the first level of each out, as regressions without penalty need it.
+
+    Raises BadInput for edges that do not increase or another number of names, UnknownName for edges or names of a
+    column that is not there.
+
+    >>> result = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
+    >>> result.names, result.x
+    (('age: child', 'age: adult'), array([[1., 0.],
+           [0., 1.],
+           [0., 1.]]))
+    """
+    names, values = read_columns(columns)
+    for option in (edges or {}, levels or {}):
+        for name in option:
+            if name not in names:
+                raise UnknownName("column", name, names, hint="edges and levels are of columns of the table")
+    parts, used = [], {}
+    for name, column in zip(names, values.T, strict=True):
+        inner = _inner_edges(name, column, (edges or {}).get(name), (levels or {}).get(name))
+        texts, x = _levels(name, column, inner, (levels or {}).get(name))
+        first = int(drop_first)
+        parts.append((tuple(f"{name}: {text}" for text in texts[first:]), (name,) * len(texts[first:]), x[:, first:]))
+        if inner is not None:
+            used[name] = tuple(float(edge) for edge in inner)
+    labels, attributes, blocks = zip(*parts, strict=True)
+    return Indicators(
+        tuple(label for block in labels for label in block),
+        tuple(name for block in attributes for name in block),
+        np.hstack(blocks),
+        used,
+    )
+
+
+def _inner_edges(
+    name: str, column: Float[np.ndarray, " n"], edges: Sequence[float] | None, levels: Sequence[str] | None
+) -> Float[np.ndarray, " e"] | None:
+    """Edges to cut at; None where values are levels."""
+    if edges is not None:
+        inner = np.asarray(edges, dtype=np.float64).reshape(-1)
+        if (np.diff(inner) <= 0).any() or not np.isfinite(inner).all():
+            raise BadInput(f"{name}: expected edges that increase, got {', '.join(f'{edge:g}' for edge in inner)}")
+        return inner
+    known = column[np.isfinite(column)]
+    if levels is not None or len(np.unique(known)) <= MOST_LEVELS:
+        return None
+    above = known[known > known.min()].min()
+    return np.unique(np.maximum(np.quantile(known, [1 / 3, 2 / 3]), above))
+
+
+def _levels(
+    name: str, column: Float[np.ndarray, " n"], inner: Float[np.ndarray, " e"] | None, level_names: Sequence[str] | None
+) -> tuple[list[str], Float[np.ndarray, "n l"]]:
+    """Names of the levels and each one's indicator."""
+    known = np.isfinite(column)
+    if inner is not None:
+        place = np.searchsorted(inner, column, side="right")
+        texts = _ranges(inner) if level_names is None else list(level_names)
+        if len(texts) != len(inner) + 1:
+            raise BadInput(f"{name}: expected {len(inner) + 1} names of levels, got {len(texts)}; name each range")
+    else:
+        values = np.arange(len(level_names), dtype=np.float64) if level_names is not None else np.unique(column[known])
+        if level_names is not None and not np.isin(column[known], values).all():
+            odd = column[known][~np.isin(column[known], values)][0]
+            raise BadInput(f"{name}: expected levels 0 to {len(values) - 1}, got {odd:g}; give edges to cut it")
+        place = np.searchsorted(values, np.where(known, column, 0.0))
+        texts = [f"{value:g}" for value in values] if level_names is None else list(level_names)
+    x = (place[:, None] == np.arange(len(texts))).astype(np.float64)
+    x[~known] = np.nan
+    return texts, x
+
+
+def _ranges(inner: Float[np.ndarray, " e"]) -> list[str]:
+    if not len(inner):
+        return ["any"]
+    between = [f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(inner.tolist())]
+    return [f"< {inner[0]:.3g}", *between, f">= {inner[-1]:.3g}"]
+
+
+NO_ANSWER: Final = "no valid answer"
+"""The category of a NaN that came without a reason."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """codes: int64, the shape of the outcomes; -1 where there is a value, else the index into `names`."""
+
+    codes: Int[np.ndarray, " ..."]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: Float[np.ndarray, " ..."], reasons: np.ndarray) -> Exclusions:
+        """From outcomes (NaN: none) and the reasons, texts of the same shape."""
+        codes = np.full(values.shape, -1, dtype=np.int64)
+        invalid = ~np.isfinite(values)
+        texts = [category(str(text)) or NO_ANSWER for text in np.asarray(reasons, dtype=object)[invalid]]
+        names = tuple(dict.fromkeys(texts))
+        index = {name: code for code, name in enumerate(names)}
+        codes[invalid] = [index[text] for text in texts]
+        return cls(codes, names)
+
+    def count(self, rows: Bool[np.ndarray, " ..."]) -> dict[str, int]:
+        """Images left out among `rows`, by category."""
+        codes = self.codes[rows]
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.names))
+        return {name: int(images) for name, images in zip(self.names, counts, strict=True) if images}

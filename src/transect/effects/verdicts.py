@@ -1,9 +1,5 @@
-"""What does an audit conclude about an attribute: a difference, none that matters, or neither?
-
-A difference is found where a test is significant after correction. No difference larger than a margin is shown by
-equivalence: the 90 % interval of the difference of every pair of levels lies inside the margin, which errs in at most
-5 % of cases however many pairs there are (two one-sided tests, joined by intersection-union). Otherwise the data cannot
-tell, and the question is how many subjects could.
+"""Is there a difference, none larger than the margin, or can the study not tell? Verdicts, and requirements of a
+model.
 """
 
 from __future__ import annotations
@@ -11,16 +7,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
-from transect.effects import repeated
+from transect.effects import clusters
 from transect.effects.contrasts import by_level, known_mean, level_differences
-from transect.effects.intervals import FEW_AVERAGED
+from transect.effects.intervals import FEW_AVERAGED, clopper_pearson_clustered
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
@@ -71,8 +67,8 @@ def pairs_of_levels(
     differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
     rates = np.array([known_mean(grid[:, level]) for level in range(grid.shape[1])])
     rare = np.minimum(rates, 1 - rates)
-    who = repeated.clusters_of(people)
-    bounds = repeated.mean_difference_interval(
+    who = clusters.clusters_of(people)
+    bounds = clusters.mean_difference_interval(
         differences,
         who,
         binary=measure.is_share,
@@ -81,7 +77,7 @@ def pairs_of_levels(
         confidence=confidence,
         seed=seed,
     )
-    n = repeated.people_with(differences, who)
+    n = clusters.people_with(differences, who)
     unseen = np.zeros(len(chosen)) if measure.is_share else unseen_people(values, n)
     low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
@@ -190,3 +186,203 @@ def rounded_up(number: int) -> int:
     """A number of subjects rounded up to two digits."""
     step = int(10 ** max(len(str(number)) - 2, 0))
     return -(-number // step) * step
+
+
+Status = Literal["met", "violated", "not shown"]
+ERROR: Final = 0.05
+"""The largest chance of a wrong "met", and of a wrong "violated"."""
+SAME_MODEL: Final = 20
+"""People from which a model that answers as the baseline on every image counts as the same."""
+REQUIREMENT_SOURCES: Final = (
+    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+    "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
+    "doi:10.1093/biomet/26.4.404",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is known of one quantity that a requirement limits.
+
+    estimate: of the quantity. upper: it is below this with 95 % confidence; lower: above this, with 95 % confidence
+    for all quantities of the requirement together. n_subjects: behind it. NaN where a number is not known.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    n_subjects: int
+
+
+def status(bounds: Sequence[Bound], limit: float) -> Status:
+    """Whether all quantities are shown to be at most the limit, or one to be above it."""
+    if any(bound.lower > limit for bound in bounds):
+        return "violated"
+    return "met" if bounds and all(bound.upper < limit for bound in bounds) else "not shown"
+
+
+def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
+    """Subjects with which the requirement would be met in nine of ten runs if every estimate were the truth."""
+    needed = []
+    for bound in bounds:
+        room, width = limit - bound.estimate, bound.upper - bound.estimate
+        if not (room > 0 and math.isfinite(width)):
+            return None
+        needed.append(bound.n_subjects * (2 * width / room) ** 2)
+    return rounded_up(math.ceil(round(max(needed), 6))) if needed else None
+
+
+def sizes_of_differences(
+    values: Float[np.ndarray, "n ..."],
+    axis: int,
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
+) -> tuple[Bound, ...]:
+    """The size |difference| of every pair of levels along an axis of a transect, with its bounds."""
+    grid = by_level(values, axis)
+    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid, clusters.clusters_of(people))
+    differences = _pairs(grid)
+    pairs = differences.shape[1]
+    low, high = how.ends(differences, ERROR, unseen=True)
+    strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
+    sizes, n = np.abs(_mean(differences)), how.people(differences)
+    lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
+    return tuple(Bound(float(sizes[k]), float(lower[k]), float(upper[k]), int(n[k])) for k in range(pairs))
+
+
+def sizes_beyond_baseline(
+    values: Float[np.ndarray, "n ..."],
+    baseline: Float[np.ndarray, "n ..."],
+    axis: int,
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
+) -> tuple[Bound, ...]:
+    """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with bounds."""
+    shared = np.isfinite(values) & np.isfinite(baseline)
+    values, baseline = np.where(shared, values, np.nan), np.where(shared, baseline, np.nan)
+    grids = by_level(values, axis), by_level(baseline, axis)
+    both = np.concatenate(grids)
+    who = clusters.clusters_of(people)
+    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed, both, who)
+    now, then = map(_pairs, grids)
+    signed = [sign * now - against * then for sign in (1, -1) for against in (1, -1)]
+    pairs = now.shape[1]
+    stacked = np.concatenate(signed, axis=1)
+    how = replace(how, base=np.tile(how.base, 4))
+    upper = how.ends(stacked, ERROR / 2, unseen=True)[1].reshape(2, 2, pairs)
+    lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
+    size = np.abs(_mean(now)) - np.abs(_mean(then))
+    n = how.people(now + then)
+    # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
+    tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
+    same = _identical(values, baseline, who)
+    return tuple(
+        Bound(0.0, 0.0, 0.0, int(n[k])) if same else Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k]))
+        for k in range(pairs)
+    )
+
+
+def increase(
+    values: Float[np.ndarray, "n ..."],
+    baseline: Float[np.ndarray, "n ..."],
+    measure: Measure,
+    *,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
+) -> tuple[Bound, ...]:
+    """How much larger the mean outcome is than in a baseline on the same images, with its bounds."""
+    flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
+    difference = level_differences(before, flat)[:, None]
+    rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
+    who = clusters.clusters_of(people)
+    how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat, who)
+    low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
+    n = int(how.people(difference)[0])
+    if _identical(values, baseline, who):
+        return (Bound(0.0, 0.0, 0.0, n),)
+    return (Bound(float(_mean(difference)[0]), float(low[0]), float(high[0]), n),)
+
+
+def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
+    """The rate of each of k groups, with exact one-sided bounds on effective images."""
+    groups = counts.shape[1]
+    images = counts.sum(axis=0)
+    rates = np.divide(successes.sum(axis=0), images, out=np.full(groups, np.nan), where=images > 0)
+    upper = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR)[1]
+    lower = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR / groups)[0]
+    people = (counts > 0).sum(axis=0)
+    return tuple(Bound(float(rates[k]), float(lower[k]), float(upper[k]), int(people[k])) for k in range(groups))
+
+
+def _identical(
+    values: Float[np.ndarray, "n ..."], baseline: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None
+) -> bool:
+    """Whether a model answers as the baseline does on every image of at least twenty people: it is the same model."""
+    shared = np.isfinite(values) & np.isfinite(baseline)
+    answered = shared.reshape(len(values), -1).any(axis=1)
+    people = len(np.unique((np.arange(len(values)) if who is None else who)[answered]))
+    return bool(people >= SAME_MODEL and (values[shared] == baseline[shared]).all())
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one, and the
+    outcomes themselves. who: the person of each subject, None where nobody repeats.
+    """
+
+    measure: Measure
+    cells: int
+    base: Float[np.ndarray, " k"]
+    reach: float
+    seed: int
+    values: Float[np.ndarray, " ..."]
+    who: Int[np.ndarray, " n"] | None
+
+    def people(self, differences: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " k"]:
+        """How many people have a difference."""
+        return clusters.people_with(differences, self.who)
+
+    def ends(
+        self, differences: Float[np.ndarray, "n k"], error: float, *, unseen: bool = False
+    ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """The ends of intervals, each of which is beyond the mean with a chance of `error`."""
+        columns = differences.shape[1]
+        bounds = clusters.mean_difference_interval(
+            differences,
+            self.who,
+            binary=self.measure.is_share,
+            base=self.base,
+            reach=np.full(columns, self.reach),
+            pairs=np.full(columns, float(self.cells * self.measure.answers)),
+            confidence=1 - 2 * error,
+            seed=self.seed,
+        )
+        if self.measure.is_share or not unseen:
+            return bounds.low, bounds.high
+        more = self.reach * unseen_people(self.values, self.people(differences))
+        return bounds.low - more, bounds.high + more
+
+
+def _pairs(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, "n k"]:
+    """Each subject's difference of every pair of levels."""
+    chosen = itertools.combinations(range(grid.shape[1]), 2)
+    return np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
+
+
+def _rarest(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, " k"]:
+    """For every pair of levels how rare the outcome is: the smallest rate, or share without it, of both."""
+    rates = _mean(grid.transpose(0, 2, 1).reshape(-1, grid.shape[1]))
+    rare = np.minimum(rates, 1 - rates)
+    return np.array([min(rare[first], rare[second]) for first, second in itertools.combinations(range(len(rare)), 2)])
+
+
+def _mean(columns: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
+    known = np.isfinite(columns)
+    n = known.sum(axis=0)
+    return np.asarray(np.divide(np.where(known, columns, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0))

@@ -1,9 +1,4 @@
-"""Does an effect depend on how the question is put? Effects in each paraphrase, their mean, and their spread.
-
-A question asked in several paraphrases has an effect in each. Their mean is of these paraphrases; from five on, a
-second interval counts them as a sample of the wordings that could have been used. Subjects and paraphrases are crossed:
-every subject is asked in every paraphrase.
-"""
+"""Effects over several paraphrases of a question, and bounds where answers are missing."""
 
 from __future__ import annotations
 
@@ -12,18 +7,72 @@ from functools import partial
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import stdtrit
 
-from transect.effects import repeated
+from transect.effects import clusters, interrogation
 from transect.effects.contrasts import level_differences
-from transect.effects.crossed import SOURCES as CROSSED
-from transect.effects.crossed import crossed_variance
+from transect.effects.interrogation import Bounds
 from transect.effects.intervals import Intervals
 from transect.effects.multiplicity import SOURCES as CORRECTIONS
 from transect.effects.multiplicity import max_t
 from transect.effects.pair_perception import Bounded
+from transect.effects.rater_uncertainty import SOURCES as CROSSED
+from transect.effects.rater_uncertainty import crossed_variance
 from transect.errors import BadInput
+
+BOUNDS_SOURCES: Final = interrogation.SOURCES[:1]
+
+
+def incomplete_bounds(
+    first: Float[np.ndarray, "n cells wordings *repeats"],
+    second: Float[np.ndarray, "n cells wordings *repeats"],
+    *,
+    scale: tuple[float, float] = (0.0, 1.0),
+    binary: bool = True,
+    sent: Bool[np.ndarray, "n cells"] | None = None,
+    people: Int[np.ndarray, " n"] | None = None,
+    seed: int = 0,
+) -> Bounds:
+    """Worst-case bounds of the mean over subjects of second - first, where answers are missing in a bounded range.
+
+    first, second: answers at the two levels, NaN where one is missing; scale: the smallest and the largest answer that
+    the question allows; binary: answers of 0 and 1 (also those that are coded as the ends of the scale), else numbers.
+    sent: which pairs count, answered or not (default: all). An image's value is the mean of its answers, all equally.
+    people: who is on each subject, where several show one person, who then is the unit.
+
+    For the smallest effect a missing answer is the largest at the first level and the smallest at the second; for the
+    largest effect the other way (Manski 1990). No assumption is made about why an answer is missing. Of
+    yes or no, each bound has the interval of a paired difference, from 10 subjects on; of numbers, a band covers both
+    at once (`bands.mean_band`), from 20 subjects on and where they vary.
+
+    Returns bounds in the units of the scale, at most its width in size.
+
+    Raises BadInput where the shapes differ, the scale is inverted, or an answer is beyond it.
+
+    >>> asked = np.array([[[20.0, 40.0]], [[30.0, np.nan]]])  # ages from 0 to 100
+    >>> bounds = incomplete_bounds(np.full((2, 1, 2), 30.0), asked, scale=(0.0, 100.0), binary=False)
+    >>> round(bounds.smallest, 6), round(bounds.largest, 6)  # the second subject's effect is -15 to 35
+    (-7.5, 17.5)
+    """
+    low, high = scale
+    known = np.concatenate([values[np.isfinite(values)] for values in (first, second)])
+    if first.shape != second.shape:
+        raise BadInput(f"expected answers of one shape at both levels, got {first.shape} and {second.shape}")
+    if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
+        span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
+        raise BadInput(f"expected answers from {low:g} to {high:g}, got {span}; give the ends of the scale")
+    counted = np.ones(first.shape[:2], dtype=np.bool_) if sent is None else sent
+    flat = [(values.reshape(*values.shape[:2], -1) - low) / (high - low) for values in (first, second)]
+    least, most = ([np.nan_to_num(values, nan=end).mean(axis=2) for values in flat] for end in (0.0, 1.0))
+    found = interrogation.bounded_effect(
+        least[1] - most[0], most[1] - least[0], counted, pairs=float(first[0].size) if len(first) else 1.0,
+        binary=binary, people=people, seed=seed,
+    )  # fmt: skip
+    width = high - low
+    ends = width * found.smallest, width * found.largest, width * found.low, width * found.high
+    return Bounds(*ends, found.reason)
+
 
 FEWEST_SAMPLED: Final = 5
 """Paraphrases from which they are counted as a sample of wordings."""
@@ -125,15 +174,15 @@ def wording_effects(
     alone = _differences(first, second)
     complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)
     kept = [np.where(complete[:, :, None], values, np.nan) for values in (first, second)]
-    d, who = _differences(*kept), repeated.clusters_of(people)
-    interval = partial(repeated.mean_difference_interval, who=who, binary=binary, confidence=confidence, seed=seed)
+    d, who = _differences(*kept), clusters.clusters_of(people)
+    interval = partial(clusters.mean_difference_interval, who=who, binary=binary, confidence=confidence, seed=seed)
     intervals = interval(alone, base=_rarest(first, second), pairs=np.full(alone.shape[1], pairs))
-    answered = repeated.people_with(alone, who).tolist()
+    answered = clusters.people_with(alone, who).tolist()
     effects = [_bounded(alone[:, place], intervals, place, n) for place, n in enumerate(answered)]
     averaged = [values.mean(axis=2, keepdims=True) for values in kept]
     whole = d.mean(axis=1, keepdims=True)
     of_mean = interval(whole, base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
-    subjects = int(repeated.people_with(whole, who)[0])
+    subjects = int(clusters.people_with(whole, who)[0])
     mean = _bounded(whole[:, 0], of_mean, 0, subjects, NO_SUBJECTS)
     between = _between(_by_unit(d, who))
     deviations, p = _deviations(d, who, seed)
@@ -143,7 +192,7 @@ def wording_effects(
             effects, intervals.methods, answered, deviations.tolist(), p.tolist(), strict=True
         )
     )
-    some = repeated.people_with(np.where(np.isfinite(alone).any(axis=1, keepdims=True), 0.0, np.nan), who)[0]
+    some = clusters.people_with(np.where(np.isfinite(alone).any(axis=1, keepdims=True), 0.0, np.nan), who)[0]
     return WordingEffects(
         each=each,
         mean=mean,
@@ -196,7 +245,7 @@ def _reason(wordings: int, subjects: int) -> str:
 
 def _by_unit(d: Float[np.ndarray, "n wordings"], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p wordings"]:
     """Complete rows whose mean is the effect and whose scatter is its error: subjects, or people who repeat."""
-    rows = d if who is None else repeated.linearized(d, who)
+    rows = d if who is None else clusters.linearized(d, who)
     return np.asarray(rows[np.isfinite(rows).all(axis=1)])
 
 
@@ -216,7 +265,7 @@ def _deviations(
 ) -> tuple[Float[np.ndarray, " wordings"], Float[np.ndarray, " wordings"]]:
     """Each paraphrase's mean less the mean of all, and its corrected p; NaN where there is nothing to compare."""
     apart = d - d.mean(axis=1, keepdims=True)
-    sums = repeated.of_people(apart, who)
+    sums = clusters.of_people(apart, who)
     sums = sums[np.isfinite(sums).all(axis=1)]
     if _reason(d.shape[1], len(sums)):
         nothing = np.full(d.shape[1], np.nan)

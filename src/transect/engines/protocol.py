@@ -1,13 +1,53 @@
-"""What an engine does: it makes parts in order, elsewhere if need be, and never holds more than a few of them."""
+"""What an engine is: an ordered map over tasks, its share of the cores, and what workers must agree on."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar, final, runtime_checkable
 
-from transect.engines.cores import cores
-from transect.errors import BadInput
+from transect.errors import BadInput, TargetChanged
+
+_allowed: int | None = None
+
+
+def cores() -> int:
+    """Cores of this machine, or this process's share of them where several processes work."""
+    return _allowed or os.cpu_count() or 1
+
+
+def use_cores(number: int) -> None:
+    """Let this process use `number` cores, at least one."""
+    global _allowed  # noqa: PLW0603  (one share for the process)
+    _allowed = max(1, number)
+
+
+def check_same(expected: str, found: str) -> None:
+    """Raises TargetChanged, naming what differs, where the facts that a worker found are not those of the command.
+
+    >>> check_same('{"net": 1}', '{"net": 2}')
+    Traceback (most recent call last):
+    transect.errors.TargetChanged: a worker opened something else than the run (net): expected the same files and ...
+    """
+    before, now = json.loads(expected), json.loads(found)
+    changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    if changed:
+        raise TargetChanged(
+            f"a worker opened something else than the run ({', '.join(changed)}): expected the same files and "
+            "libraries on every machine"
+        )
+
+
+def on_gpu(*devices: object) -> int:
+    """GPUs that a worker needs which computes on these devices: one, or none.
+
+    >>> on_gpu("cpu", None), on_gpu("cpu", "cuda")
+    (0, 1)
+    """
+    return int(any(str(device).startswith("cuda") for device in devices))
+
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

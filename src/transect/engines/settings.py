@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from transect.engines.protocol import HERE, Engine
-from transect.engines.worker import Surroundings
+from transect.engines.workers import Surroundings
 from transect.errors import BadInput, UnknownName
 from transect.texts import say
 
@@ -50,11 +50,11 @@ def opened(settings: EngineSettings, *, quiet: bool = False) -> Iterator[Engine]
         yield HERE
         return
     if settings.engine == LOCAL:
-        from transect.engines.processes import Processes
+        from transect.engines.workers import Processes
 
         engine: Processes | OnRay = Processes(settings.workers or 1)
     else:
-        from transect.engines.on_ray import OnRay
+        from transect.engines.ray_tasks import OnRay
 
         engine = OnRay(settings.address, settings.workers)
     try:

@@ -11,8 +11,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.change_point import Change, change_point
-from transect.effects.sequential_change import evidence_of_change
+from transect.effects.always_valid import Change, change_point, evidence_of_change
 from transect.errors import BadInput
 from transect.protocols import Canaries, RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically

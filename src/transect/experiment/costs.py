@@ -1,28 +1,91 @@
-"""What a study costs: time, and calls and money for targets that are paid per call; the others are free."""
+"""What a study costs: calls to models, counted and foretold."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
 
 from transect.designs import transect_latents
-from transect.designs.two_at_once import cell_pairs, rule
-from transect.engines.cores import cores
-from transect.engines.protocol import Engine
+from transect.designs.pairs import cell_pairs, rule
+from transect.engines.protocol import Engine, cores
 from transect.experiment import two_images
-from transect.protocols import Closable, Metered, PricedBySize, Target, World
-from transect.records import Design, Images, Quote
-from transect.runs.folder import RunFolder
-from transect.runs.plain_json import dumps
+from transect.protocols import Closable, CountsCalls, Metered, PricedBySize, Target, World
+from transect.records import CallCounts, Design, Images, Quote
+from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
+from transect.runs.json_records import dumps, plain, record_in
 from transect.runs.wording import counted
-from transect.targets.capabilities import is_metered
+from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.words.asked import AskedTarget
+from transect.targets.words.judging import Judge
 from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.experiment.study import Study
+
+
+CALLS_FOLDER: Final = "call_counts"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetCalls:
+    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text it was sent.
+
+    money: that all programs so far spent on it, in `currency`; 0 where that is not known.
+    """
+
+    target: str
+    counts: CallCounts
+    in_words: bool = False
+    money: float = 0.0
+    currency: str = ""
+
+
+def keep_calls(folder: Path, targets: Sequence[Target]) -> None:
+    """Write the counts of each target that has them into a run folder.
+
+    A target that this program did not call leaves those of an earlier program as they are, so that a finished run
+    stays as it was although other runs use the same file of answers.
+    """
+    for target in targets:
+        path = folder / CALLS_FOLDER / f"{slug(target.name)}.json"
+        if not isinstance(target, CountsCalls) or (path.exists() and not target.calls_made()[0]):
+            continue
+        if (counts := target.call_counts()) is not None:
+            write_atomically(path, canonical_json(_calls_record(target, counts, target.quote(0))) + "\n")
+    for judge in [target.coders.judge for target in targets if isinstance(target, AskedTarget)]:
+        if judge is not None:
+            _keep_judge(folder, judge)
+
+
+def _keep_judge(folder: Path, judge: Judge) -> None:
+    """As `keep`, of a judge whose calls no target states."""
+    path, speaker = folder / CALLS_FOLDER / f"judge-{slug(judge.name)}.json", judge.speaker
+    if not isinstance(speaker, CountsCalls) or (path.exists() and not judge.calls_made()[0]):
+        return
+    if (counts := speaker.call_counts()) is not None:
+        spent = speaker.quote(0)
+        name, money = f"{judge.name} (judge)", spent.money_spent or 0.0
+        record = plain(TargetCalls(name, counts, in_words=True, money=money, currency=spent.currency))
+        write_atomically(path, canonical_json(record) + "\n")
+
+
+def _calls_record(target: Target, counts: CallCounts, quote: Quote) -> dict[str, object]:
+    """What is kept of a target; of one that answers in words with its money."""
+    if not answers_in_words(target):
+        return {"target": target.name, "counts": plain(counts)}
+    record: dict[str, object] = plain(
+        TargetCalls(target.name, counts, in_words=True, money=quote.money_spent or 0.0, currency=quote.currency)
+    )
+    return record
+
+
+def read_calls(folder: Path) -> list[TargetCalls]:
+    """The counts that a run folder keeps; none for a run without such targets. Raises BadInput for a broken file."""
+    return [record_in(path, TargetCalls) for path in sorted((folder / CALLS_FOLDER).glob("*.json"))]
 
 
 @final

@@ -1,34 +1,144 @@
-"""Edit-validity gates in a study: measured on every image of a transect, kept in a separate table, judged by cell.
-
-edits:          subject, cell (-1: the subject's own image), reading.<attribute>, distance, realism, saturated,
-                drift.<attribute>, fails.<gate>, unknown.<gate> (nothing measures it), draws (how many subjects were
-                drawn until one passed, or were used up)
-edit_reference: the same measures of unedited subjects that are not of the study, which set the limits
-"""
+"""Whether images became what was set: the gates of edits, of generators and of photographs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
-from transect.controls.world import LearnedWorld
+from transect.controls.learned import LearnedWorld
+from transect.datasets.labelled import SUBJECT
 from transect.designs import transect_latents
-from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, judge, limits_of, saturated
-from transect.designs.intended import Intended
+from transect.designs.edit_validity import (
+    MOST_DRIFT,
+    OUTSIDE,
+    REFERENCE,
+    YES_OR_NO,
+    Intended,
+    Judged,
+    Limits,
+    Measured,
+    Moved,
+    Stated,
+    judge,
+    limits_of,
+    saturated,
+)
 from transect.designs.steps import Steps
 from transect.errors import BadInput
-from transect.experiment import photograph_edits
-from transect.inversion.photographs import InvertedPhotographs
-from transect.protocols import Generator, KnowsIdentities, KnowsTruth, Target, World
-from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
-from transect.runs.capabilities import sample_unedited
+from transect.generators.faceworld.attributes import ATTRIBUTES
+from transect.inversion.pictures import InvertedPhotographs
+from transect.protocols import EditsPhotographs, Generator, KnowsIdentities, KnowsTruth, Target, World
+from transect.records import SUBJECTS_PER_SEED, Attribute, Design, Images, Latents, Task
+from transect.runs.capabilities import sample_unedited, truths
 from transect.runs.folder import RunFolder
 from transect.runs.spec import EditsEntry
+
+_UNSTATED: Final = "what it should read as at its levels is not stated"
+
+
+def edited(world: World) -> EditsPhotographs | None:
+    """The world as one that edits photographs; None for others, and for prompts without photographs."""
+    plain = world.world if isinstance(world, Steps) else world
+    return plain if isinstance(plain, EditsPhotographs) and plain.photographs else None
+
+
+def reference(world: World, design: Design) -> Int[np.ndarray, " m"]:
+    """The seeds of unedited photographs that set the limits: each once, first those that the study does not show."""
+    photographs = edited(world)
+    count = 0 if photographs is None else photographs.photographs
+    places = [*range(design.subjects, count), *range(min(design.subjects, count))][:REFERENCE]
+    return design.seed * SUBJECTS_PER_SEED + np.array(places, dtype=np.int64)
+
+
+def with_people(measured: Measured, world: World, latents: Latents) -> Measured:
+    """The measures, and who is on each image where the world knows that people repeat."""
+    known = truths(world, latents)
+    if SUBJECT not in known.column_names:
+        return measured
+    return replace(measured, people=known[SUBJECT].to_numpy().astype(np.int64))
+
+
+def intentions(
+    world: EditsPhotographs, attributes: dict[str, Attribute], measures: Measured, own_models: Collection[str]
+) -> dict[str, Intended | str]:
+    """What each attribute should read as, or why that is not known.
+
+    attributes: those that vary. own_models: attributes that a model of the user's reads; of others the network that
+    ships knows the levels by their names.
+    """
+    return {
+        name: _intended(world, attribute, measures, named=name not in own_models)
+        for name, attribute in attributes.items()
+    }
+
+
+def _intended(world: EditsPhotographs, attribute: Attribute, measures: Measured, *, named: bool) -> Intended | str:
+    as_it_is, name = world.as_they_are[attribute.name], attribute.name
+    stated = world.intended_readings().get(name) or (_by_name(attribute) if named else {})
+    if not stated:
+        return _UNSTATED if attribute.discrete else Moved(as_it_is)
+    if name in measures.levels or set(stated.values()) <= {0.0, 1.0}:
+        return Stated(stated, as_it_is, YES_OR_NO)
+    readings = measures.readings.get(name, np.full(1, np.nan))
+    spread = float(np.nanstd(readings)) if np.isfinite(readings).any() else np.nan
+    return Stated(stated, as_it_is, MOST_DRIFT * spread)
+
+
+def _by_name(attribute: Attribute) -> dict[float, float]:
+    """Levels that are called as the reading network's own, by the number that it reads them as."""
+    own = next((each.levels for each in ATTRIBUTES if each.name == attribute.name), ())
+    return {float(at): float(own.index(level)) for at, level in enumerate(attribute.levels) if level in own}
+
+
+@functools.lru_cache(maxsize=1)
+def well_read() -> frozenset[str]:
+    """Attributes that pictures show well enough for the network that ships: those of the reference's directions."""
+    from transect.controls.learned import read_directions
+    from transect.generators.reference import DIRECTIONS
+
+    return frozenset(direction.name for direction in read_directions(DIRECTIONS).directions)
+
+
+@functools.lru_cache(maxsize=1)
+def read_as_levels() -> frozenset[str]:
+    """Attributes that this network reads as one of several levels in no order."""
+    from transect.perceptual.features import load
+
+    return frozenset(answer.name for answer in load().answers if answer.levels > len((False, True)))
+
+
+def with_outside(judged: Judged, world: World, latents: Latents, images: Images, own: Images) -> Judged:
+    """The judgement, and which images changed outside of what was to be edited; as it is where nothing is outside.
+
+    own: the subjects as they are, in order; as many images of each follow one another.
+    """
+    masks = _masks(world, latents)
+    if masks is None or masks.all():
+        return judged
+    rows = np.arange(len(images)) // (len(images) // len(own))
+    differ = [(image != own.pixels[row]).any(axis=2) for image, row in zip(images.pixels, rows, strict=True)]
+    changed = (np.array(differ) & ~masks).any(axis=(1, 2))
+    everything = np.asarray(masks.all(axis=(1, 2)))
+    fails, unknown = {**judged.fails, OUTSIDE: changed}, {**judged.unknown, OUTSIDE: everything}
+    return replace(judged, fails=fails, unknown=unknown)
+
+
+def _masks(world: World, latents: Latents) -> Bool[np.ndarray, "n h w"] | None:
+    photographs = edited(world)
+    if photographs is not None:
+        return photographs.edit_masks(latents)
+    plain = world.world if isinstance(world, Steps) else world
+    generator = plain.generator if isinstance(plain, LearnedWorld) else None
+    if isinstance(generator, InvertedPhotographs) and generator.backgrounds is not None:
+        return generator.edit_masks(latents)
+    return None
+
 
 EDITS: Final = "edits"
 REFERENCE_TABLE: Final = "edit_reference"
@@ -92,8 +202,8 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
     generator = _generator(world)
     readings = _read_by_shipped(world, images) if check.shipped else {}
     levels: set[str] = set()
-    if check.shipped and photograph_edits.edited(world) is not None:
-        levels |= readings.keys() & photograph_edits.read_as_levels()
+    if check.shipped and edited(world) is not None:
+        levels |= readings.keys() & read_as_levels()
     if isinstance(generator, KnowsTruth):
         truths = generator.truths(latents)
         for attribute in generator.truth_attributes:
@@ -123,7 +233,7 @@ def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
     values = features.read(images.pixels)
     known: Iterable[str] = [attribute.name for attribute in _learned(world).attributes]
     if _generator(world) is None:
-        known = sorted(photograph_edits.well_read())
+        known = sorted(well_read())
     return {name: values[name] for name in known if name in values}
 
 
@@ -146,7 +256,7 @@ def _is_reference(world: World) -> bool:
 
 def needed(world: World) -> bool:
     """Whether a world's edits are checked by default: along fitted directions, or by a model on photographs."""
-    photographs = photograph_edits.edited(world)
+    photographs = edited(world)
     return _generator(world) is not None or (photographs is not None and photographs.learned_edits)
 
 
@@ -161,7 +271,7 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
         if requested:
             raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
         return None
-    photographs = photograph_edits.edited(world)
+    photographs = edited(world)
     if check is not None and check.redraw:
         what = "--latents" if isinstance(_generator(world), InvertedPhotographs) else "photographs"
         if what == "--latents" or photographs is not None:
@@ -246,7 +356,7 @@ class Gatekeeper:
         intended = {name: values[name].to_numpy() for name in self.design.levels}
         rows = np.repeat(np.arange(len(seeds)), self.design.n_cells)
         judged = judge(self.limits, edited, before.take(rows), intended)
-        return edited, before, photograph_edits.with_outside(judged, self.world, latents, images, own)
+        return edited, before, with_outside(judged, self.world, latents, images, own)
 
 
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder | None) -> Gatekeeper:
@@ -266,26 +376,26 @@ def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder
 
 def _reference(check: EditCheck, world: World, design: Design) -> tuple[Int[np.ndarray, " m"], Measured, Latents]:
     """Unedited images that set the limits: their subjects' seeds, what they measure, their latents."""
-    if photograph_edits.edited(world) is None:
+    if edited(world) is None:
         beyond = np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
         seeds = design.seed * SUBJECTS_PER_SEED + beyond
         latents = sample_unedited(_learned(world), seeds)
         return seeds, measured(check, world, latents, world.render(latents)), latents
-    seeds = photograph_edits.reference(world, design)
+    seeds = reference(world, design)
     latents = world.sample(seeds)
     measures = measured(check, world, latents, world.render(latents))
-    return seeds, photograph_edits.with_people(measures, world, latents), latents
+    return seeds, with_people(measures, world, latents), latents
 
 
 def _intentions(
     check: EditCheck, world: World, design: Design, measures: Measured
 ) -> Mapping[str, Intended | str] | None:
     """What the set attributes of photographs should read as; None of latents, where unedited images show it."""
-    photographs = photograph_edits.edited(world)
+    photographs = edited(world)
     if photographs is None:
         return None
     varied = {each.name: each for each in _learned(world).attributes if each.name in design.levels}
-    return photograph_edits.intentions(photographs, varied, measures, check.attributes.keys())
+    return intentions(photographs, varied, measures, check.attributes.keys())
 
 
 def _text(limits: Limits) -> bytes:

@@ -1,21 +1,20 @@
-"""How a worker opens what a study is made of: the world and the targets by the texts that named them.
-
-Objects of this process have no recipe: what they make is made in this process.
-"""
+"""What opens a study's world, check and targets again in a worker, by text alone."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
+from transect.experiment import costs
 from transect.experiment.edits import EditCheck, check_of, named
-from transect.experiment.target_names import give_name
-from transect.experiment.world_settings import WorldSettings
-from transect.protocols import Target, World
+from transect.experiment.opened_targets import give_name
+from transect.experiment.worlds import WorldSettings
+from transect.protocols import Target, TargetLike, World
 from transect.runs.capabilities import for_attributes
-from transect.said import AskedSpec
+from transect.spoken_answers import AskedSpec
 from transect.targets.capabilities import is_metered
 
 
@@ -48,8 +47,7 @@ class WorldRecipe:
 
     def open(self) -> World:
         """The world. Raises as opening it for the first time."""
-        from transect.designs.lines import Lines
-        from transect.designs.steps import parse_steps
+        from transect.designs.steps import Lines, parse_steps
 
         if self.dataset is not None:
             from transect.datasets import open_dataset
@@ -150,3 +148,42 @@ def recipe_of_check(given: CheckRecipe, opened: EditCheck) -> CheckRecipe | None
         if target is not None and recipe_of_target(spec, target, {}) is None:
             return None
     return given
+
+
+_MODELS: Final = ("onnx:", "torch:", "hf:", "timm:")
+
+
+def embedding_target(target: TargetLike, preprocess: Any) -> Target:
+    """The target of a spec or object; one that does not state its task embeds."""
+    from transect.targets import as_target, resolve
+    from transect.targets.isolated import is_model
+
+    if not isinstance(target, str):
+        states_task = isinstance(target, Target) or inspect.isclass(target)
+        return as_target(target, preprocess=preprocess, task=None if states_task else "embedding")
+    if target.startswith(_MODELS) or target.lower().endswith(".onnx"):
+        return resolve(target, task="embedding", preprocess=preprocess)
+    resolved = resolve(target, preprocess=preprocess)
+    if is_model(resolved):
+        costs.close([resolved])
+        return resolve(target, task="embedding", preprocess=preprocess)
+    return resolved
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EmbeddingRecipe:
+    """How a worker opens the target of `embedding_target`: by its spec, and how pictures are prepared for it."""
+
+    spec: str
+    preprocess: Any
+
+    def open(self) -> Target:
+        """The target. Raises as opening it for the first time."""
+        return embedding_target(self.spec, self.preprocess)
+
+
+def recipe_of_embedding(given: object, opened: Target, preprocess: Any) -> EmbeddingRecipe | None:
+    """How a worker opens a target; None where this process must ask it, as `recipe_of_target` has it."""
+    recipe = recipe_of_target(given, opened, {"preprocess": preprocess})
+    return None if recipe is None else EmbeddingRecipe(recipe.spec, preprocess)

@@ -1,7 +1,4 @@
-"""Runs a study: renders a design and collects the answers of targets to its images, part by part.
-
-The spec (run.json) and the tables hold everything that a later analysis needs; `report` needs no target.
-"""
+"""A study: what it asks, the parts that it makes, here or in workers, and its tables."""
 
 from __future__ import annotations
 
@@ -13,41 +10,218 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from transect.designs.matched_pairs import MatchedPairs
-from transect.effects.said_outcomes import asked_in
-from transect.effects.truth import Truth
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
+
+from transect.designs import transect_latents
+from transect.designs.pairs import MatchedPairs
+from transect.effects.outcomes import Truth, asked_in
 from transect.effects.verification import NO_RULE, Rule
-from transect.engines.protocol import HERE, Ahead, Engine
+from transect.engines.protocol import HERE, Ahead, Engine, check_same, on_gpu
 from transect.errors import BadInput, TooManyFailures
-from transect.experiment import calls, costs, edits, negative_control, two_images, verification
+from transect.experiment import costs, edits, outcome_choice, small_runs, two_images
 from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.recipes import StudyRecipe
-from transect.experiment.rendering import render_part
-from transect.experiment.study_work import MadePart, PartAnswers, PartTask, StudyWork, answer_rows, facts_of
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
-from transect.records import Design, Images, Task
+from transect.records import Design, Images, Predictions, Task
 from transect.runs import tables as columns
-from transect.runs.capabilities import generator_entry, readings, world_entry
-from transect.runs.folder import RunFolder, slug
-from transect.runs.part_names import tables_of
-from transect.runs.parts import Background, resumable
-from transect.runs.places import CONTROL
-from transect.runs.progress import Progress
-from transect.runs.provenance import versions
+from transect.runs.capabilities import generator_entry, landmarks, readings, truths, world_entry
+from transect.runs.environment import versions
+from transect.runs.folder import RunFolder, canonical_json, slug
+from transect.runs.json_records import plain
+from transect.runs.layout import CONTROL, tables_of
+from transect.runs.parts import Background, Progress, resumable
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
+from transect.runs.tables import answers_table, coded_table
 from transect.targets.capabilities import answers_in_words, has_coded_texts, is_metered, wants_landmarks
-from transect.targets.limits import Limits
-from transect.targets.tally import counted_rows
-from transect.targets.words.paired import AskedOfTwo
+from transect.targets.guard import Counted, FailureLog, Limits, counted_rows
+from transect.targets.words.asked import PairwiseQuestion
 from transect.texts import say
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from transect.targets.guard import FailureBudget
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Images of whole subjects, with the seeds of the subjects and the true values by image.
+
+    checked: the part of the table of edits; None where edits are not checked.
+    """
+
+    seeds: Int[np.ndarray, " s"]
+    images: Images
+    true: pa.Table
+    checked: pa.Table | None
+
+    def ids(self, design: Design) -> list[str]:
+        """The identifier of each image."""
+        return columns.image_ids(design, self.seeds)
+
+    def table(self, design: Design) -> pa.Table:
+        """The part of the table of images."""
+        return columns.images_table(design, self.seeds, self.true, self.images)
+
+
+def render_part(
+    world: World, design: Design, keeper: edits.Gatekeeper | None, subjects: range, *, with_landmarks: bool = False
+) -> Rendered:
+    """Render these subjects of a design.
+
+    keeper: judges edits, and draws subjects again where it is asked to. with_landmarks: whether a target needs them.
+    """
+    seeds = design.subject_seeds(subjects.start, subjects.stop)
+    checked = None
+    if keeper is None:
+        latents = transect_latents(design, world.sample(seeds), world)
+        images = world.render(latents)
+    else:
+        seeds, latents, images, checked = edits.passing(keeper, seeds, subjects.start)
+    points = landmarks(world, latents) if with_landmarks else None
+    images = Images(images.pixels.copy(), images.face_boxes, points)  # a generator may reuse its array
+    return Rendered(seeds, images, truths(world, latents), checked)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartTask:
+    """One part. start, stop: its subjects. first: whether it is the study's first."""
+
+    start: int
+    stop: int
+    first: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartAnswers:
+    """A target's answers as rows of its tables, None where it failed too often; and what was counted, in order."""
+
+    rows: tuple[pa.Table, ...] | None
+    counted: tuple[Counted, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MadePart:
+    """The rows of one part. checked: of the table of edits. answers: None of targets that no worker asks."""
+
+    ids: list[str]
+    images: pa.Table
+    checked: pa.Table | None
+    answers: tuple[PartAnswers | None, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StudyWork:
+    """What a worker needs of a study. facts: what its world and models say of themselves, which must be the same there.
+
+    planned: images of the study, of which limits.max_failures may fail. checked: whether edits are checked.
+    with_landmarks: whether a target needs the landmarks of faces.
+    """
+
+    recipe: StudyRecipe
+    design: Design
+    limits: Limits
+    checked: bool
+    facts: str
+    with_landmarks: bool = False
+
+    @property
+    def gpus(self) -> int:
+        """One where images or models are computed on a GPU."""
+        targets = [each for each in self.recipe.targets if each is not None]
+        return on_gpu(self.recipe.world.settings.device, *(each.options.get("device") for each in targets))
+
+    def open(self) -> OpenedStudy:
+        """Open the world, the targets and the check."""
+        world = self.recipe.world.open()
+        targets = [None if each is None else each.open() for each in self.recipe.targets]
+        check = edits.for_world(world, self.design, self._check()) if self.checked else None
+        check_same(self.facts, facts_of(world, targets, check))
+        keeper = edits.gatekeeper(check, world, self.design, None) if check is not None else None
+        return OpenedStudy(world, self.design, tuple(targets), self.limits, keeper, self.with_landmarks)
+
+    def _check(self) -> EditCheck | None:
+        return None if self.recipe.check is None else self.recipe.check.open()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpenedStudy:
+    """A study as a worker has it open."""
+
+    world: World
+    design: Design
+    targets: tuple[Target | None, ...]
+    limits: Limits
+    keeper: edits.Gatekeeper | None
+    with_landmarks: bool = False
+
+    def make(self, task: PartTask) -> MadePart:
+        """Render one part and ask the targets about it."""
+        span = range(task.start, task.stop)
+        rendered = render_part(self.world, self.design, self.keeper, span, with_landmarks=self.with_landmarks)
+        ids = rendered.ids(self.design)
+        answers = tuple(
+            None if target is None else self._ask(target, ids, rendered.images, task.first) for target in self.targets
+        )
+        return MadePart(ids, rendered.table(self.design), rendered.checked, answers)
+
+    def _ask(self, target: Target, ids: Sequence[str], images: Images, first: bool) -> PartAnswers:
+        from transect.targets.guard import guarded
+
+        limits = self.limits
+        tally = FailureLog(target.name, self.design.n_images, limit_share=limits.max_failures, first=first)
+        try:
+            answers = guarded(target, images, timeout=limits.timeout, batch=limits.batch, budget=tally)
+        except TooManyFailures:
+            return PartAnswers(None, tally.counted)
+        return PartAnswers(answer_rows(ids, answers, coded=has_coded_texts(target)), tally.counted)
+
+    def close(self) -> None:
+        """Close the targets."""
+        costs.close([target for target in self.targets if target is not None])
+
+
+def answer_rows(ids: Sequence[str], answers: Predictions, *, coded: bool = False) -> tuple[pa.Table, ...]:
+    """The rows of each table of a target's answers: predictions, and what was said in words where it answers so.
+
+    coded: whether a judge or functions look at its texts, so that there is a third.
+    """
+    predictions = columns.predictions_table(ids, answers)
+    if answers.said is None:
+        return (predictions,)
+    more = (coded_table(ids, answers.said),) if coded else ()
+    return (predictions, answers_table(ids, answers.said), *more)
+
+
+def facts_of_targets(targets: Sequence[Target]) -> str:
+    """What targets say of themselves, and the libraries, as canonical JSON."""
+    from transect.targets import describe
+
+    return canonical_json({"the libraries": versions(), **{target.name: describe(target) for target in targets}})
+
+
+def facts_of(world: World, targets: Sequence[Target | None], check: EditCheck | None) -> str:
+    """What the world, the targets and the check of a study say of themselves, and the libraries, as canonical JSON."""
+    from transect.targets import describe
+
+    return canonical_json(
+        {
+            "the generator": plain(generator_entry(world)),
+            "the check of edits": None if check is None else plain(check.entry()),
+            "the libraries": versions(),
+            **{target.name: describe(target) for target in targets if target is not None},
+        }
+    )
+
 
 IMAGES_PER_PART = 256
 PIXELS_PER_PART = 1 << 24
@@ -77,7 +251,7 @@ class Study:
     edits: EditCheck | None = None
     rule: Rule = NO_RULE
     recipe: StudyRecipe | None = None
-    pairs: tuple[AskedOfTwo, ...] = ()
+    pairs: tuple[PairwiseQuestion, ...] = ()
     matched: MatchedPairs | None = None
     counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -140,7 +314,7 @@ class Study:
             targets=tuple(map(self._target_entry, self.targets)),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
-            verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
+            verification=outcome_choice.verification_entry(self.rule, self.targets, self.design, self.world.attributes),
             pairs=tuple(two_images.entry(asked, self.matched) for asked in self.pairs),
         )
 
@@ -148,7 +322,7 @@ class Study:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truths.get(target.name)
-        verifies = verification.verifies(target, self.design, self.rule)
+        verifies = outcome_choice.verifies(target, self.design, self.rule)
         description = TargetDescription(describe(target))
         asked, wanted = asked_in(description.facts), self.counted.get(target.name, self.outcomes)
         outcomes = choose_outcomes(task, truth and truth.text, wanted, verifies=verifies, asked=asked)
@@ -162,7 +336,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine 
 
     Does nothing where the study has no affordable one; where too many images fail, its incomplete folder is ignored.
     """
-    design = negative_control.control_design(study.design, study.world, study.targets)
+    design = small_runs.control_design(study.design, study.world, study.targets)
     if design is None:
         return
     name = f"{study.name}: negative control"
@@ -177,7 +351,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine 
 
 
 def _without_matches(outcomes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(outcome for outcome in outcomes if outcome != verification.NON_MATCH)
+    return tuple(outcome for outcome in outcomes if outcome != outcome_choice.NON_MATCH)
 
 
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
@@ -201,7 +375,7 @@ def fill(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE)
             _make_parts(study, folder, quiet, None if ahead is None else stack.enter_context(ahead))
         for line in keep_canaries(out, study.targets):
             say(line, error=True)
-        calls.keep(out, study.targets)
+        costs.keep_calls(out, study.targets)
 
 
 def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahead[PartTask, MadePart] | None:

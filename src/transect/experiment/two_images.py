@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from transect.designs.matched_pairs import MatchedPairs
-from transect.designs.two_at_once import cell_pairs
+from transect.designs.pairs import MatchedPairs, cell_pairs
 from transect.protocols import World
 from transect.records import Design, Images, Quote
-from transect.runs.answer_tables import pairs_table as rows_of
-from transect.runs.answer_tables import said_by_pair
 from transect.runs.folder import RunFolder, slug
-from transect.runs.part_names import pairs_table
+from transect.runs.layout import pairs_table
 from transect.runs.parts import Background
 from transect.runs.spec import PairsEntry, TargetDescription
-from transect.said import Said
-from transect.targets.limits import Limits
-from transect.targets.words.paired import AskedOfTwo, TwoImages, failure_of
+from transect.runs.tables import pairs_table as rows_of
+from transect.runs.tables import said_by_pair
+from transect.spoken_answers import Said
+from transect.targets.guard import Limits
+from transect.targets.words.asked import PairwiseQuestion, TwoImages, pair_failure_of
 
 if TYPE_CHECKING:
     from transect.targets.guard import FailureBudget
@@ -30,7 +29,7 @@ Named = tuple[int, int, int]
 """A subject and two of its cells; or the number of a matched pair and its two images."""
 
 
-def entry(asked: AskedOfTwo, matched: MatchedPairs | None = None) -> PairsEntry:
+def entry(asked: PairwiseQuestion, matched: MatchedPairs | None = None) -> PairsEntry:
     """What run.json holds of a question about two images, and of the pairs where they are of two subjects."""
     facts = asked.describe()
     if matched is not None:
@@ -48,7 +47,7 @@ def count(design: Design, matched: MatchedPairs | None) -> int:
     return design.subjects * len(cell_pairs(design)) if matched is None else len(matched)
 
 
-def quotes(asked: Sequence[AskedOfTwo], pairs: int) -> list[Quote]:
+def quotes(asked: Sequence[PairwiseQuestion], pairs: int) -> list[Quote]:
     """The most that each question costs about so many pairs; no model is called for it."""
     return [each.quote(pairs) for each in asked]
 
@@ -61,7 +60,7 @@ class Asking:
     budgets: of the questions' failures, for the whole run.
     """
 
-    asked: tuple[AskedOfTwo, ...]
+    asked: tuple[PairwiseQuestion, ...]
     world: World
     design: Design
     matched: MatchedPairs | None
@@ -71,7 +70,7 @@ class Asking:
 
     @staticmethod
     def of(
-        asked: tuple[AskedOfTwo, ...],
+        asked: tuple[PairwiseQuestion, ...],
         world: World,
         design: Design,
         matched: MatchedPairs | None,
@@ -101,7 +100,7 @@ class Asking:
         for asked, budget in zip(self.asked, self.budgets, strict=True):
             table = pairs_table(slug(asked.name))
             if self.folder.has_part(table, part):
-                budget.add([failure_of(of_pair) for of_pair in said_by_pair(self.folder.read_part(table, part))])
+                budget.add([pair_failure_of(of_pair) for of_pair in said_by_pair(self.folder.read_part(table, part))])
                 continue
             if self.matched is None:
                 names, shown = self._names(ids()), self._of_subjects(images())
@@ -133,7 +132,7 @@ class Asking:
 
     def _ask(
         self,
-        asked: AskedOfTwo,
+        asked: PairwiseQuestion,
         budget: FailureBudget,
         names: Sequence[Named],
         shown: Callable[[int, Named], TwoImages],
@@ -143,12 +142,12 @@ class Asking:
         for start in range(0, len(names), self.limits.batch):
             rows = [shown(start + place, name) for place, name in enumerate(names[start : start + self.limits.batch])]
             found = _guarded(asked, rows, self.limits.timeout)
-            budget.add([failure_of(of_pair) for of_pair in found])
+            budget.add([pair_failure_of(of_pair) for of_pair in found])
             said += found
         return said
 
 
-def _guarded(asked: AskedOfTwo, pairs: Sequence[TwoImages], timeout: float) -> list[tuple[Said, ...]]:
+def _guarded(asked: PairwiseQuestion, pairs: Sequence[TwoImages], timeout: float) -> list[tuple[Said, ...]]:
     """What was said; a call that raises or takes too long is repeated pair by pair, and a pair may fail alone."""
     from transect.targets.guard import attempt, short
 

@@ -1,10 +1,10 @@
-"""Opens the world that images come from: a generator by name or object, with its own controls or fitted directions."""
+"""Worlds by name and settings."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
 from transect.designs import transect_latents
 from transect.errors import BadInput
@@ -13,7 +13,8 @@ from transect.records import Attribute, Design
 from transect.runs import capabilities
 
 if TYPE_CHECKING:
-    from transect.inversion.photographs import InvertedPhotographs
+    from transect.inversion.pictures import InvertedPhotographs
+
 
 _BACKGROUND: Final = (
     "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
@@ -42,8 +43,7 @@ def open_world(
         directions = DIRECTIONS
     opened = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
-        from transect.controls.files import read_directions
-        from transect.controls.world import LearnedWorld
+        from transect.controls.learned import LearnedWorld, read_directions
 
         if latents is not None:
             opened = inverted(opened, latents, photographs, mask)
@@ -87,7 +87,7 @@ def inverted(
     generator: Generator, latents: str | Path, photographs: str | Path | None = None, mask: str | None = None
 ) -> InvertedPhotographs:
     """The generator with the photographs of that file as subjects. Raises BadInput as `InvertedPhotographs.open`."""
-    from transect.inversion.photographs import InvertedPhotographs
+    from transect.inversion.pictures import InvertedPhotographs
 
     return InvertedPhotographs.open(generator, latents, photographs, mask)
 
@@ -112,3 +112,40 @@ def check_hold(world: World, design: Design) -> None:
     for name in design.hold:
         if free[name].equals(unvaried[name]):
             raise BadInput(f"--hold {name}: no varied attribute changes {name}; drop it")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WorldSettings:
+    """A generator and its settings.
+
+    generator: a name, a network's file, or an object with the contract of Generator and Controls, which has its own
+    size, population and device. population: a shipped name or a TOML file; default "balanced". image_size: pixels;
+    default 128, or a network's own. device: default "cpu". directions: fitted directions that set the attributes of a
+    learned generator. latents: inverted photographs, which then are the subjects. photographs, mask: the folder or
+    READER:PATH of what was inverted, and the part of each in which the generator's image stands; outside the mask the
+    photograph is put back.
+    """
+
+    generator: str | Path | Generator = "faceworld"
+    population: str | None = None
+    image_size: int | None = None
+    device: str | None = None
+    directions: Path | None = None
+    latents: Path | None = None
+    photographs: str | Path | None = None
+    mask: str | None = None
+
+    def open(self) -> World:
+        """The world. Raises BadInput, UnknownName or MissingExtra as `open_world`."""
+        generator = str(self.generator) if isinstance(self.generator, Path) else self.generator
+        return open_world(
+            generator,
+            self.image_size,
+            self.population,
+            self.device,
+            self.directions,
+            self.latents,
+            self.photographs,
+            self.mask,
+        )

@@ -80,7 +80,7 @@ def load(
     world = FaceWorld(image_size=size, population=population, device=device)
     if name == "faceworld":
         return world
-    from transect.generators.faceworld.latent_world import LatentWorld
+    from transect.generators.faceworld.world import LatentWorld
 
     return LatentWorld(world)
 

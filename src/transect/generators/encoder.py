@@ -17,7 +17,7 @@ from torch.nn import functional
 from transect.errors import BadInput
 from transect.records import Images, Latents
 from transect.runs import model_files
-from transect.runs.weights import check_weights
+from transect.runs.model_files import check_weights
 
 KIND = "transect.encoder"
 SPACES = ("z", "w")

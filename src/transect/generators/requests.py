@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Table
 from transect.records import Attribute
-from transect.runs.inputs import as_names
+from transect.runs.table_inputs import as_names
 
 
 def requested_columns(

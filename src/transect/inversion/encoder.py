@@ -1,27 +1,34 @@
 """The start of a search: an encoder fitted in seconds, ridge regression from features to codes; or a trained one.
 
-Fitted on the generator's own images, whose codes are known (Zhu et al. 2016, arXiv:1609.03552, §3.2, train a network
-so); linear in the features, so that a few thousand images suffice. It starts a search and does not replace it.
+Fitted on the generator's own images, whose codes are known (Zhu et al. 2016, arXiv:1609.03552, §3.2, train a
+network so); linear in the features, so that a few thousand images suffice. It starts a search and does not replace
+it.
+
+Images ► codes by an encoder alone, E(x) of Denton et al. 2019, arXiv:1906.06439, equation 2, and what they show.
+
+Each image is encoded and rendered alone, so that its code does not depend on the images beside it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from transect.errors import BadInput
 from transect.generators.encoder import Encoder
 from transect.inversion.protocol import Invertible, InvertibleStyleGAN2, check_space
-from transect.perceptual.network import FeatureNetwork, resized
+from transect.perceptual.distance import Appearance, distance
+from transect.perceptual.features import FeatureNetwork, as_tensor, resized
 from transect.runs import model_files
-from transect.runs.progress import Progress, announced, stage
+from transect.runs.parts import Progress, announced, stage
 
 SAMPLES = 2_000
 FEWEST = 20
@@ -180,3 +187,53 @@ def _ridge(
     best = min(_PENALTIES, key=left)
     weights = vt.T @ ((s / (s**2 + best * s[0]))[:, None] * turned)
     return center, weights, mean, float(1 - left(best) / spread)
+
+
+NOT_FINITE: Final = "the encoder's code, or the image of it, is not finite"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Codes float32 [n, ...] and what their images are like, NaN where an image failed; failures say why, "" if not.
+
+    perceptual: distance between image and reconstruction; pixels: mean squared difference of values in 0..1.
+    reconstructions: black where an image failed.
+    """
+
+    codes: Float[np.ndarray, "n ..."]
+    perceptual: Float[np.ndarray, " n"]
+    pixels: Float[np.ndarray, " n"]
+    reconstructions: UInt8[np.ndarray, "n h w 3"]
+    failures: tuple[str, ...]
+
+
+def encode(
+    generator: Invertible,
+    space: str,
+    encoder: RidgeEncoder | TrainedEncoder,
+    appearance: Appearance,
+    pixels: UInt8[np.ndarray, "n h w 3"],
+    failures: Sequence[str],
+    device: str = "cpu",
+) -> Encoded:
+    """The codes of images, and how near their reconstructions come; no step of a search is made.
+
+    pixels: of the generator's size. failures: why an image could not be read, "" where it was; its pixels do not count.
+    """
+    shape, count = tuple(generator.codes(space).mean.shape), len(pixels)
+    codes, reconstructions = np.full((count, *shape), np.nan, np.float32), np.zeros_like(pixels)
+    perceptual, square, reasons = np.full(count, np.nan), np.full(count, np.nan), list(failures)
+    for row in (row for row, reason in enumerate(failures) if not reason):
+        image = as_tensor(pixels[row : row + 1], device)
+        with torch.no_grad():
+            code = encoder(image).float()
+            shown = generator.show(code, space)
+            apart = float(distance(appearance, image, shown))
+        if not (np.isfinite(apart) and bool(torch.isfinite(code).all())):
+            reasons[row] = NOT_FINITE
+            continue
+        codes[row], perceptual[row] = code[0].cpu().numpy(), apart
+        square[row] = float((shown - image).square().mean())
+        reconstructions[row] = (shown[0] * 255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
+    return Encoded(codes, perceptual, square, reconstructions, tuple(reasons))

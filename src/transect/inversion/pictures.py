@@ -1,4 +1,12 @@
-"""The images to invert: of a folder, a run or a data set, or pixels; decoded a part at a time."""
+"""The images to invert: of a folder, a run or a data set, or pixels; decoded a part at a time.
+
+Inverted photographs on their own backgrounds: what a generator draws stands inside a mask of the photograph alone.
+
+An inversion reconstructs a whole picture, and an edit in the latent space moves all of it. With the photograph put
+back outside a mask of the face, bitwise, only what is inside can have caused a change of the answer.
+
+Inverted photographs as the subjects of a generator: audits of directions then edit photographs of people.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +19,26 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import UInt8
+from jaxtyping import Bool, Int, UInt8
 
 from transect.datasets import is_dataset, open_dataset
+from transect.datasets.features import InvertedCodes, as_named, check_generator, read_codes
 from transect.errors import BadInput
-from transect.records import Images
-from transect.runs import bounds, picture_files
-from transect.runs.inputs import check_file_names
+from transect.generators.faceworld.chance import check_seeds
+from transect.generators.photographs.masks import Mask, Shown, composite, feathered, open_mask
+from transect.protocols import Generator, HasLayers, MapsSpaces
+from transect.records import SUBJECTS_PER_SEED, Images, Latents
+from transect.runs import bounds
+from transect.runs.capabilities import description
+from transect.runs.pictures import open_rgb, refused
+from transect.runs.table_inputs import check_file_names
 from transect.texts import words_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
     from transect.datasets.labelled import LabelledImages
+
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
@@ -116,7 +131,7 @@ class Pictures:
         except BadInput as error:
             return Unreadable(str(error))
         except OSError as error:
-            return Unreadable(str(picture_files.refused(self.ids[row], error)))
+            return Unreadable(str(refused(self.ids[row], error)))
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
         """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
@@ -175,7 +190,7 @@ class Pictures:
         source = self.stored(row)
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)
-        return picture_files.open_rgb(source, self.ids[row])
+        return open_rgb(source, self.ids[row])
 
 
 @final
@@ -204,7 +219,7 @@ class _WholeRowsOf(Sequence[np.ndarray]):
 
     def __getitem__(self, row: Any) -> Any:
         pictures, crop = self.dataset.pictures, self.dataset.crop
-        picture = picture_files.open_rgb(pictures.encoded(row), pictures.name(row))
+        picture = open_rgb(pictures.encoded(row), pictures.name(row))
         return np.asarray(picture if crop is None else picture.crop(crop.box(*picture.size)))
 
 
@@ -247,3 +262,182 @@ def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_binary(content.type) or content.null_count:
         raise KeyError("image")
     return content
+
+
+@final
+@dataclass(frozen=True)
+class Backgrounds:
+    """The photographs of subjects, in their order. rows: of `pictures`, one of each subject."""
+
+    pictures: Pictures
+    rows: tuple[int, ...]
+    mask: Mask
+
+    @classmethod
+    def open(cls, photographs: str | Path, mask: str, ids: Sequence[str], size: int) -> Backgrounds:
+        """The photographs of those ids in a folder or data set, framed as `transect invert` frames them.
+
+        mask: as `open_mask` reads it, its paths relative to the current folder. Raises BadInput where a photograph is
+        not there, or the mask has no pixel on one.
+        """
+        of_data = is_dataset(photographs)
+        labelled = open_dataset(str(photographs), image_size=size, labelled=False) if of_data else None
+        pictures = Pictures.open(photographs, size, fit=labelled is None)
+        named, _ = as_named(list(ids), list(pictures.ids))
+        places = {name: row for row, name in enumerate(pictures.ids)}
+        if missing := [name for name in named if name not in places]:
+            more = f" or {len(missing) - 1} others" if missing[1:] else ""
+            raise BadInput(
+                f"--photographs {photographs}: expected the {len(ids)} photographs that were inverted, got none named "
+                f"{missing[0]}{more}; name their folder or data set"
+            )
+        region = open_mask(mask, Path(), labelled, [str(name) for name in named])
+        opened = cls(pictures, tuple(places[str(name)] for name in named), region)
+        opened.check()
+        return opened
+
+    def check(self) -> None:
+        """Raises BadInput for a photograph on which the mask has no pixel: nothing could be edited there."""
+        for subject, row in enumerate(self.rows):
+            if not self.inside(subject).any():
+                raise BadInput(
+                    f"--mask: expected a pixel on {self.pictures.ids[row]}, got none; change the mask, or leave the "
+                    "photograph out of the inversion"
+                )
+
+    def photograph(self, subject: int) -> UInt8[np.ndarray, "s s 3"]:
+        """The photograph of a subject, as it was inverted."""
+        return np.asarray(self.pictures.pixels([self.rows[subject]])[0])
+
+    def inside(self, subject: int) -> Bool[np.ndarray, "s s"]:
+        """The pixels that the generator may draw."""
+        return self.mask.of(self._shown(subject))
+
+    def put_back(self, drawn: UInt8[np.ndarray, "s s 3"], subject: int) -> UInt8[np.ndarray, "s s 3"]:
+        """What the generator draws inside the mask, and bitwise the photograph outside."""
+        shown = self._shown(subject)
+        return composite(shown.picture, drawn, feathered(self.mask.of(shown), self.mask.feather))
+
+    def describe(self) -> dict[str, object]:
+        """The photographs' SHA-256 and the mask, without a path."""
+        return {"pictures_sha256": self.pictures.sha256, "mask": self.mask.describe()}
+
+    def _shown(self, subject: int) -> Shown:
+        row, pictures = self.rows[subject], self.pictures
+        width, height = pictures.stored_size(row)
+
+        def frame(whole: UInt8[np.ndarray, "a b 3"]) -> UInt8[np.ndarray, "h w 3"]:
+            return pictures.framed(whole, row)
+
+        return Shown(pictures.ids[row], row, width, height, self.photograph(subject), frame)
+
+
+PHOTOGRAPHS: Final = "photographs"
+"""Key of a run's spec for the origin of its subjects."""
+BACKGROUND: Final = "background"
+"""Key below it for photographs that are put back outside a mask."""
+_NO_PHOTOGRAPH: Final = SUBJECTS_PER_SEED >> 1
+
+
+@final
+class InvertedPhotographs:
+    """A generator whose subject i is the i-th photograph whose inversion did not fail, as its code has it.
+
+    The run's seed plays no part: there are no others to draw. What an image of a subject shows is the reconstruction,
+    not the photograph; with `backgrounds` the reconstruction stands inside a mask, and all else is the photograph's,
+    bitwise. Raises BadInput for codes of another generator, or none that are finite.
+    """
+
+    def __init__(self, generator: Generator, inverted: InvertedCodes, path: Path) -> None:
+        check_generator(inverted, description(generator), path)
+        finite = np.isfinite(inverted.codes).all(axis=1)
+        if not finite.any():
+            raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
+        self.generator, self.found, self.path = generator, inverted, path
+        self.ids = tuple(name for name, is_finite in zip(inverted.ids, finite, strict=True) if is_finite)
+        self.left_out = tuple(name for name, is_finite in zip(inverted.ids, finite, strict=True) if not is_finite)
+        self._codes = inverted.codes[finite]
+        self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
+        self.layers = generator.layers if isinstance(generator, HasLayers) else None
+        self.backgrounds: Backgrounds | None = None
+
+    @classmethod
+    def open(
+        cls, generator: Generator, path: str | Path, photographs: str | Path | None = None, mask: str | None = None
+    ) -> InvertedPhotographs:
+        """The photographs of a file of `transect invert`. Raises BadInput for others.
+
+        photographs, mask: what was inverted, and where a subject's image is the generator's: see `Backgrounds.open`.
+        """
+        if (photographs is None) != (mask is None):
+            given = "--mask alone" if photographs is None else "--photographs alone"
+            raise BadInput(f"expected --photographs and --mask, which keep a photograph's background, got {given}; give"
+                           " both or neither")  # fmt: skip
+        opened = cls(generator, read_codes(Path(path)), Path(path))
+        if photographs is not None and mask is not None:
+            opened.backgrounds = Backgrounds.open(photographs, mask, opened.ids, opened.image_size)
+        return opened
+
+    @property
+    def subjects(self) -> int:
+        """Number of photographs."""
+        return len(self.ids)
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than photographs."""
+        if wanted > self.subjects:
+            lost = f" ({len(self.left_out):,} more failed)" if self.left_out else ""
+            raise BadInput(
+                f"--latents {self.path}: expected at most {self.subjects:,} subjects, as many as photographs were"
+                f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
+            )
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """The codes of those subjects. Raises BadInput beyond the last photograph."""
+        numbers = check_seeds(seeds)
+        rows = numbers % SUBJECTS_PER_SEED
+        self.check_subjects(int(rows.max(initial=0)) + 1)
+        return Latents(numbers, self._codes[rows], self.found.space)
+
+    def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """Subjects that are not photographs: the generator's own draws, by which limits of edits are set."""
+        drawn = self.generator.sample(seeds)
+        if self.backgrounds is None:
+            return drawn
+        # A seed whose place is that of no photograph: these have no background of their own.
+        return replace(drawn, seeds=drawn.seeds | _NO_PHOTOGRAPH)
+
+    def to_space(self, latents: Latents, space: str) -> Latents:
+        """As the generator maps z; w cannot be mapped back. Raises BadInput where there is none."""
+        if latents.space == "z" and isinstance(self.generator, MapsSpaces):
+            return self.generator.to_space(latents, space)
+        raise BadInput(
+            f"--latents {self.path}: expected codes of space {space}, as the directions are, got {latents.space};"
+            f" invert with --space {space}, or fit directions in {'w' if latents.space == 'w+' else latents.space}"
+        )
+
+    def render(self, latents: Latents) -> Images:
+        """The generator's images, with backgrounds inside the masks of the photographs alone."""
+        drawn = self.generator.render(latents)
+        if self.backgrounds is None:
+            return drawn
+        pixels = drawn.pixels.copy()
+        for row, subject in enumerate((latents.seeds % SUBJECTS_PER_SEED).tolist()):
+            if subject < self.subjects:
+                pixels[row] = self.backgrounds.put_back(pixels[row], subject)
+        return Images(pixels)
+
+    def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n s s"]:
+        """The pixels of each row that are the generator's; outside, the image is bitwise the photograph."""
+        masks = np.ones((len(latents), self.image_size, self.image_size), dtype=np.bool_)
+        for row, subject in enumerate((latents.seeds % SUBJECTS_PER_SEED).tolist()):
+            if self.backgrounds is not None and subject < self.subjects:
+                masks[row] = self.backgrounds.inside(subject)
+        return masks
+
+    def describe(self) -> dict[str, object]:
+        """The generator's description, and the photographs'."""
+        facts: dict[str, object] = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
+        facts["failed"] = len(self.left_out)
+        facts |= {} if self.backgrounds is None else {BACKGROUND: self.backgrounds.describe()}
+        return {**description(self.generator), PHOTOGRAPHS: facts}

@@ -1,22 +1,21 @@
-"""Which marks are used: the network's that ships, the data set's own, or those of a model of the user's.
-
-A finder is named by a text, as `network`, `dataset` or `dlib:FILE`.
-"""
+"""Finders of marks by name, alone and joined."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, final, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.errors import BadInput, UnknownName
-from transect.marks.records import Marks
+from transect.marks.records import MASKS, Marks
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
+
 
 FINDERS: Final = {
     "network": "points and masks by the network that ships, which learned from rendered faces alone",
@@ -54,8 +53,6 @@ def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
     kinds = {name.partition(":")[0]: ":" in name for name in FINDERS}
     first, *more = re.split(rf"\+(?=(?:{'|'.join(kinds)})(?::|\+|$))", text)
     if more:
-        from transect.marks.joined import JoinedMarks
-
         return JoinedMarks([open_marks(part, labelled) for part in (first, *more)])
     kind, colon, file = text.partition(":")
     if kind not in kinds:
@@ -72,17 +69,82 @@ def _opened(kind: str, file: Path, labelled: LabelledImages | None) -> Finder:
 
         return NetworkMarks()
     if kind == "dataset":
-        from transect.marks.own import OwnMarks
+        from transect.marks.dataset_marks import OwnMarks
 
         return OwnMarks(labelled)
     if kind == "onnx":
-        from transect.marks.onnx_parser import OnnxMarks
+        from transect.marks.outside_finders import OnnxMarks
 
         return OnnxMarks(file)
     if kind == "mediapipe":
-        from transect.marks.mediapipe_points import MediaPipeMarks
+        from transect.marks.mediapipe import MediaPipeMarks
 
         return MediaPipeMarks(file)
-    from transect.marks.dlib_points import DlibMarks
+    from transect.marks.outside_finders import DlibMarks
 
     return DlibMarks(file)
+
+
+UNSURE = "no finder is sure of it"
+
+
+@final
+class JoinedMarks:
+    """The finders in that order. A picture that none is sure of, in points or in a mask that some know, is left out.
+
+    Confidence is the lowest of the finders whose marks are taken.
+    """
+
+    threshold = 0.0
+
+    def __init__(self, finders: Sequence[Finder]) -> None:
+        self._finders = tuple(finders)
+        self.name = "+".join(finder.name for finder in finders)
+
+    def describe(self) -> dict[str, Any]:
+        """What each finder says of itself."""
+        return {"name": self.name, "finders": [finder.describe() for finder in self._finders]}
+
+    def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
+        """The marks of each picture. Raises as the finders do."""
+        found = [finder.find(pixels, rows) for finder in self._finders]
+        sure = [marks.kept(finder.threshold) for marks, finder in zip(found, self._finders, strict=True)]
+        five_from = _first([ok & _finite(marks.five) for ok, marks in zip(sure, found, strict=True)])
+        points_from = _first([ok & _finite(marks.points) for ok, marks in zip(sure, found, strict=True)])
+        masks_from = {
+            name: _first([ok & (name in marks.masks) for ok, marks in zip(sure, found, strict=True)])
+            for name in MASKS
+            if any(name in marks.masks for marks in found)
+        }
+        used = np.array([five_from, *masks_from.values()])
+        there = np.asarray((used >= 0).all(axis=0))
+        lowest = np.array([marks.confidence for marks in found])[used, np.arange(len(pixels))].min(axis=0)
+        blank = np.zeros(pixels.shape[:3], dtype=np.float32)
+        masks = {
+            name: _taken([marks.masks.get(name, blank) for marks in found], which, 0.0)
+            for name, which in masks_from.items()
+        }
+        reasons = tuple("" if one else UNSURE for one in there)
+        points = _taken([marks.points for marks in found], points_from, np.nan)
+        five = _taken([marks.five for marks in found], five_from, np.nan)
+        return Marks(points, five, masks, np.where(there, lowest, 0.0), reasons, self.name)
+
+
+def _finite(points: Float[np.ndarray, "n k 2"]) -> Bool[np.ndarray, " n"]:
+    return np.asarray(np.isfinite(points).all(axis=(1, 2)))
+
+
+def _first(known: list[Bool[np.ndarray, " n"]]) -> Int[np.ndarray, " n"]:
+    """The place of the first that knows each picture; -1 where none does."""
+    stacked = np.array(known)
+    return np.where(stacked.any(axis=0), stacked.argmax(axis=0), -1)
+
+
+def _taken(
+    parts: list[Float[np.ndarray, "n ..."]], which: Int[np.ndarray, " n"], nothing: float
+) -> Float[np.ndarray, "n ..."]:
+    """Each picture's row of the part that is named for it."""
+    whole = np.full_like(parts[0], nothing)
+    for place, part in enumerate(parts):
+        whole[which == place] = part[which == place]
+    return whole

@@ -1,9 +1,4 @@
-"""What is known of the face on each picture: 68 points, masks of parts, and how sure the finder is.
-
-Points are in pixels of the picture, x to the right and y down, and pixel i spans i to i + 1. Their order is dlib's: jaw
-0-16, brows 17-26, nose 27-35, eyes 36-47, mouth 48-67, left to right as the viewer sees them (Sagonas et al. 2013,
-doi:10.1109/ICCVW.2013.59).
-"""
+"""Marks of faces as records, and what is measured of them."""
 
 from __future__ import annotations
 
@@ -116,3 +111,40 @@ class Marks:
 NO_POINTS: Final = "no points are known"
 NO_FACE: Final = "no face was found"
 SEVERAL: Final = "several faces were found"
+
+
+GROUPS: Final = {
+    "all points": slice(0, 68),
+    "jaw": slice(0, 17),
+    "brows": slice(17, 27),
+    "nose": slice(27, 36),
+    "eyes": slice(36, 48),
+    "mouth": slice(48, 68),
+}
+"""The groups of the 68 points."""
+FIVE: Final = "five points"
+
+
+def errors(found: Marks, truth: Marks) -> dict[str, Float[np.ndarray, " n"]]:
+    """Mean distance of points from the truth over the distance between the true middles of the eyes, by group, [n].
+
+    Groups are those of GROUPS, and FIVE: the middles of the eyes, the nose's tip and the corners of the mouth. NaN
+    where either does not know a point of the group, and where the eyes are in one place.
+    """
+    apart = np.linalg.norm(truth.five[:, 1] - truth.five[:, 0], axis=1)
+    apart = np.where(apart > 0, apart, np.nan)
+    distances = np.linalg.norm(found.points - truth.points, axis=2) / apart[:, None]
+    figures = {name: distances[:, part].mean(axis=1) for name, part in GROUPS.items()}
+    figures[FIVE] = (np.linalg.norm(found.five - truth.five, axis=2) / apart[:, None]).mean(axis=1)
+    return figures
+
+
+def overlaps(found: Marks, truth: Marks) -> dict[str, Float[np.ndarray, " n"]]:
+    """Intersection over union of masks that both know, by name, [n]; NaN where the part is on neither."""
+    figures = {}
+    for name in MASKS:
+        if name in found.masks and name in truth.masks:
+            one, other = found.mask(name), truth.mask(name)
+            both, either = (one & other).sum(axis=(1, 2)), (one | other).sum(axis=(1, 2))
+            figures[name] = np.where(either > 0, both / np.maximum(either, 1), np.nan)
+    return figures

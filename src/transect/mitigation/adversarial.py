@@ -1,10 +1,10 @@
-"""Adversarial training as published: a predictor whose representation a critic shall not tell the protected class from.
+"""Adversarial training as published, and losses of training: weights of items, worst groups, stars.
 
 The predictor makes L(p(X), Y) - λ L_c(c(h), g) small with the critic held still, the critic L_c(c(h), g) on batches
-with as many of every class. Three phases: the predictor alone until it no longer gains, the critic alone, both. At the
-picture the representation is the picture times a mask, and β |X - M·X| keeps what it need not hide. Source: Wang et al.
-2019, arXiv:1811.08489, section 5. `reverse` turns the critic's gradient round instead of alternating (Ganin et al.
-2016, arXiv:1505.07818).
+with as many of every class. Three phases: the predictor alone until it no longer gains, the critic alone, both. At
+the picture the representation is the picture times a mask, and β |X - M·X| keeps what it need not hide. Source:
+Wang et al. 2019, arXiv:1811.08489, section 5. `reverse` turns the critic's gradient round instead of alternating
+(Ganin et al. 2016, arXiv:1505.07818).
 """
 
 from __future__ import annotations
@@ -17,15 +17,54 @@ from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transect.attacks.performance import performance
+from transect.attacks.outputs import performance
 from transect.errors import BadInput
-from transect.mitigation.critics import critic_for
 from transect.mitigation.data import TaskData, balanced_batches, batches
-from transect.mitigation.hooks import Tap, reverse_gradient
+from transect.mitigation.networks import Tap, critic_for, reverse_gradient
+
+
+def reweighed(labels: Bool[np.ndarray, "n k"], protected: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
+    """A weight for each item and label, P(label) P(class) / P(label, class): then they are independent, label by label.
+
+    The weights of each label have the mean 1. A combination that never occurs has no item to weigh.
+
+    >>> reweighed(np.array([[True], [True], [False], [False]]), np.array([0, 0, 0, 1]))[:, 0].round(3).tolist()
+    [0.75, 0.75, 1.5, 0.5]
+    """
+    _, group = np.unique(protected, return_inverse=True)
+    n, k = labels.shape
+    shares = np.bincount(group) / n
+    weights = np.empty((n, k))
+    for column in range(k):
+        code = 2 * group + labels[:, column]
+        joint = np.bincount(code, minlength=2 * len(shares)) / n
+        yes = labels[:, column].mean()
+        alone = np.where(labels[:, column], yes, 1 - yes)
+        weights[:, column] = alone * shares[group] / joint[code]
+    return weights
+
+
+@final
+class GroupWeights:
+    """Weights of groups that grow with their losses: q_g becomes q_g exp(rate · loss_g), scaled to sum 1."""
+
+    def __init__(self, groups: int, rate: float = 0.01) -> None:
+        if groups < 2 or rate < 0:
+            raise BadInput(f"groups and rate: expected 2 or more and 0 or more, got {groups} and {rate:g}")
+        self.rate = rate
+        self.values = np.full(groups, 1 / groups)
+
+    def update(self, losses: Float[np.ndarray, " g"]) -> Float[np.ndarray, " g"]:
+        """The weights after a batch's mean losses by group; NaN where a group had no items, whose weight stays."""
+        known = np.isfinite(losses)
+        grown = np.where(known, self.values * np.exp(self.rate * np.where(known, losses, 0.0)), self.values)
+        self.values = grown / grown.sum()
+        return self.values
+
 
 IMAGE = "image"
 """In place of a module's name: the critic sees the picture behind the mask."""
@@ -259,3 +298,65 @@ def _chosen(model: nn.Module, head: str) -> list[nn.Parameter]:
         known = ", ".join(sorted({name.split(".")[0] for name, _ in model.named_parameters()}))
         raise BadInput(f"head: expected the start of a parameter's name, got {head!r}; choose among {known}")
     return chosen
+
+
+def reweighed_loss(data: TaskData, train: Int[np.ndarray, " n"]) -> Loss:
+    """Cross-entropy in which label and protected class are independent; see `reweighed`."""
+    weights = np.zeros(data.labels.shape)
+    weights[train] = reweighed(data.labels[train], data.protected[train])
+    table = torch.from_numpy(weights).float()
+
+    def loss(logits: Tensor, rows: Int[np.ndarray, " m"]) -> Tensor:
+        targets = data.targets(rows, str(logits.device))
+        return functional.binary_cross_entropy_with_logits(logits, targets, table[rows].to(logits.device))
+
+    return loss
+
+
+def worst_group_loss(data: TaskData, rate: float) -> Loss:
+    """Group DRO, label by label: the groups of a label are its answer with each protected class."""
+    groups = 2 * data.classes
+    weights = [GroupWeights(groups, rate) for _ in data.names]
+
+    def loss(logits: Tensor, rows: Int[np.ndarray, " m"]) -> Tensor:
+        targets, hidden = data.targets(rows, str(logits.device)), data.hidden(rows, str(logits.device))
+        each = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
+        losses = []
+        for label, weighing in enumerate(weights):
+            code = 2 * hidden + targets[:, label].long()
+            counts = torch.bincount(code, minlength=groups)
+            sums = each.new_zeros(groups).index_add(0, code, each[:, label])
+            means = sums / counts.clamp(min=1)
+            seen = torch.where(counts > 0, means, torch.nan).detach().double().cpu().numpy()
+            losses.append((torch.from_numpy(weighing.update(seen)).to(means) * means).sum())
+        return torch.stack(losses).mean()
+
+    return loss
+
+
+def star(network: nn.Module, labels: int, classes: int) -> nn.Module:
+    """The network, whose outputs are now energies of labels and classes, with those of their pairs."""
+    network.register_parameter("pairs", nn.Parameter(torch.zeros(labels, classes)))
+    return network
+
+
+def pairs_of(network: nn.Module) -> nn.Parameter | None:
+    """The energies of pairs of label and class; None for a network that has none."""
+    pairs = getattr(network, "pairs", None)
+    return pairs if isinstance(pairs, nn.Parameter) else None
+
+
+def star_loss(data: TaskData, pairs: Tensor) -> Loss:
+    """Minus the mean log-likelihood of labels and class together; see `structured.log_likelihood`."""
+    k = pairs.shape[0]
+
+    def loss(energies: Tensor, rows: Int[np.ndarray, " m"]) -> Tensor:
+        targets, hidden = data.targets(rows, str(energies.device)), data.hidden(rows, str(energies.device))
+        together = energies[:, :k, None] + pairs[None]
+        classes = energies[:, k:]
+        scores_in_class = together.gather(2, hidden[:, None, None].expand(-1, k, 1))[:, :, 0]
+        energy = classes.gather(1, hidden[:, None])[:, 0] + (scores_in_class * targets).sum(dim=1)
+        every = torch.logsumexp(classes + functional.softplus(together).sum(dim=1), dim=1)
+        return (every - energy).mean()
+
+    return loss

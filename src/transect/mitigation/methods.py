@@ -20,16 +20,32 @@ from torch import Tensor, nn
 from transect.attacks import labelled
 from transect.attacks.balance import balanced_subset
 from transect.errors import BadInput
-from transect.mitigation.adversarial import IMAGE, Adversary, Loss, Read, Settings, Tell, fit_predictor, scores_of
-from transect.mitigation.backbones import new_backbone
-from transect.mitigation.critics import Mask
-from transect.mitigation.data import Pixels, TaskData, balanced_batches
-from transect.mitigation.erasure import fit_eraser
-from transect.mitigation.found_faces import faceless, hidden_by
-from transect.mitigation.hiding import Regions
-from transect.mitigation.hooks import Tap, changed, module_named
-from transect.mitigation.losses import pairs_of, reweighed_loss, star, star_loss, worst_group_loss
-from transect.mitigation.network import new_network
+from transect.mitigation.adversarial import (
+    IMAGE,
+    Adversary,
+    Loss,
+    Read,
+    Settings,
+    Tell,
+    fit_predictor,
+    pairs_of,
+    reweighed_loss,
+    scores_of,
+    star,
+    star_loss,
+    worst_group_loss,
+)
+from transect.mitigation.closed_forms import (
+    Energies,
+    best,
+    class_shares,
+    constrained,
+    fit_eraser,
+    fit_thresholds,
+    marginal_logits,
+)
+from transect.mitigation.data import Pixels, Regions, TaskData, balanced_batches
+from transect.mitigation.networks import Mask, Tap, changed, module_named, new_backbone, new_network
 from transect.mitigation.settings import (
     Adversarial,
     Erasure,
@@ -41,9 +57,7 @@ from transect.mitigation.settings import (
     Thresholds,
     Training,
 )
-from transect.mitigation.structured import Energies, best, class_shares, constrained, marginal_logits
-from transect.mitigation.testbed import Bench
-from transect.mitigation.thresholds import fit_thresholds
+from transect.mitigation.testbed import Bench, faceless, hidden_by
 
 TRAINED: Final = ("plain", "hide", "balanced", "reweighed", "group_dro", "adversarial", "crf")
 """The kinds that have weights."""

@@ -1,22 +1,191 @@
-"""How near a generator's pictures are to those that it learned from, and how near two samples of the latter are."""
+"""How good are a generator's pictures? FID, KID, precision and recall of sets of images, and whether conditions are
+obeyed.
+
+The figures depend on the network whose features they compare, and are comparable only within one network: what it
+does not see (it was taught other things, or resizes it away) does not count, and a generator trained or chosen by
+the same network looks better than it is. Always report the network, the number of images of each set, and the size.
+The common choice, Inception trained on ImageNet, weighs textures and ImageNet's classes (Kynkäänniemi et al. 2023,
+arXiv:2203.06026); the network that ships was taught FaceWorld's attributes and is meant for generators of
+FaceWorld. It errs too: how often it reads FaceWorld's own pictures as they are, at the same size, is the mark that
+a share of obeyed conditions can be compared with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, final, runtime_checkable
+from typing import Final, Protocol, final, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
-from transect.perceptual.features import features
-from transect.perceptual.sets import fid, kid, precision_recall
-from transect.records import Images, Latents
+from transect.perceptual.features import features, load, read
+from transect.records import Attribute, Images, Latents
+from transect.training.pictures import levels_of, parse
+
+NEIGHBOURS = 3
+"""Of precision and recall, as published."""
+
+_AT_ONCE = 1024
+_FEWEST_FOR_KID = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SetDistance:
+    """A figure, its standard error (NaN where it has none), how many images it rests on; NaN with a reason."""
+
+    value: float
+    standard_error: float
+    n_real: int
+    n_generated: int
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrecisionRecall:
+    """Shares of generated images that look real, and of real images that can be generated; NaN with a reason."""
+
+    precision: float
+    recall: float
+    n_real: int
+    n_generated: int
+    neighbours: int
+    reason: str = ""
+
+
+def fid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
+    """The Fréchet distance of the Gaussians with the sets' moments: |μ - ν|² + tr(S + T - 2 (S T)^½), 0 or more.
+
+    It is too large for few images (by about d²/n), since covariances are estimated: compare at equal n, and use many
+    times more images than features. Fewer than two images in a set: NaN. Source: Heusel et al. 2017, arXiv:1706.08500,
+    eq. 6. Raises BadInput for features of another shape or that are not finite.
+
+    >>> points = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+    >>> round(fid(points, points + [3.0, 4.0]).value, 6)
+    25.0
+    """
+    first, other = _check_features(real, generated)
+    if min(len(first), len(other)) < 2:
+        return _none(first, other, "a set of fewer than 2 images has no covariance")
+    apart = first.mean(axis=0) - other.mean(axis=0)
+    s, t = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (first, other))
+    root = _root(s)
+    # The eigenvalues of S T are those of the symmetric S^½ T S^½.
+    shared = np.sqrt(np.clip(np.linalg.eigvalsh(root @ t @ root), 0, None)).sum()
+    value = float(apart @ apart + np.trace(s) + np.trace(t) - 2 * shared)
+    return SetDistance(max(value, 0.0), float("nan"), len(first), len(other))
+
+
+def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
+    """The unbiased squared maximum mean discrepancy with the kernel (x·y / d + 1)³, and its jackknife error.
+
+    Unbiased at every n, so it may be below 0. All pairs count, instead of random subsets. Fewer than three images in a
+    set: NaN. Memory grows with n, time with its square. Sources: Bińkowski et al. 2018, arXiv:1801.01401, eq. 4;
+    Arvesen 1969, doi:10.1214/aoms/1177697287 (jackknife of statistics of two samples). Raises BadInput as `fid` does.
+    """
+    reals, fakes = _check_features(real, generated)
+    n, m = len(reals), len(fakes)
+    if min(n, m) < _FEWEST_FOR_KID:
+        return _none(reals, fakes, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
+    within, within_other = (
+        _kernel_sums(reals, reals) - _self_kernels(reals),
+        _kernel_sums(fakes, fakes) - _self_kernels(fakes),
+    )
+    across, back = _kernel_sums(reals, fakes), _kernel_sums(fakes, reals)
+    first, second, both = within.sum(), within_other.sum(), across.sum()
+    value = first / (n * (n - 1)) + second / (m * (m - 1)) - 2 * both / (n * m)
+    # The estimate without image i: its row and its column leave the sums.
+    less_real = (
+        (first - 2 * within) / ((n - 1) * (n - 2)) + second / (m * (m - 1)) - 2 * (both - across) / ((n - 1) * m)
+    )
+    less_generated = (
+        first / (n * (n - 1)) + (second - 2 * within_other) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
+    )
+    variance = sum((len(estimates) - 1) * estimates.var() for estimates in (less_real, less_generated))
+    return SetDistance(float(value), float(np.sqrt(variance)), n, m)
+
+
+def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = NEIGHBOURS) -> PrecisionRecall:
+    """Precision: the share of generated images within the real ones' manifold; recall: the other way round.
+
+    A set's manifold is the union of balls around its images that reach to the k-th nearest of the same set. Both grow
+    with k; recall falls where images are few, so compare at equal n. Fewer than k + 1 images in a set: NaN. Source:
+    Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1 and 2. Raises BadInput as `fid` does, and for k below 1.
+    """
+    first, other = _check_features(real, generated)
+    if neighbours < 1:
+        raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
+    if min(len(first), len(other)) <= neighbours:
+        reason = f"a set of fewer than {neighbours + 1} images has no {neighbours} neighbours"
+        return PrecisionRecall(float("nan"), float("nan"), len(first), len(other), neighbours, reason)
+    precision, recall = _share_within(other, first, neighbours), _share_within(first, other, neighbours)
+    return PrecisionRecall(precision, recall, len(first), len(other), neighbours)
+
+
+def _check_features(
+    real: np.ndarray, generated: np.ndarray
+) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
+    first, other = np.asarray(real, dtype=np.float64), np.asarray(generated, dtype=np.float64)
+    if first.ndim != 2 or other.ndim != 2 or first.shape[1] != other.shape[1]:
+        raise BadInput(
+            f"features: expected [n, d] and [m, d] of one network, got {list(first.shape)} and {list(other.shape)}"
+        )
+    for name, rows in (("real", first), ("generated", other)):
+        bad = int((~np.isfinite(rows).all(axis=1)).sum())
+        if bad:
+            raise BadInput(
+                f"features of the {name} images: expected finite numbers, got {bad} rows with NaN; drop them"
+            )
+    return first, other
+
+
+def _none(first: np.ndarray, other: np.ndarray, reason: str) -> SetDistance:
+    return SetDistance(float("nan"), float("nan"), len(first), len(other), reason)
+
+
+def _root(matrix: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    """The symmetric square root of a covariance."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: np.ndarray = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+    return root
+
+
+def _kernel_sums(rows: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " n"]:
+    """Σ_j k(x_i, y_j), a block of rows at a time."""
+    starts = range(0, len(rows), _AT_ONCE)
+    return np.concatenate([((rows[s : s + _AT_ONCE] @ other.T / rows.shape[1] + 1) ** 3).sum(axis=1) for s in starts])
+
+
+def _self_kernels(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """k(x_i, x_i)."""
+    squares: np.ndarray = (np.square(rows).sum(axis=1) / rows.shape[1] + 1) ** 3
+    return squares
+
+
+def _share_within(points: Float[np.ndarray, "m d"], around: Float[np.ndarray, "n d"], neighbours: int) -> float:
+    """The share of points within the balls around `around`."""
+    from scipy.spatial.distance import cdist
+
+    radii = np.concatenate(
+        [  # the nearest of each image is itself
+            np.partition(cdist(around[s : s + _AT_ONCE], around), neighbours, axis=1)[:, neighbours]
+            for s in range(0, len(around), _AT_ONCE)
+        ]
+    )
+    inside = sum(
+        int((cdist(points[s : s + _AT_ONCE], around) <= radii).any(axis=1).sum())
+        for s in range(0, len(points), _AT_ONCE)
+    )
+    return inside / len(points)
+
 
 FEWEST = 200
-_AT_ONCE = 250
-_FIRST_SEED = 1 << 44
+_RENDERED_AT_ONCE = 250
+_FIRST_JUDGED = 1 << 44
 """Far from the seeds that trainings and audits draw, so that pictures that are judged were not trained on."""
 
 
@@ -67,8 +236,8 @@ def judge(real: Draws, generated: Draws, images: int, *, device: str = "cpu") ->
 
 def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
     """Features of that many pictures, from the `first`-th on of those that are reserved for judging."""
-    seeds = np.arange(_FIRST_SEED + first, _FIRST_SEED + first + images)
-    parts = [seeds[start : start + _AT_ONCE] for start in range(0, images, _AT_ONCE)]
+    seeds = np.arange(_FIRST_JUDGED + first, _FIRST_JUDGED + first + images)
+    parts = [seeds[start : start + _RENDERED_AT_ONCE] for start in range(0, images, _RENDERED_AT_ONCE)]
     return np.concatenate([features(source.render(source.sample(part)).pixels, device=device) for part in parts])
 
 
@@ -77,3 +246,87 @@ def _figures(
 ) -> tuple[float, float, float, float, float]:
     discrepancy, shares = kid(real, other), precision_recall(real, other)
     return fid(real, other).value, discrepancy.value, discrepancy.standard_error, shares.precision, shares.recall
+
+
+PICTURES: Final = 500
+_FIRST_CONDITIONED: Final = 1 << 45
+"""Far from the seeds that trainings and audits draw."""
+
+
+@runtime_checkable
+class Reads(Draws, Protocol):
+    """Anything that draws pictures and knows the attributes of each."""
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Its attributes."""
+        ...
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The attributes of each row."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Obedience:
+    """Pictures of one level of a condition and how many the reader reads so; the same of the world's own pictures.
+
+    read: whether the reader reads the attribute at all; if not, the counts of what was read so are 0.
+    """
+
+    condition: str
+    level: str
+    pictures: int
+    obeyed: int
+    own_pictures: int
+    own_obeyed: int
+    read: bool
+
+
+def obedience(generator: Reads, world: Reads, texts: Sequence[str], pictures: int = PICTURES) -> list[Obedience]:
+    """The levels of each condition in turn, with `pictures` pictures of the generator and of the world, of one size.
+
+    texts: the conditions as the training had them, of FaceWorld's attributes. Pictures of a level are those that were
+    asked for, and of the world those that have it.
+    """
+    drawn, own = _read(generator, pictures), _read(world, pictures)
+    rows = []
+    for text in texts:
+        attribute, cuts = parse(text, world.attributes)
+        for place, level in enumerate(levels_of(attribute, cuts)):
+            counts = (*_counts(drawn, attribute, cuts, place, ()), *_counts(own, attribute, cuts, place, cuts))
+            rows.append(Obedience(attribute.name, level, *counts, read=_is_read(attribute, cuts)))
+    return rows
+
+
+def _is_read(attribute: Attribute, cuts: Sequence[float]) -> bool:
+    """Whether the reader answers with the condition's levels."""
+    levels = {answer.name: answer.levels for answer in load().answers}
+    return attribute.name in levels and (bool(cuts) or levels[attribute.name] == len(attribute.levels))
+
+
+Reading = tuple[pa.Table, dict[str, Float[np.ndarray, " n"]]]
+"""What is true of each picture, and what the reader reads."""
+
+
+def _read(source: Reads, pictures: int) -> Reading:
+    latents = source.sample(np.arange(_FIRST_CONDITIONED, _FIRST_CONDITIONED + pictures))
+    return source.read(latents), dict(read(source.render(latents).pixels))
+
+
+def _counts(
+    reading: Reading, attribute: Attribute, cuts: Sequence[float], place: int, cut_truth: Sequence[float]
+) -> tuple[int, int]:
+    """Pictures of a level, and those read so. cut_truth: cuts of what is true; none where it is a level's number."""
+    truth, looks = reading
+    here = _placed(np.asarray(truth[attribute.name], dtype=np.float64), cut_truth) == place
+    if not _is_read(attribute, cuts):
+        return int(here.sum()), 0
+    # Of two levels the reader gives the probability of the second, of more the number of the likeliest.
+    seen = _placed(looks[attribute.name], cuts or ((0.5,) if len(attribute.levels) == 2 else ()))
+    return int(here.sum()), int((here & (seen == place)).sum())
+
+
+def _placed(values: Float[np.ndarray, " n"], edges: Sequence[float]) -> Float[np.ndarray, " n"]:
+    return np.searchsorted(np.asarray(edges), values, side="right").astype(np.float64) if edges else values

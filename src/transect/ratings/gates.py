@@ -23,8 +23,8 @@ from transect.protocols import World
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import read_spec, write_atomically
-from transect.runs.places import runs_of
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
+from transect.runs.layout import runs_of
 from transect.runs.spec import GeneratorDescription, RunSpec
 from transect.texts import words_of
 

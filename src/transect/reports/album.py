@@ -14,10 +14,10 @@ from typing import final
 from markupsafe import Markup
 
 from transect.reports.document import Document, pointer
-from transect.reports.gallery_entries import ExampleEntry
+from transect.reports.entries import ExampleEntry
 from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.wording import level, listed
-from transect.runs.picture_files import PNG, open_rgb
+from transect.runs.pictures import PNG, open_rgb
 from transect.runs.wording import spaced
 
 LARGEST_SIDE = 160

@@ -1,13 +1,21 @@
-"""The one builder of pages: from the frozen record to one HTML text without scripts, network or other files."""
+"""The one builder of pages: from the frozen record to one HTML text without scripts, network or other files; and a
+short page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import json
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
+from urllib.parse import quote
 
 from markupsafe import Markup
 
+from transect import __version__
 from transect.reports.blocks import (
     Answer,
     Block,
@@ -24,11 +32,117 @@ from transect.reports.blocks import (
     Plots,
     Row,
     TextTable,
+    crossing_numbers,
+    figure_numbers,
+    summary,
 )
+from transect.reports.document import pointer
+from transect.reports.drawing import levels, sections, svg
+from transect.reports.drawing.intersections import MANY_TABLES
 from transect.reports.drawing.svg import joined, tag, ticks
-from transect.reports.environment import data_address, render
 from transect.reports.saving import savable
+from transect.reports.wording import (
+    ATTRIBUTE_NOTE,
+    correction_name,
+    effect_style,
+    level,
+    outcome_words,
+    rate_style,
+    unit_words,
+    with_unit,
+)
 from transect.runs.folder import write_atomically, write_json
+from transect.runs.result import JobResult, Numbers_co
+from transect.runs.wording import spaced
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+_OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%-._~"
+
+
+def render(template: str, /, **content: object) -> str:
+    """A page as one HTML text: no network, no script, no other file. template: its name, without `.html.j2`."""
+    return environment().get_template(f"{template}.html.j2").render(content)
+
+
+def fragment(template: str, /, **content: object) -> Markup:
+    """A part of a page from a template, which escapes what it fills in."""
+    return Markup(render(template, **content))  # noqa: S704 - escaped by the template
+
+
+def decimals(value: float | None, digits: int = 3) -> str:
+    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN."""
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"{value:.{digits}g}".replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    """A p value."""
+    return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
+
+
+def data_address(image: bytes | None) -> str:
+    """A PNG or JPEG as a data address; "" without one."""
+    if not image:
+        return ""
+    kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
+
+
+@cache
+def environment() -> Environment:
+    """The templates with their filters."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("transect.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    environment.filters |= {
+        "savable": savable,
+        "spaced": spaced,
+        "unit_words": unit_words,
+        "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
+        "address": lambda url: quote(url, safe=_OF_ADDRESSES),
+        "effect_place": lambda index: pointer("effects", index),
+    }
+    environment.tests["web_address"] = lambda url: url.startswith(("https://", "http://"))
+    environment.globals |= {
+        "version": __version__,
+        "svg": svg,
+        "draw_levels": levels.draw,
+        "crossing_numbers": crossing_numbers,
+        "figure_numbers": figure_numbers,
+        "draw_scatter": levels.draw_scatter,
+        "draw_panel": sections.draw,
+        "draw_row": sections.draw_row,
+        "attribute_note": ATTRIBUTE_NOTE,
+        "pointer": pointer,
+        "effect_style": effect_style,
+        "rate_style": rate_style,
+        "outcome_words": outcome_words,
+        "level": level,
+        "with_unit": with_unit,
+        "correction_name": correction_name,
+        "most_series": levels.SERIES,
+        "many_tables": MANY_TABLES,
+    }
+    return environment
+
 
 _EMPTY = Markup(" ")
 
@@ -163,3 +277,37 @@ def _row(row: Row) -> Markup:
 def _plot(plot: Plot, css: str | None = None) -> Markup:
     across = tag("p", plot.across, class_="fine across") if plot.across else Markup()
     return tag("figure", tag("figcaption", plot.caption) + plot.drawing + across, class_=css)
+
+
+class ShortPageResult(JobResult[Numbers_co]):
+    """A result whose page is short. TITLE: of the page; TABLE: of its table, which has the rows of `rows`."""
+
+    TITLE: ClassVar[str]
+    TABLE: ClassVar[str]
+
+    def title(self) -> str:
+        """The title of the page."""
+        return self.TITLE
+
+    def tables(self) -> Sequence[TextTable]:
+        """The tables of the page."""
+        return [TextTable(self.TABLE, *self.rows())]
+
+    def pictures(self) -> Sequence[Picture]:
+        """The pictures of the page; none by default."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """Lines below the answer; none by default."""
+        return ()
+
+    def page(self) -> Page:
+        """What the page shows."""
+        parts = [Part(f"table-{number}", table.title, (table,)) for number, table in enumerate(self.tables())]
+        if pictures := self.pictures():
+            parts.append(Part("pictures", "Pictures", pictures))
+        return Page(self.title(), (summary(Answer((self.headline(),), self.notes())), *parts))
+
+    def report(self, path: str | Path) -> Path:
+        """Write `<job>.html` and `<job>.json`, as `to_json`, into the folder `path`; return the page's path."""
+        return write(self.page(), Path(path) / f"{self.JOB}.html", self.to_json())

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import UInt8
 
-from transect.datasets.latents_file import LATENTS, content_of_codes
-from transect.inversion.rows import read_latents
+from transect.datasets.features import LATENTS, content_of_codes
+from transect.inversion.parts import read_latents
 from transect.records import Latents
 from transect.reports.blocks import Picture
+from transect.reports.builder import ShortPageResult
 from transect.reports.sheets import paired_sheet
-from transect.reports.short_page import ShortPageResult
 from transect.runs.folder import write_atomically
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
+from transect.runs.pictures import pixels_of_png
 from transect.runs.wording import counted, spaced
 
 if TYPE_CHECKING:

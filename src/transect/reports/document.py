@@ -16,7 +16,7 @@ from typing import Any, Literal, final
 
 from markupsafe import Markup, escape
 
-from transect.reports.models import JsonObject
+from transect.reports.entries import JsonObject
 from transect.reports.results import Results, tree
 
 Style = Literal["points", "percent", "p", "count", "plain", "name", "fixed"]

@@ -1,13 +1,27 @@
-"""The rows of `results.json`: effects, interactions, variance, projections, controls, plans, families of tests."""
+"""The rows of `results.json`: the frozen base model, effects and what stands beside them, verdicts, the world,
+pictures, standing limits.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from transect.records import Basis
-from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
+from transect.reports.records import Count, Estimate, Example, MeanFace, Number, Strip
+
+__all__ = ["Count", "Estimate", "JsonObject", "Model", "Number", "Probability"]
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+JsonObject = dict[str, Any]
+
+
+class Model(BaseModel):
+    """Frozen, nothing unknown, no silent conversion of text into numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class OfTarget(Model):
@@ -137,3 +151,222 @@ class TestFamily(Model):
     size: Count
     significant: Count
     members: list[str]
+
+
+MOST: Final = 10
+"""Verdicts in a terminal."""
+ON_FIRST_SCREEN: Final = 4
+"""Verdicts on the page before the rest, which is folded below."""
+MARKS: Final = {
+    "found": "▲",
+    "unsized": "△",
+    "not judged": "!",
+    "cannot tell": "?",
+    "no difference": "=",
+    "not estimable": "–",
+    "check": "✓",
+}
+"""The mark of each kind of verdict, in the order of the page; every shape is different, so color is never needed."""
+
+
+def kind_of(verdict: str, *, check: bool, sized: bool = True) -> str:
+    """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
+    if verdict != "found":
+        return verdict
+    return "check" if check else "found" if sized else "unsized"
+
+
+def kind_of_pair(low: float | None, high: float | None) -> str:
+    """The kind of an interaction that was found, by its interval."""
+    return "found" if low is not None and high is not None and (low > 0 or high < 0) else "unsized"
+
+
+def doubted(rows: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], dict[str, int]]:
+    """The attributes about which nothing is concluded, by target and reason, each with the place of its first row.
+
+    rows: verdict, target, reason and attribute of every verdict.
+
+    >>> doubted([("not judged", "m", "why", "hair"), ("found", "m", "", "hair"), ("not judged", "m", "why", "smile")])
+    {('m', 'why'): {'hair': 0, 'smile': 2}}
+    """
+    about: dict[tuple[str, str], dict[str, int]] = {}
+    for place, (verdict, target, reason, attribute) in enumerate(rows):
+        if verdict == "not judged":
+            about.setdefault((target, reason), {}).setdefault(attribute, place)
+    return about
+
+
+class VerdictEntry(OfOutcome):
+    """What the audit concludes about one attribute and one outcome of a target."""
+
+    attribute: str
+    verdict: Literal["found", "not judged", "no difference", "cannot tell", "not estimable"]
+    effect: Count | None = Field(description="index into effects: the one that the verdict rests on")
+    check: bool = Field(description="the target is meant to react to the attribute")
+    margin: Estimate = Field(description="differences up to it count as none, in the outcome's unit; null: none stated")
+    low: Estimate = Field(description="lowest end of the 90 % intervals of all pairs of levels")
+    high: Estimate = Field(description="highest end of the 90 % intervals of all pairs of levels")
+    subjects_needed: Count | None = Field(
+        default=None, description="subjects that can tell a difference of the margin from none; null where not known"
+    )
+    subjects_to_confirm: Count | None = Field(
+        default=None,
+        description="subjects that would find a difference as large as the one measured; null: not known, none needed",
+    )
+    reason: str = Field(default="", description="why nothing is estimable, or judged")
+    sized: bool = Field(default=True, description="false: found, but the interval of the effect holds 0")
+    text: str = Field(default="", description="the verdict in words, as the page has it")
+
+
+class FoundInteraction(Model):
+    """A significant interaction, with an interval that allows for its being picked."""
+
+    interaction: Count = Field(description="index into interactions")
+    low: Estimate
+    high: Estimate
+    confidence: Number
+    text: str = Field(default="", description="the finding in words, as the page has it")
+
+
+class PhotometryEntry(Model):
+    """How the world's faces are lit, beside photographs: 18 statistics in each fifth of cheek luminance."""
+
+    subjects: Count
+    medians: Count
+    medians_inside: Count = Field(description="between the photographs' quartiles")
+    medians_outside: Count = Field(description="beyond the photographs' 5 to 95 %")
+    share_inside: Probability | None = Field(description="smallest share of faces within the photographs' 5 to 95 %")
+    fewest_of_a_fifth: Count
+
+
+class FigureEntry(Model):
+    """A measured figure, its interval and what it rests on."""
+
+    value: Estimate
+    low: Estimate
+    high: Estimate
+    n: Count
+
+
+class OutsideEntry(Model):
+    """How a model that was not trained on the world reads an attribute, there and on photographs where it saw some."""
+
+    reader: str
+    unit: str = Field(description="of the attribute, that slopes are per; empty for a share")
+    image_size: Count = Field(description="pixels of the rendered faces that it read")
+    auc: FigureEntry = Field(description="area under the ROC curve of the highest level against the lowest")
+    correlation: FigureEntry = Field(description="of its answer with the attribute, over the range")
+    slope: FigureEntry = Field(description="of its answer, per unit of the attribute")
+    photographs: str = Field(default="", description="the data set; empty without one")
+    label: str = Field(default="", description="the data set's label")
+    photographs_auc: FigureEntry | None = None
+    photographs_correlation: FigureEntry | None = None
+    photographs_slope: FigureEntry | None = None
+
+
+class ReadingEntry(FigureEntry):
+    """How well a network reads an attribute back from held-out pictures of the world, where they show it."""
+
+    attribute: str
+    figure: Literal["auc", "r2"] | None = Field(description="area under the ROC curve, or share of variance explained")
+    gate: Estimate = Field(description="what the world must reach; null for nuisances")
+    met: bool | None
+    visibility: str = Field(description="which pictures show the attribute")
+    reason: str = Field(description="why there is no value; empty where there is one")
+    outside: list[OutsideEntry] = Field(
+        default=[], description="what models from outside read; printed, never fitted to"
+    )
+
+
+class ExampleEntry(OfTarget):
+    """One image that the page shows (its pixels stand in the page alone)."""
+
+    subject: int
+    cell: dict[str, Number]
+    answer: str
+    boxes: list[list[Number]]
+    expected_box: list[Number] | None
+    failed: bool
+    wrong: bool
+    answer_yes: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
+
+
+class StripEntry(Model):
+    """One transect that the page shows."""
+
+    title: str
+    examples: list[ExampleEntry]
+
+
+class MeanFaceEntry(OfTarget):
+    """Mean faces of one group's right and wrong answers that the page shows, and how many answers there are."""
+
+    measure: str = Field(description="what is right or wrong, as in the tables of errors by condition")
+    by: str = Field(description='the condition, "" for all images')
+    group: str
+    right: Count
+    wrong: Count
+
+
+class GalleryEntry(Model):
+    """What the page shows of the images, and of how many."""
+
+    strips: list[StripEntry] = Field(default=[])
+    failures: list[ExampleEntry] = Field(default=[])
+    flips: list[StripEntry] = Field(default=[], description="images two by two, a subject's own and one that flips")
+    flips_shown: Count = Field(default=0, description="attributes and ways whose flips the page shows")
+    flips_total: Count = 0
+    faces: list[MeanFaceEntry] = Field(default=[])
+    faces_total: Count = 0
+    strips_shown: Count = 0
+    strips_total: Count = 0
+    failures_shown: Count = 0
+    failures_total: Count = 0
+
+
+def mean_face_entry(face: MeanFace) -> MeanFaceEntry:
+    """Mean faces of one group as an entry."""
+    labels = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
+    return MeanFaceEntry(**labels, right=face.right, wrong=face.wrong)
+
+
+def strip_entries(strips: Sequence[Strip]) -> list[StripEntry]:
+    """Strips as entries."""
+    return [StripEntry(title=strip.title, examples=example_entries(strip.examples)) for strip in strips]
+
+
+def example_entries(examples: Sequence[Example]) -> list[ExampleEntry]:
+    """Images with their answers as entries."""
+    return [
+        ExampleEntry(
+            study=example.study,
+            target=example.target,
+            subject=int(example.subject),
+            cell={name: float(value) for name, value in example.cell.items()},
+            answer=example.answer,
+            boxes=[[float(side) for side in box] for box in example.boxes],
+            expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
+            failed=example.failed,
+            wrong=example.wrong,
+            answer_yes=example.answer_yes,
+        )
+        for example in examples
+    ]
+
+
+RENDERED_LIMIT: Final = (
+    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them."
+)
+"""What no audit of rendered images can show."""
+STANDING_LIMITS: Final = (
+    RENDERED_LIMIT,
+    "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
+    "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
+)
+"""What no audit of this kind can show; added to the limits of every report."""
+
+
+def with_standing(limits: Sequence[str], *, photographs: bool) -> list[str]:
+    """The limits of a report with the standing ones, each once. photographs: whether every image is a photograph."""
+    standing = [limit for limit in STANDING_LIMITS if not (photographs and limit == RENDERED_LIMIT)]
+    return [*limits, *(limit for limit in standing if limit not in limits)]

@@ -13,26 +13,22 @@ from markupsafe import Markup
 
 from transect.reports import album, builder
 from transect.reports.blocks import Page, Paragraph, Part
+from transect.reports.builder import fragment
 from transect.reports.document import Document, Printer, pointer
 from transect.reports.drawing import svg
-from transect.reports.drawing.crossed import Crossing, crossings
 from transect.reports.drawing.forest import Forest, forests
 from transect.reports.drawing.intersections import Sheet, sheets
-from transect.reports.drawing.levels import Panel, panels
+from transect.reports.drawing.levels import Crossing, Panel, crossings, panels
 from transect.reports.drawing.sections import SectionView, sections
-from transect.reports.effect_words import people_repeat
-from transect.reports.environment import fragment
-from transect.reports.further_views import Further, further
-from transect.reports.models import JsonObject
+from transect.reports.entries import JsonObject
 from transect.reports.records import Gallery
 from transect.reports.results import Results, StudyEntry, complete, read
-from transect.reports.summary import summarize
-from transect.reports.verdicts import with_texts
+from transect.reports.summary import Further, computed_on_photographs, describe_world, further, summarize, what_responds
+from transect.reports.verdicts import people_repeat, with_texts
 from transect.reports.wording import (
     correction,
     outcome_meaning,
 )
-from transect.reports.world import computed_on_photographs, describe_world, what_responds
 from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000

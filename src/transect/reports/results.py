@@ -16,29 +16,35 @@ from transect.errors import BadInput
 from transect.records import Basis, Kind
 from transect.reports.entries import (
     ComparedEntry,
+    Count,
     EffectEntry,
+    Estimate,
+    ExampleEntry,
+    FigureEntry,
+    FoundInteraction,
+    GalleryEntry,
+    JsonObject,
+    Model,
+    Number,
     OfOutcome,
     OfTarget,
+    PhotometryEntry,
     PlanEntry,
+    Probability,
     ProjectionEntry,
+    ReadingEntry,
     TestFamily,
-)
-from transect.reports.gallery_entries import (
-    ExampleEntry,
-    GalleryEntry,
+    VerdictEntry,
     example_entries,
     mean_face_entry,
     strip_entries,
+    with_standing,
 )
-from transect.reports.limits import with_standing
-from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.reports.records import Gallery, Section
-from transect.reports.verdict_entries import FoundInteraction, VerdictEntry
-from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
-from transect.runs.plain_json import plain
-from transect.runs.schema import json_schema
+from transect.runs.json_records import plain
+from transect.runs.result import json_schema
 from transect.runs.spec import GeneratorDescription
-from transect.runs.validation_words import expectation, in_words
+from transect.runs.wording import expectation, in_words
 
 
 class AttributeEntry(Model):

@@ -19,9 +19,9 @@ from jaxtyping import Bool, Float, Int
 
 from transect.records import DECLARED, Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
-from transect.runs.png import packed
+from transect.runs.pictures import packed
 from transect.runs.wording import spaced
-from transect.said import Status
+from transect.spoken_answers import Status
 from transect.texts import one_line
 
 MAXIMUM_FAILURES = 24

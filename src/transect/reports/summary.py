@@ -1,4 +1,5 @@
-"""What does the audit say, in plain words? Sentences for a reader who does no statistics.
+"""What does the audit say, in plain words? The opening of the report, and what stands beside effects and rates:
+interactions, shares, projections, controls, plans, and what is known of the world.
 
 A sentence is Markup whose numbers are printed by the document.
 """
@@ -6,20 +7,302 @@ A sentence is Markup whose numbers are printed by the document.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from markupsafe import Markup
 
 from transect.effects.outcomes import OF_TRUTH
+from transect.generators.faceworld.reflectance import PARENTS
 from transect.reports import verdicts
 from transect.reports.document import Document, pointer
-from transect.reports.effect_words import noun, people_repeat
-from transect.reports.further_views import alarms
+from transect.reports.entries import ComparedEntry, ProjectionEntry, ReadingEntry
 from transect.reports.results import StudyEntry, significant
-from transect.reports.wording import correction, listed
-from transect.reports.world import computed_on_photographs
+from transect.reports.verdicts import noun, people_repeat
+from transect.reports.wording import correction, effect_style, level, listed, outcome_words
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
+
+MOST_ROWS = 60
+"""Interactions printed on the page, the surest first; the rest stands in results.json alone, and the page says so."""
+
+
+@final
+@dataclass(frozen=True)
+class ProjectedRow:
+    """One quantity in words, and where it stands."""
+
+    place: str
+    quantity: str
+    subject: Markup
+    style: str
+    signed: bool
+
+
+@final
+@dataclass(frozen=True)
+class Projection:
+    """All quantities of one target and outcome in one population."""
+
+    place: str
+    words: str
+    equal: tuple[str, ...]
+    rows: tuple[ProjectedRow, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Further:
+    """Places in results.json of what else a study's page shows; empty where there is nothing."""
+
+    interactions: tuple[str, ...]
+    interactions_cut: bool
+    projections: tuple[Projection, ...]
+    controls: tuple[str, ...]
+    plans: tuple[str, ...]
+
+
+def further(document: Document, study: int) -> Further:
+    """Everything beside effects and rates of one study."""
+    results, name = document.results, document.results.studies[study].name
+    crossed = [i for i, row in enumerate(results.interactions) if row.study == name]
+    crossed.sort(key=lambda i: _uncertainty(results.interactions[i]))
+    return Further(
+        interactions=tuple(pointer("interactions", i) for i in crossed[:MOST_ROWS]),
+        interactions_cut=len(crossed) > MOST_ROWS,
+        projections=tuple(
+            _projection(document, study, i, row) for i, row in enumerate(results.projections) if row.study == name
+        ),
+        controls=_further_views_places("negative_controls", [row.study == name for row in results.negative_controls]),
+        plans=_further_views_places("plans", [row.study == name for row in results.plans]),
+    )
+
+
+def alarms(document: Document) -> tuple[Markup, ...]:
+    """A loud sentence for each negative control that shows an effect after adjustment."""
+    alpha = document.results.family.alpha
+    sentences = []
+    for index, row in enumerate(document.results.negative_controls):
+        if row.p_adjusted is None or row.p_adjusted > alpha:
+            continue
+        place = pointer("negative_controls", index)
+        sentences.append(
+            Markup(
+                "<strong>A negative control shows an effect.</strong> {}, which says nothing about a face, changes "
+                "the {} of {} by {} (interval {} to {}): the target reacts to something irrelevant, or the images "
+                "differ in more than was set. Interpret every effect on this page with caution."
+            ).format(
+                spaced(row.attributes[0]).capitalize(),
+                outcome_words(row.outcome, row.unit, _task(document, row)),
+                document.text(f"{place}/target"),
+                _amount(document, place, row),
+                *(document.number(f"{place}/{end}", effect_style(row.unit), none="none") for end in ("low", "high")),
+            )
+        )
+    return tuple(sentences)
+
+
+def _task(document: Document, row: ComparedEntry) -> str:
+    targets = [t for study in document.results.studies if study.name == row.study for t in study.targets]
+    return next(target.task for target in targets if target.name == row.target)
+
+
+def _amount(document: Document, place: str, row: ComparedEntry) -> Markup:
+    style = effect_style(row.unit)
+    number = document.number(f"{place}/estimate", style, signed=True)
+    return Markup("{}{}").format(number, " points" if style == "points" else "")
+
+
+def _uncertainty(row: ComparedEntry) -> tuple[float, float]:
+    adjusted = 2.0 if row.p_adjusted is None else row.p_adjusted
+    return adjusted, -abs(row.estimate or 0.0)
+
+
+def _further_views_places(table: str, chosen: Sequence[bool]) -> tuple[str, ...]:
+    return tuple(pointer(table, index) for index, wanted in enumerate(chosen) if wanted)
+
+
+def _projection(document: Document, study: int, index: int, row: ProjectionEntry) -> Projection:
+    place = pointer("projections", index)
+    hundredfold = row.unit == "proportion"
+    rows = []
+    for position, each in enumerate(row.rows):
+        compared = each.origin is not None
+        ratio = each.quantity == "ratio of rates"
+        style = "plain" if ratio or not hundredfold else "points" if compared else "percent"
+        rows.append(
+            ProjectedRow(
+                f"{place}/rows/{position}",
+                each.quantity,
+                _who(document, study, f"{place}/rows/{position}", each.attribute, each.origin, each.to),
+                style,
+                compared and not ratio,
+            )
+        )
+    return Projection(place, outcome_words(row.outcome, row.unit), tuple(map(spaced, row.equal)), tuple(rows))
+
+
+def _who(document: Document, study: int, place: str, attribute: str, origin: float | None, to: float | None) -> Markup:
+    """Whom a quantity is about: the whole population, a group, or two groups."""
+    if not attribute:
+        return Markup("the whole population")
+    upper = level(document, study, attribute, to, f"{place}/to")
+    if origin is None:
+        return Markup("{}: {}").format(spaced(attribute), upper)
+    lower = level(document, study, attribute, origin, f"{place}/from")
+    return Markup("{}: {} instead of {}").format(spaced(attribute), upper, lower)
+
+
+_FIGURES = {
+    "r2": Markup("it explains a share of {} of the variance"),
+    "auc": Markup("it separates levels with an area under the ROC curve of {}"),
+}
+
+
+@final
+@dataclass(frozen=True)
+class World:
+    """Light, people, and one sentence per attribute of any study.
+
+    outside: name of the attribute, place of the reader, place of its figures' prefix, and whose faces it read, for each
+    line of the table. only: the attributes that no model from outside read, "" where there is none.
+    """
+
+    light: Markup
+    people: Markup
+    readings: tuple[Markup, ...]
+    outside: tuple[OutsideLine, ...]
+    only: Markup
+
+
+@final
+@dataclass(frozen=True)
+class OutsideLine:
+    """One line of the table of models from outside. images: whose faces it read; figures: the places of three."""
+
+    attribute: str
+    reader: Markup
+    images: Markup
+    figures: tuple[str, str, str]
+    unit: str
+
+
+def describe_world(document: Document) -> World:
+    """The sentences of the section on the world; what was not measured says so."""
+    readings = document.results.world.readings
+    sentences = tuple(_read(document, i, row) for i, row in enumerate(readings))
+    outside = tuple(line for i, row in enumerate(readings) for line in _outside(document, i, row))
+    if computed_on_photographs(document):
+        sentences = _by_reason(document, readings)
+    return World(_light(document), _people(document), sentences, outside, _only(readings))
+
+
+def computed_on_photographs(document: Document) -> bool:
+    """Whether every experiment of the report computes its edits on photographs, so that nothing is rendered."""
+    made = [GeneratorDescription(each.spec["generator"]) for each in document.results.studies]
+    made = [each for each in made if not each.of_photographs]
+    return bool(made) and all(each.computes_on_photographs for each in made)
+
+
+def what_responds(entry: StudyEntry) -> str:
+    """What total effects of a study hold besides what was set, in words: a camera's exposure only where it responds."""
+    generator, varied = GeneratorDescription(entry.spec["generator"]), {each.name: each for each in entry.attributes}
+    if generator.computes_on_photographs:
+        metering = varied.get("metering")
+        if "skin_tone" not in varied:
+            return "nothing responds to what is set on a photograph, and all else stays the same"
+        if metering is None or not any(metering.levels):
+            return "the camera's exposure is held, and all else stays the same"
+        return "where it meters, the camera's exposure responds to the skin that is set; all else stays the same"
+    metered = generator.maximum_gain > 0 and not varied.keys().isdisjoint(PARENTS)
+    camera = ", as the camera's exposure does to the light and skin it meters" if metered else ""
+    return f"what depends on an attribute in the world's causal model responds{camera}; all else stays the same"
+
+
+def _by_reason(document: Document, readings: Sequence[ReadingEntry]) -> tuple[Markup, ...]:
+    """One sentence for all attributes that were not read for one reason, and one for each that was read."""
+    about: dict[str, list[int]] = {}
+    for index, row in enumerate(readings):
+        about.setdefault("" if row.value is not None else row.reason, []).append(index)
+    read = [_read(document, index, readings[index]) for index in about.pop("", [])]
+    unread = [
+        Markup("{}: {}").format(
+            listed([spaced(readings[index].attribute) for index in each]),
+            document.text(f"{pointer('world', 'readings', each[0])}/reason"),
+        )
+        for each in about.values()
+    ]
+    return (*read, *unread)
+
+
+def _light(document: Document) -> Markup:
+    if document.results.world.photometry is None:
+        return Markup("Lighting compared with photographs: not measured.")
+    at = "/world/photometry"
+    return Markup(
+        "Lighting compared with photographs ({} subjects; luminances of parts of the face, by fifth of cheek "
+        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten "
+        "photographs show; the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
+    ).format(
+        document.number(f"{at}/subjects", "count"),
+        document.number(f"{at}/medians_inside", "count"),
+        document.number(f"{at}/medians", "count"),
+        document.number(f"{at}/medians_outside", "count"),
+        document.number(f"{at}/share_inside"),
+        document.number(f"{at}/fewest_of_a_fifth", "count"),
+    )
+
+
+def _people(document: Document) -> Markup:
+    if document.results.world.identity is None or document.results.world.identity.value is None:
+        return Markup("How well its people can be distinguished: not measured.")
+    at = "/world/identity"
+    numbers = [document.number(f"{at}/{name}") for name in ("value", "low", "high")]
+    return Markup(
+        "Pairs of images of one person, all but the identity redrawn, are distinguished from pairs of two people "
+        "with an area under the ROC curve of {} (interval {} to {}; {} people)."
+    ).format(*numbers, document.number(f"{at}/n", "count"))
+
+
+def _only(readings: Sequence[ReadingEntry]) -> Markup:
+    """The attributes that only the world's own network read."""
+    names = [spaced(row.attribute) for row in readings if row.value is not None and not row.outside]
+    return Markup(", ").join(names)
+
+
+def _outside(document: Document, index: int, row: ReadingEntry) -> Iterator[OutsideLine]:
+    """A line of rendered faces for each model, and one of photographs where it saw some."""
+    for j, reader in enumerate(row.outside):
+        at = pointer("world", "readings", index, "outside", j)
+        said, name = document.text(f"{at}/reader"), spaced(row.attribute)
+        unit = reader.unit.removesuffix("s")
+        rendered = Markup("rendered, {} pixels").format(document.number(f"{at}/image_size", "count"))
+        yield OutsideLine(name, said, rendered, _world_places(f"{at}/"), unit)
+        if reader.photographs:
+            images = Markup("{}, {}").format(document.text(f"{at}/photographs"), document.text(f"{at}/label"))
+            yield OutsideLine(name, said, images, _world_places(f"{at}/photographs_"), "")
+
+
+def _world_places(start: str) -> tuple[str, str, str]:
+    return f"{start}auc", f"{start}correlation", f"{start}slope"
+
+
+def _read(document: Document, index: int, row: ReadingEntry) -> Markup:
+    at, name = pointer("world", "readings", index), spaced(row.attribute)
+    if row.value is None or row.figure is None:
+        return Markup("{}: {}").format(name, document.text(f"{at}/reason"))
+    value, low, high = (document.number(f"{at}/{key}") for key in ("value", "low", "high"))
+    verdict = Markup(", <strong>below the required {}</strong>").format(document.number(f"{at}/gate"))
+    return Markup("{}: {} (interval {} to {}; {} images; seen {}){}.").format(
+        name,
+        _FIGURES[row.figure].format(value),
+        low,
+        high,
+        document.number(f"{at}/n", "count"),
+        document.text(f"{at}/visibility"),
+        verdict if row.met is False else "",
+    )
 
 
 @final

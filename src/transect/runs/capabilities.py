@@ -25,8 +25,7 @@ from transect.protocols import (
 )
 from transect.records import Attribute, Latents
 from transect.runs.json_records import json_of, record_of
-from transect.runs.spec import GeneratorDescription, WorldEntry
-from transect.runs.spec_readings import Reading
+from transect.runs.spec import GeneratorDescription, Reading, WorldEntry
 from transect.texts import words_of
 
 _FIGURES: Final = tuple(field.name for field in fields(Reading) if field.name != "attribute")

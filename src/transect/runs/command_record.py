@@ -1,7 +1,4 @@
-"""`command.json`: the command that made a folder, so that `transect reproduce` can call it again.
-
-It names files by their own name and SHA-256, and holds no path: paths tell about people and machines.
-"""
+"""The command that wrote a folder, as `transect reproduce` gives it again."""
 
 from __future__ import annotations
 

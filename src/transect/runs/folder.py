@@ -1,9 +1,12 @@
-"""The run folder: the spec of a run, and the parts of its tables.
+"""The run folder: the spec of a run, the parts of its tables, making room for another run, and whether it was
+finished.
 
 A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 is
 in `.digests/`, written before the part appears, so that a part that no longer reads back as written is reported and
 not used. One process at a time works in a folder; the operating system frees the lock of a killed one. A folder on
-object storage keeps the same rules by other means: see `mounts` and `claims`.
+object storage keeps the same rules by other means: see `working_folders` and `locks`.
+
+RUN/unfinished.txt   from when the first study has its tables until all are made, before the report is written
 """
 
 from __future__ import annotations
@@ -17,22 +20,34 @@ import re
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO, Final, final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
-from transect.runs import migrations, mounts, part_files
-from transect.runs.locks import lock_folder, refuse_links
-from transect.runs.places import TEMPORARY
-from transect.runs.plain_json import dumps, loads
+from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError, TransectError
+from transect.runs import part_files, spec_changes, working_folders
+from transect.runs.json_records import dumps, loads
+from transect.runs.layout import (
+    MANIFEST,
+    OF_PEOPLE,
+    OWN_FILES,
+    OWN_FOLDERS,
+    TEMPORARY,
+    UNFINISHED,
+    beside,
+    is_one_run,
+    is_run,
+    studies_of,
+)
+from transect.runs.locks import lock_folder, refuse_links, refuse_links_in
 from transect.runs.spec import RunSpec
 from transect.runs.spec_changes import in_plain_words
+from transect.runs.wording import counted
 from transect.texts import encodable, words_of
 
 _LOG = "log.jsonl"
@@ -89,7 +104,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            mounts.keep(path, temporary)
+            working_folders.keep(path, temporary)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -100,7 +115,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
     """The digest first: a part that is there has one."""
     path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    mounts.keep_part(path, digest, content)
+    working_folders.keep_part(path, digest, content)
     write_atomically(digest, hashlib.sha256(content).hexdigest())
     write_atomically(path, content)
 
@@ -171,7 +186,7 @@ class RunFolder:
         if isinstance(failure, RunFolderError) or not (self.path / _LOG).exists():
             return
         try:
-            mounts.keep(self.path / _LOG, self.path / _LOG)
+            working_folders.keep(self.path / _LOG, self.path / _LOG)
         except RunFolderError:
             if failure is None:
                 raise
@@ -195,18 +210,18 @@ class RunFolder:
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
         if not record.exists():
-            stated = {migrations.KEY: migrations.VERSION, "spec_hash": spec_hash(self.spec)}
+            stated = {spec_changes.VERSION_KEY: spec_changes.SCHEMA_VERSION, "spec_hash": spec_hash(self.spec)}
             body = {**stated, **self.spec}
             write_json(record, body)
             return
         stored = _stored(self.path)
         if told := in_plain_words(stored.record, self.spec):
             raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
-        migrations.refuse_older(stored.version, self.path)
+        spec_changes.refuse_older(stored.version, self.path)
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
-        return part_files.exists(self.path, table, index)
+        return part_files.part_exists(self.path, table, index)
 
     def write_part(self, table: str, index: int, rows: pa.Table) -> None:
         """Write a finished part; the same rows give the same bytes."""
@@ -272,7 +287,7 @@ class FinishedRun:
 
     def digest(self, table: str, index: int) -> str:
         """SHA-256 of one part, as it was written; "" where there is none."""
-        return part_files.digest(self.path, table, index)
+        return part_files.part_digest(self.path, table, index)
 
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""
@@ -280,7 +295,7 @@ class FinishedRun:
 
     def finished_parts(self, table: str, parts: int) -> int:
         """How many of the parts 0..parts-1 of a table are there, from the first to the one before a gap."""
-        missing = (index for index in range(parts) if not part_files.exists(self.path, table, index))
+        missing = (index for index in range(parts) if not part_files.part_exists(self.path, table, index))
         return next(missing, parts)
 
     def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
@@ -293,11 +308,11 @@ class FinishedRun:
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`."""
         if not self.has_all(table, parts):
-            there = sum(part_files.exists(self.path, table, index) for index in range(parts))
+            there = sum(part_files.part_exists(self.path, table, index) for index in range(parts))
             message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
             raise BadInput(message)
 
-        part_files.fetch(self.path, table, range(parts))
+        part_files.fetch_parts(self.path, table, range(parts))
         return pa.concat_tables([self.read_part(table, index, without=without) for index in range(parts)])
 
 
@@ -323,7 +338,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def refuse_older(path: Path) -> None:
     """As `migrations.refuse_older`, of the run in a folder. Raises as `read_record` too."""
-    migrations.refuse_older(_stored(path).version, path)
+    spec_changes.refuse_older(_stored(path).version, path)
 
 
 @final
@@ -340,7 +355,7 @@ def _stored(path: Path) -> _Stored:
     record = path / "run.json"
     try:
         body = loads(record.read_text(encoding="utf-8"))
-        version = migrations.known(body.pop(migrations.KEY, None), record)
+        version = spec_changes.known_version(body.pop(spec_changes.VERSION_KEY, None), record)
         stated = body.pop("spec_hash")
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
@@ -354,4 +369,79 @@ def _stored(path: Path) -> _Stored:
         unchanged = False
     if not unchanged:
         raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
-    return _Stored(migrations.up_to_date(dict(body), version), version, stated)
+    return _Stored(spec_changes.up_to_date(dict(body), version), version, stated)
+
+
+def clear_run(folder: Path) -> None:
+    """Delete what a run wrote into a folder; other files stay."""
+    if not is_run(folder):
+        raise RunFolderError(f"{folder}: expected a run to overwrite, found none; choose another --out")
+    places = [folder, *studies_of(folder)]
+    for place in places:
+        _refuse_to_clear(folder, place)
+    with ExitStack() as locks:
+        for place in places:
+            locks.callback(lock_folder(place).release)
+        for place in beside(folder):
+            lock_folder(place).release()  # no live run has it, and none can begin one: it would need the lock above
+        for place in reversed(places):
+            _clear_one(place)
+
+
+def _refuse_to_clear(folder: Path, place: Path) -> None:
+    """Raises RunFolderError or BadInput where a run's folder may not be cleared."""
+    for name in ("", *OWN_FOLDERS, *OWN_FILES):
+        refuse_links_in(folder, place / name)
+    if is_one_run(place):
+        read_spec(place)  # refuses what is no audit's
+    if kept := [name for name in OF_PEOPLE if (place / name).exists()]:
+        raise RunFolderError(
+            f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
+        )
+
+
+def _clear_one(place: Path) -> None:
+    for name in OWN_FOLDERS:
+        with disk_errors(place / name):
+            working_folders.discard_folder(place / name)
+    for name in OWN_FILES:
+        with disk_errors(place / name):
+            working_folders.discard(place / name)
+
+
+_ADVICE: Final = "rerun its command to finish it"
+
+
+def mark_unfinished(folder: Path) -> None:
+    """Note that more follows, where no report says that all was made."""
+    if not (folder / MANIFEST).exists():
+        write_atomically(folder / UNFINISHED, f"This audit is not finished: {_ADVICE}.\n")
+
+
+def mark_finished(folder: Path) -> None:
+    """Note that all was made."""
+    working_folders.discard(folder / UNFINISHED)
+
+
+def unfinished_sentences(folder: Path) -> Iterator[str]:
+    """What an audit that was stopped did not make, in a sentence each; nothing of one that was not."""
+    parts = [text for place in beside(folder) if (text := _missing_parts(folder, place))]
+    if (folder / UNFINISHED).is_file():
+        made = f" ({'; '.join(parts)})" if parts else ""
+        yield f"The audit was stopped before its end{made}: {_ADVICE}."
+        return
+    for text in parts:
+        yield f"The audit is not complete ({text}): it was stopped, or too many images had no answer; {_ADVICE}."
+
+
+def _missing_parts(folder: Path, place: Path) -> str:
+    """How many parts a small run beside the tables has; "" where it has all, or says nothing that can be read."""
+    try:
+        run = FinishedRun(place)
+        tables = ["images", *(table for target in run.spec.targets for table in target.tables)]
+        there = min(run.finished_parts(table, run.spec.parts) for table in tables)
+    except TransectError:
+        return ""
+    if there == run.spec.parts:
+        return ""
+    return f"{place.relative_to(folder).as_posix()} has {there} of {counted(run.spec.parts, 'part')}"

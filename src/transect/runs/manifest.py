@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from transect import __version__
 from transect.errors import BadInput, MissingExtra
-from transect.runs import mounts
+from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import record_in
-from transect.runs.locks import LOCK
-from transect.runs.places import (
+from transect.runs.layout import (
     CONTROL,
     INTERPOLATION,
     MANIFEST,
@@ -35,6 +34,7 @@ from transect.runs.places import (
     is_run,
     studies_of,
 )
+from transect.runs.locks import LOCK
 from transect.texts import words_of
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def write(folder: Path) -> tuple[str, ...]:
     A report writes no images and no answers: what an earlier manifest says of these is kept, and files among them that
     no run writes are not taken in, so that `check` names them. Returns the names of what is not as it was.
     """
-    mounts.fetch_parts_below(folder)
+    working_folders.fetch_parts_below(folder)
     files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
     files = {name: sha256 for name, sha256 in files.items() if not _is_made(name) or _WRITTEN.search(name)}
     made = {name: sha256 for name, sha256 in _earlier(folder).items() if _is_made(name)}
     differing = tuple(name for name, sha256 in made.items() if files.get(name) != sha256)
-    mounts.discard(folder / SIGNATURE)
+    working_folders.discard(folder / SIGNATURE)
     write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted((files | made).items()))))
     return differing
 
@@ -118,7 +118,7 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
     that signatures need.
     """
     stated = _read(folder).files
-    mounts.fetch_parts_below(folder)
+    working_folders.fetch_parts_below(folder)
     files = dict(_files(folder))
     links = {name for name, path in files.items() if path.is_symlink()}
     found = {name: _digest(path) for name, path in files.items() if name in stated and name not in links}

@@ -1,22 +1,27 @@
-"""The kind of a model file, recognized by its first bytes and its directory, never by unpickling it."""
+"""Model files: their kind, by first bytes and directory and never by unpickling; their digests, tensors and weights."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
+import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from transect.errors import BadInput, TargetChanged
+import numpy as np
+
+from transect.errors import BadInput, MissingExtra, TargetChanged
 from transect.runs import bounds
-from transect.runs.plain_json import loads
-from transect.texts import words_of
+from transect.runs.json_records import loads
+from transect.texts import one_line, words_of
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 CARD: Final = "classifier.toml"
 """The file beside the weights of a classifier that was trained here: how it is built, asked and read."""
@@ -138,3 +143,188 @@ def _kind_of_archive(path: Path) -> str:
     if "constants.pkl" in names or any(name.startswith("code/") for name in names):
         return "a TorchScript archive"
     return "a PyTorch checkpoint (state_dict or pickled module)" if "data.pkl" in names else "a zip archive"
+
+
+_SPECS: Final = ("run.json", "training.json")
+"""A folder with one of these is known by it: what a run or a training was made with."""
+
+
+def digest_of_input(path: Path, *, own: bool = True, besides: Collection[str] = ()) -> str:
+    """SHA-256 of a file, of a run's spec, or of the files of another folder; own=False: of their names and sizes.
+
+    besides: names of files of a folder that do not count.
+    """
+    if path.is_file():
+        return sha256(path)
+    for name in _SPECS:
+        if (path / name).is_file():
+            return sha256(path / name)
+    files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.name not in besides)
+    lines = [f"{file.relative_to(path).as_posix()} {sha256(file) if own else file.stat().st_size}" for file in files]
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def external_digests(path: Path) -> dict[str, str]:
+    """SHA-256 of each file of weights that the model at `path` names, by its name relative to the model's folder.
+
+    Empty where the model holds all its weights.
+
+    Source: https://onnx.ai/onnx/repo-docs/ExternalData.html.
+    """
+    return {name: sha256(file) for name, file in external_files(path).items()}
+
+
+def external_files(path: Path) -> dict[str, Path]:
+    """The files that `external_digests` reads, by name. Raises as it does."""
+    return {name: _inside(path, name) for name in sorted(set(_locations(path)))}
+
+
+def _locations(path: Path) -> Iterator[str]:
+    try:
+        import onnx
+    except ModuleNotFoundError:
+        raise MissingExtra("onnx", f"onnx:{path}") from None
+    from google.protobuf.message import DecodeError
+    from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except DecodeError:
+        kind = kind_of(path)
+        raise BadInput(f"model file {path}: expected an ONNX model, found {kind}") from None
+    for tensor in _tensors(model):
+        if uses_external_data(tensor):
+            yield str(ExternalDataInfo(tensor).location)
+
+
+def _tensors(message: Any) -> Iterator[Any]:
+    """Every tensor of a model: initializers, sparse ones, and those of attributes of nodes, subgraphs and functions."""
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        for part in [value] if hasattr(value, "DESCRIPTOR") else value:
+            if part.DESCRIPTOR.name == "TensorProto":
+                yield part
+            else:
+                yield from _tensors(part)
+
+
+def _inside(path: Path, name: str) -> Path:
+    """The file, which must lie in the model's folder also once links are followed."""
+    folder, file = path.resolve().parent, path.parent / name
+    if Path(name).is_absolute() or not file.resolve().is_relative_to(folder):
+        raise BadInput(f"model file {path}: expected weights in its folder, got {name!r}; move them and save it again")
+    return check_readable(file)
+
+
+Content = TypeVar("Content")
+Arrays = Mapping[str, np.ndarray]
+Facts = Mapping[str, str]
+
+
+def content_of(kind: str, tensors: Arrays, **facts: object) -> bytes:
+    """The bytes of such a file, the same for the same content; facts that are not text are kept as JSON."""
+    from safetensors.numpy import save
+
+    texts = {name: fact if isinstance(fact, str) else json.dumps(fact, sort_keys=True) for name, fact in facts.items()}
+    return in_order(save(dict(tensors), {"kind": kind, **texts}))
+
+
+def read_content(
+    path: Path, parsers: Mapping[str, Callable[[Arrays, Facts], Content]], *, expected: str, remedy: str
+) -> Content:
+    """What the parser of the file's kind makes of its tensors and facts; its errors become one refusal.
+
+    expected: the file in words, as "a file of directions"; remedy: how to get one.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    bounds.check_holes(check_readable(path))
+    try:
+        with safe_open(path, "numpy") as file:
+            facts = file.metadata() or {}
+            kind = str(facts.get("kind"))[:100]
+            if kind not in parsers:
+                raise ValueError(f"its kind is {kind!r} instead of {' or '.join(parsers)}")
+            return parsers[kind]({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118  (no dictionary)
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {words_of(error)}"
+        raise BadInput(f"{path}: expected {expected}, found another ({reason}); {remedy}") from None
+
+
+def read_weights(path: Path, *, pytorch: bool = False) -> dict[str, Tensor]:
+    """The tensors of a safetensors file; with `pytorch` also of a state_dict, by PyTorch's loader of weights alone."""
+    kind = kind_of(check_readable(path))
+    if kind == "a safetensors file":
+        return read_safetensors(path)[0]
+    if not pytorch:
+        advice = "load it where you trust it, and save its state_dict with safetensors.torch.save_file"
+        raise BadInput(f"{path}: expected safetensors, found {kind}; {advice}")
+    if kind not in ("a PyTorch checkpoint (state_dict or pickled module)", "a Python pickle"):
+        raise BadInput(f"{path}: expected a state_dict or safetensors, found {kind}")
+    return _read_state(path)
+
+
+def _read_state(path: Path) -> dict[str, Tensor]:
+    import torch
+
+    bounds.check_torch(path)
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
+            state = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged or hostile file makes the reader fail in any way
+        raise BadInput(
+            f"{path}: holds more than tensors, or is damaged ({refused_by_torch(error)}): save model.state_dict(), or "
+            "use safetensors"
+        ) from None
+    state = state.get("state_dict", state) if isinstance(state, Mapping) else state
+    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise BadInput(f"{path}: expected a state_dict of tensors, found {type(state).__name__}")
+    return {str(name): value for name, value in state.items()}
+
+
+def refused_by_torch(error: Exception) -> str:
+    """What PyTorch's loader of weights refused, without its own words: they advise to load the file unsafely.
+
+    >>> refused_by_torch(ValueError("Unsupported global: GLOBAL os.system was not an allowed global by default."))
+    'a call of os.system, which is not run'
+    >>> refused_by_torch(ValueError("In PyTorch 2.6, we changed the default value"))
+    'no reader understands it'
+    """
+    named = re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", one_line(str(error)))
+    return f"a call of {named[1]}, which is not run" if named else "no reader understands it"
+
+
+def check_weights(
+    tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str, *, finite: bool = True
+) -> None:
+    """Raise BadInput for weights that are missing, of no network of this shape, of another shape, or not finite.
+
+    source: what messages call the file; finite: also refuse NaN, infinity, and whole numbers for floating-point ones.
+
+    >>> import torch
+    >>> check_weights({"bias": torch.zeros(3)}, {"bias": torch.zeros(4)}, "a.safetensors")
+    Traceback (most recent call last):
+    transect.errors.BadInput: a.safetensors: expected the weights of this network, but it...
+    """
+    faults = [f"lacks {name}" for name in expected if name not in tensors]
+    faults += [f"has an unexpected {name:.200}" for name in tensors if name not in expected]
+    common = {name: (tensors[name], place) for name, place in expected.items() if name in tensors}
+    faults += [
+        f"has {name} of shape {list(value.shape)} instead of {list(place.shape)}"
+        for name, (value, place) in common.items()
+        if value.shape != place.shape
+    ]
+    if finite:
+        faults += [
+            f"has numbers of type {value.dtype} in {name}"
+            for name, (value, place) in common.items()
+            if value.is_floating_point() != place.is_floating_point()
+        ]
+        faults += [
+            f"has NaN or infinity in {name}" for name, (value, _) in common.items() if not value.isfinite().all()
+        ]
+    if faults:
+        more = f" and has {len(faults) - 1} more differences" if len(faults) > 1 else ""
+        raise BadInput(f"{source}: expected the weights of this network, but it {faults[0]}{more}; give another file")

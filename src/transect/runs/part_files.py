@@ -1,43 +1,101 @@
-"""The files of the parts of a run's tables, and their digests; those on object storage are fetched when first read."""
+"""The files of the parts of a run's tables, and their digests; those on object storage are fetched when first read.
+
+A part of another schema than its table has is as good as damaged.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import CorruptedPart
-from transect.runs import bounds, mounts, part_names
-from transect.runs.part_schemas import check_part
+from transect.runs import bounds, layout, working_folders
+from transect.runs.tables import ANSWERS, CODED, PICTURE, PREDICTIONS
+
+_Check = Callable[[pa.DataType], bool]
+
+
+def _is(kind: pa.DataType) -> _Check:
+    return lambda found: bool(found.equals(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+
+
+_IMAGES: Final[Mapping[str, _Check]] = {
+    "id": pa.types.is_string,
+    "subject": pa.types.is_integer,
+    "cell": pa.types.is_integer,
+    "face_box": _is(pa.list_(pa.float64())),
+    "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
+}
+_PREDICTIONS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in PREDICTIONS}
+_ANSWERS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in ANSWERS}
+_CODED: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in CODED}
+_NUMBERS: Final = ("intended.", "true.")
+_COMPLETE: Final = (
+    *("id", "subject", "cell", "image", "failed", "reason"),
+    *("paraphrase", "repeat", "system", "prompt", "text", "status", "by", "name"),
+)
+
+
+def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambda _: True) -> None:
+    """Raises CorruptedPart, with what is wrong, for rows of another schema than the table has.
+
+    wanted: whether the column of that name was read.
+    """
+    checks = _checks(table)
+    for name, check in checks.items():
+        if not wanted(name):
+            continue
+        if rows.column_names.count(name) != 1:
+            raise CorruptedPart(f"no column {name}")
+        if not check(rows.schema.field(name).type):
+            raise CorruptedPart(f"values of another type in {name}")
+        if name in _COMPLETE and rows[name].null_count:
+            raise CorruptedPart(f"no value in {name}")
+    named = rows.schema if checks else ()
+    if any(field.name.startswith(_NUMBERS) and not _is_number(field.type) for field in named):
+        raise CorruptedPart("an attribute that is no number")
+
+
+def _checks(table: str) -> Mapping[str, _Check]:
+    if table == "images":
+        return _IMAGES
+    folders: Mapping[str, Mapping[str, _Check]] = {"predictions": _PREDICTIONS, "answers": _ANSWERS, "coded": _CODED}
+    return folders.get(table.partition("/")[0], {}) if "/" in table else {}
 
 
 def part_of(folder: Path, table: str, index: int) -> Path:
     """The file of a part."""
-    return folder / part_names.part(table, index)
+    return folder / layout.part_name(table, index)
 
 
 def digest_of(folder: Path, table: str, index: int) -> Path:
     """The file of the SHA-256 of a part."""
-    return folder / part_names.digest(part_names.part(table, index))
+    return folder / layout.digest_name(layout.part_name(table, index))
 
 
-def exists(folder: Path, table: str, index: int) -> bool:
+def part_exists(folder: Path, table: str, index: int) -> bool:
     """Whether a part is finished."""
-    return mounts.exists(part_of(folder, table, index))
+    return working_folders.exists(part_of(folder, table, index))
 
 
-def fetch(folder: Path, table: str, indices: Iterable[int]) -> None:
+def fetch_parts(folder: Path, table: str, indices: Iterable[int]) -> None:
     """Fetch the parts that lie on object storage alone, several at once."""
-    mounts.fetch(place(folder, table, index) for index in indices for place in (part_of, digest_of))
+    working_folders.fetch(place(folder, table, index) for index in indices for place in (part_of, digest_of))
 
 
-def digest(folder: Path, table: str, index: int) -> str:
+def part_digest(folder: Path, table: str, index: int) -> str:
     """The SHA-256 of a part, as it was written; "" where there is none."""
     try:
-        mounts.fetch([digest_of(folder, table, index)])
+        working_folders.fetch([digest_of(folder, table, index)])
         return digest_of(folder, table, index).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
@@ -55,7 +113,7 @@ def read_part(
         return name in only if only else name not in without
 
     path = part_of(folder, table, index)
-    fetch(folder, table, [index])
+    fetch_parts(folder, table, [index])
     try:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != digest_of(folder, table, index).read_text(errors="replace"):
@@ -71,7 +129,7 @@ def read_part(
 def read_columns(folder: Path, table: str, index: int, without: Sequence[str]) -> pa.Table:
     """As `FinishedRun.read_columns`."""
     path = part_of(folder, table, index)
-    mounts.fetch([path])
+    working_folders.fetch([path])
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
         rows = bounds.read_parquet(path, columns=names, checksums=True)
@@ -94,4 +152,4 @@ def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[
 
 def _corrupted(path: Path) -> CorruptedPart:
     advice = "delete that file and rerun the command; only this part is made again"
-    return CorruptedPart(f"{mounts.name_of(path)} does not read back as it was written: {advice}")
+    return CorruptedPart(f"{working_folders.name_of(path)} does not read back as it was written: {advice}")

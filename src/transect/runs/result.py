@@ -1,19 +1,59 @@
-"""What public functions return: rows as an Arrow table, a page, a view for notebooks, and of a job its numbers."""
+"""What public functions return: rows as an Arrow table, a page, a view for notebooks; of a job its numbers and their
+JSON Schema.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args
 
 import pyarrow as pa
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
-from transect.runs.plain_json import plain
-from transect.runs.schema import json_schema
+from transect.runs.json_records import plain
 from transect.runs.wording import aligned
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+Number: TypeAlias = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+"""A float that is NaN where JSON has null, for records that are read back from JSON."""
+
+
+class _Nullable(GenerateJsonSchema):
+    """A number that is not finite is written as null, so every float that may be NaN may be null."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """Number or null; a number where the type itself admits only finite ones."""
+        if schema.get("allow_inf_nan") is False:
+            return super().float_schema(schema)
+        return {"anyOf": [super().float_schema(schema), {"type": "null"}]}
+
+
+def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
+    """The JSON Schema (draft 2020-12) of what `plain` makes of a record type.
+
+    name: of the document, as "match"; version: raised whenever a reader of the earlier one would fail.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Rate:
+    ...     group: str
+    ...     rate: float
+    >>> sorted(json_schema(Rate, "rate", 1)["properties"])
+    ['group', 'rate']
+    """
+    adapter = TypeAdapter(record, config=None if isinstance(record, type) else ConfigDict(arbitrary_types_allowed=True))
+    schema = adapter.json_schema(schema_generator=_Nullable, mode="serialization")
+    return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **schema}
+
 
 Numbers_co = TypeVar("Numbers_co", covariant=True)
 

@@ -1,7 +1,7 @@
-"""A run's spec: what recreates the run, as run.json holds it.
+"""A run's spec: what recreates the run, as run.json holds it; of a study, and of a search.
 
-Records whose fields are plug-ins' own descriptions keep those as they are (`facts`), so that a spec that is read and
-written again has the same hash.
+Records whose fields are plug-ins' own descriptions keep those as they are (`facts`), so that a spec that is read
+and written again has the same hash.
 """
 
 from __future__ import annotations
@@ -13,8 +13,65 @@ from typing import Any, Final, final
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
 from transect.runs.json_records import json_of, record_of
-from transect.runs.part_names import is_coded, tables_of
-from transect.runs.spec_readings import Reading
+from transect.runs.layout import is_coded, tables_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OutsideFigure:
+    """A figure with its 95 % interval, None where it is not estimable. n: subjects."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OutsideReading:
+    """How a model from outside reads one attribute of the world's pictures, and of photographs where it saw some.
+
+    unit: of the attribute, "" for a share. photographs, label: the data set and its label, "" without one.
+    """
+
+    reader: str
+    unit: str
+    image_size: int
+    auc: OutsideFigure
+    correlation: OutsideFigure
+    slope: OutsideFigure
+    photographs: str = ""
+    label: str = ""
+    photographs_auc: OutsideFigure | None = None
+    photographs_correlation: OutsideFigure | None = None
+    photographs_slope: OutsideFigure | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How well one attribute is read back from the world's pictures; the reason where that is not known.
+
+    outside: what models from outside read.
+    """
+
+    attribute: str
+    figure: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    gate: float | None = None
+    met: bool | None = None
+    visibility: str = ""
+    reason: str = ""
+    outside: tuple[OutsideReading, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """As run.json holds it: `outside` only where there is some."""
+        return {key: value for key, value in asdict(self).items() if key != "outside" or value}
+
 
 Facts = Mapping[str, Any]
 """What a plug-in states of itself, as JSON values: open to keys that only the plug-in knows."""
@@ -348,3 +405,57 @@ _CONVERTED: Final[Mapping[str, Callable[[object], object]]] = {
     "held": lambda value: [] if value is None else value,
 }  # fmt: skip
 """Parts of run.json that differ in shape from their records."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchedAttribute:
+    """An attribute that a search varies, the range that it takes, and its levels where it takes nothing between."""
+
+    attribute: Attribute
+    low: float
+    median: float
+    high: float
+    levels: tuple[float, ...] | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchMethod:
+    """How points are chosen; alpha belongs to the method of McDuff et al. 2019 alone."""
+
+    name: str
+    alpha: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchSpec:
+    """What recreates a search. truth: None where what is counted in words has no right answer."""
+
+    versions: Mapping[str, str]
+    name: str
+    generator: GeneratorDescription
+    world: WorldEntry
+    goal: str
+    budget: int
+    seed: int
+    batch: int
+    method: SearchMethod
+    space: tuple[SearchedAttribute, ...]
+    truth: StatedTruth | None
+    outcome: str
+    target: TargetDescription
+    limits: LimitsEntry
+
+    def to_json(self) -> dict[str, object]:
+        """As run.json holds it."""
+        facts = {"generator": self.generator.facts, "target": self.target.facts}
+        whole: dict[str, object] = json_of({**asdict(self), **facts})
+        return whole
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, object]) -> SearchSpec:
+        """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
+        facts = {key: {"facts": body[key]} for key in ("generator", "target") if key in body}
+        return record_of(cls, {**body, **facts})

@@ -2,15 +2,22 @@
 
 images:       id, subject (its seed), cell, intended.<varied attribute>, true.<attribute>, face_box, image (PNG), sha256
 predictions:  id, failed, reason, scores, boxes
-answers:      of targets that answer in words, see `answer_tables`
+answers:      id, paraphrase, order, repeat, system, prompt, text, status, value, codes, likelihood, tokens_sent,
+              tokens_received, reason: the fields of `Said`; images stand in the order of `predictions/<target>`
+coded:        id, paraphrase, repeat: the answer. by: judge or scorer. name: of the code, or the function. system,
+              prompt, text: exactly what the judge was sent, and what it said; empty of a function. The rest as of
+              `Judged`; a value that is none is null
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +25,10 @@ import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.plain_json import loads
-from transect.runs.png import png
+from transect.runs.json_records import loads
+from transect.runs.pictures import pixels_of_png, png
+from transect.spoken_answers import Judged, Said, Scored, Status
+from transect.texts import encodable
 
 _PERSON = "true.subject"
 """The column that identifies the person on a photograph, where several show one person."""
@@ -196,3 +204,195 @@ def people_of(images: pa.Table) -> Int[np.ndarray, " n"]:
     """Who is on each image: the person where photographs name one, else the subject."""
     column = _PERSON if _PERSON in images.column_names else "subject"
     return np.asarray(images[column].to_numpy().astype(np.int64))
+
+
+ANSWERS: Final = pa.schema(
+    [
+        ("id", pa.string()),
+        ("paraphrase", pa.int32()),
+        ("order", pa.list_(pa.int32())),
+        ("repeat", pa.int32()),
+        ("system", pa.string()),
+        ("prompt", pa.string()),
+        ("text", pa.string()),
+        ("status", pa.string()),
+        ("value", pa.float64()),
+        ("codes", pa.list_(pa.float64())),
+        ("likelihood", pa.list_(pa.float64())),
+        ("tokens_sent", pa.int64()),
+        ("tokens_received", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+
+PAIRS: Final = pa.schema(
+    [("subject", pa.int64()), ("first", pa.int32()), ("second", pa.int32()), *((f.name, f.type) for f in ANSWERS)]
+)
+"""The rows of `pairs/<target>`: a subject's two cells, and what was said about their images. id names all three."""
+
+
+def pair_id(subject: int, first: int, second: int) -> str:
+    """Identifier of two images of a subject, by their cells.
+
+    >>> pair_id(17, 0, 3)
+    '17-0000-0003'
+    """
+    return f"{subject}-{first:04d}-{second:04d}"
+
+
+def pairs_table(pairs: Sequence[tuple[int, int, int]], said: Sequence[Sequence[Said]]) -> pa.Table:
+    """A row for each answer, pair by pair. pairs: subject and two cells of each.
+
+    >>> one = Said(0, (0, 1), 0, "", "Who?", "First.", Status.ANSWERED, 0.0)
+    >>> pairs_table([(17, 0, 3)], [[one]]).select(["subject", "second", "id"]).to_pylist()
+    [{'subject': 17, 'second': 3, 'id': '17-0000-0003'}]
+    """
+    rows = [
+        {"subject": pair[0], "first": pair[1], "second": pair[2], **_answer_row(pair_id(*pair), one)}
+        for pair, of_pair in zip(pairs, said, strict=True)
+        for one in of_pair
+    ]
+    return pa.Table.from_pylist(rows, schema=PAIRS)
+
+
+def answers_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
+    """A row for each answer, image by image; a value that is none is null."""
+    rows = [_answer_row(name, one) for name, of_image in zip(ids, said, strict=True) for one in of_image]
+    return pa.Table.from_pylist(rows, schema=ANSWERS)
+
+
+def said_of(table: pa.Table, ids: Sequence[str]) -> tuple[tuple[Said, ...], ...]:
+    """What was said about each image of `ids`, () of one without rows."""
+    found: dict[str, list[Said]] = {name: [] for name in ids}
+    for row in _answer_rows(table):
+        if row["id"] not in found:
+            raise ValueError(f"expected answers about the run's images, got one about {row['id']}")
+        found[row["id"]].append(_said(row))
+    return tuple(tuple(found[name]) for name in ids)
+
+
+def said_by_pair(table: pa.Table) -> list[tuple[Said, ...]]:
+    """What was said about each pair of a table of pairs, in its order."""
+    found: dict[str, list[Said]] = {}
+    for row in _answer_rows(table):
+        found.setdefault(row["id"], []).append(_said(row))
+    return [tuple(said) for said in found.values()]
+
+
+def pairs_of(table: pa.Table) -> list[tuple[int, int, int]]:
+    """The subject and the two cells of each pair of a table of pairs, in its order."""
+    columns = (table[name].to_pylist() for name in ("subject", "first", "second"))
+    return list(dict.fromkeys(zip(*columns, strict=True)))
+
+
+def _answer_row(name: str, said: Said) -> dict[str, object]:
+    return {"id": name, **{field: stored(getattr(said, field)) for field in ANSWERS.names[1:]}}
+
+
+def stored(value: object) -> object:
+    """A value of an answer as tables hold it: texts that UTF-8 can hold, null for what is no number, lists."""
+    if isinstance(value, str):
+        return encodable(str(value))
+    if isinstance(value, float | np.floating):
+        return value if math.isfinite(value) else None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _answer_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    columns = {name: table[name].to_pylist() for name in ANSWERS.names}
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def _said(row: dict[str, Any]) -> Said:
+    lists = {field: tuple(row[field] or ()) for field in ("order", "codes", "likelihood")}
+    value = math.nan if row["value"] is None else row["value"]
+    fields = {**row, **lists, "status": Status(row["status"]), "value": value}
+    return Said(**{field: fields[field] for field in ANSWERS.names[1:]})
+
+
+JUDGE: Final = "judge"
+SCORER: Final = "scorer"
+CODED: Final = pa.schema(
+    [
+        ("id", pa.string()),
+        ("paraphrase", pa.int32()),
+        ("repeat", pa.int32()),
+        ("by", pa.string()),
+        ("name", pa.string()),
+        ("system", pa.string()),
+        ("prompt", pa.string()),
+        ("text", pa.string()),
+        ("status", pa.string()),
+        ("value", pa.float64()),
+        ("reason", pa.string()),
+        ("tokens_sent", pa.int64()),
+        ("tokens_received", pa.int64()),
+    ]
+)
+_JUDGED: Final = ("system", "prompt", "text", "status", "value", "reason", "tokens_sent", "tokens_received")
+"""The columns that are a judge's, named as the fields of `transect.spoken_answers.Judged`."""
+Answer = tuple[str, int, int]
+"""The image, the paraphrase and the repeat of an answer."""
+
+
+def coded_table(ids: Sequence[str], said: Sequence[Sequence[Said]]) -> pa.Table:
+    """A row for each code that a judge gave and each number of a function, answer by answer."""
+    rows = [
+        row
+        for name, of_image in zip(ids, said, strict=True)
+        for one in of_image
+        for row in _coded_rows((name, one.paraphrase, one.repeat), one)
+    ]
+    return pa.Table.from_pylist(rows, schema=CODED)
+
+
+def with_coded(said: Sequence[Sequence[Said]], ids: Sequence[str], table: pa.Table) -> tuple[tuple[Said, ...], ...]:
+    """What was said, with what a judge and functions made of it. Raises ValueError for rows of another answer."""
+    judged: dict[Answer, list[Judged]] = {}
+    scored: dict[Answer, list[Scored]] = {}
+    known = {(name, one.paraphrase, one.repeat) for name, some in zip(ids, said, strict=True) for one in some}
+    for row in table.select(CODED.names).to_pylist():
+        place = (row["id"], row["paraphrase"], row["repeat"])
+        if place not in known:
+            raise ValueError(f"expected codes of the run's answers, got one of {row['id']}")
+        if row["by"] == JUDGE:
+            judged.setdefault(place, []).append(_judged(row))
+        else:
+            scored.setdefault(place, []).append(Scored(row["name"], _number_or_nan(row["value"]), row["reason"]))
+    return tuple(
+        tuple(
+            replace(one, judged=tuple(judged.get(place, ())), scored=tuple(scored.get(place, ())))
+            for one in of_image
+            for place in [(name, one.paraphrase, one.repeat)]
+        )
+        for name, of_image in zip(ids, said, strict=True)
+    )
+
+
+def _coded_rows(place: Answer, said: Said) -> Iterator[dict[str, object]]:
+    answer = dict(zip(("id", "paraphrase", "repeat"), place, strict=True))
+    for one in said.judged:
+        yield {**answer, "by": JUDGE, "name": one.code, **{name: stored(getattr(one, name)) for name in _JUDGED}}
+    for each in said.scored:
+        value, reason = stored(each.value), encodable(each.reason)
+        status = str(Status.FAILED if value is None else Status.ANSWERED)
+        unsent = dict.fromkeys(("system", "prompt", "text"), "")
+        yield {
+            **answer,
+            "by": SCORER,
+            "name": each.scorer,
+            **unsent,
+            "status": status,
+            "value": value,
+            "reason": reason,
+        }
+
+
+def _judged(row: dict[str, Any]) -> Judged:
+    fields = {name: row[name] for name in _JUDGED}
+    return Judged(row["name"], **{**fields, "status": Status(row["status"]), "value": _number_or_nan(row["value"])})
+
+
+def _number_or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from transect.errors import BadInput, UnknownName, did_you_mean
-from transect.runs.validation_words import expectation, in_words
+from transect.runs.wording import expectation, in_words
 from transect.texts import words_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-from .boxes import BoxConvention as BoxConvention
+from .capabilities import BoxConvention as BoxConvention
+from .capabilities import describe as describe
 from .catalogue import TargetInfo as TargetInfo
 from .catalogue import available as available
-from .description import describe as describe
 from .guard import FailureBudget as FailureBudget
 from .guard import guarded as guarded
 from .output import OutputSpec as OutputSpec

@@ -1,16 +1,20 @@
-"""The optional members of targets, with the default of each, and what is wrong with those of a plug-in."""
+"""What a target may state besides its answers: optional members, how its boxes are drawn, and its description."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
 
 from transect.protocols import CountsCalls, DescribesItself, Metered, RepeatsCanaries, Target
 from transect.records import CallCounts, Quote
 from transect.runs.capabilities import description_faults
-from transect.targets.boxes import BoxConvention
+from transect.targets.python_objects import fingerprint
 
 _ROUNDS: Final = ("rounds", "every", "distances")
 _METHODS: Final = (
@@ -134,3 +138,80 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "on_round": ("a function or None", lambda value: value is None or callable(value)),
     "box_convention": ("a BoxConvention or None", lambda value: value is None or isinstance(value, BoxConvention)),
 }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoxConvention:
+    """A detector's box relative to the tight box of the visible face (hairline to chin, cheek to cheek).
+
+    center_dx, center_dy: how far the detector's center lies right of and below the center of the tight box, in
+    widths and heights of the tight box; width, height: its size in the same units.
+
+    >>> BoxConvention(0.0, 0.25, 1.0, 0.5).expected_box(np.array([[10.0, 10.0, 20.0, 30.0]]))
+    array([[10., 20., 20., 30.]])
+    """
+
+    center_dx: float
+    center_dy: float
+    width: float
+    height: float
+
+    def expected_box(self, face_boxes: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, "n 4"]:
+        """The box x0, y0, x1, y1 [pixels] that the detector would draw around each face; NaN where a face is NaN."""
+        size = face_boxes[:, 2:] - face_boxes[:, :2]
+        center = (face_boxes[:, 2:] + face_boxes[:, :2]) / 2 + size * np.array([self.center_dx, self.center_dy])
+        half = size * np.array([self.width, self.height]) / 2
+        return np.hstack([center - half, center + half])
+
+    def face_box(self, boxes: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, "n 4"]:
+        """The tight box [pixels] of the face around which the detector draws each box: undoes `expected_box`.
+
+        >>> BoxConvention(0.0, 0.25, 1.0, 0.5).face_box(np.array([[10.0, 20.0, 20.0, 30.0]]))
+        array([[10., 10., 20., 30.]])
+        """
+        size = (boxes[:, 2:] - boxes[:, :2]) / np.array([self.width, self.height])
+        center = (boxes[:, 2:] + boxes[:, :2]) / 2 - size * np.array([self.center_dx, self.center_dy])
+        return np.hstack([center - size / 2, center + size / 2])
+
+
+def describe(target: Target) -> dict[str, Any]:
+    """Name, task and settings of any target, as JSON values.
+
+    A target's own `describe()` adds what it knows: library, file and its hash, preprocessing, threshold, labels. For
+    others the attributes threshold, labels, positive and the class stand in. `box_convention` is None where any box
+    counts as found.
+
+    >>> class Coin:
+    ...     name, task = "coin", "binary"
+    ...     def predict(self, images): ...
+    >>> describe(Coin())["class"]
+    'Coin'
+    """
+    facts = target.describe() if isinstance(target, DescribesItself) else _attributes(target)
+    if target.task == "detection":
+        facts = {**facts, "box_convention": box_convention_of(target)}
+    described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **facts})
+    return described
+
+
+def _attributes(target: Target) -> dict[str, object]:
+    known = {key: getattr(target, key) for key in ("threshold", "labels", "positive") if hasattr(target, key)}
+    return {"class": type(target).__qualname__, "code_sha256": fingerprint(target), **known}
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own kinds; what has none becomes the name of its class, since a repr may hold addresses or secrets."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [_plain(inner) for inner in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float):
+        return str(value) if isinstance(value, str) else value
+    return type(value).__qualname__

@@ -10,10 +10,10 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect.engines.cores import cores
+from transect.engines.protocol import cores
 from transect.errors import BadInput
 from transect.records import Images, Predictions, Task
-from transect.targets.boxes import BoxConvention
+from transect.targets.capabilities import BoxConvention
 from transect.targets.output import detections
 
 Find = Callable[[UInt8[np.ndarray, "h w 3"]], Float[np.ndarray, "_ 5"]]

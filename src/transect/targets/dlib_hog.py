@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput, MissingExtra, UnknownName
-from transect.targets.boxes import BoxConvention
+from transect.targets.capabilities import BoxConvention
 from transect.targets.detectors import Detector, Find, enlarged
 
 HOG_FACE = BoxConvention(center_dx=-0.013, center_dy=0.074, width=0.97, height=0.71)

@@ -1,12 +1,13 @@
 """A target that fails on an image fails on that image alone: the run continues, and the failure is counted.
 
-A call that outlasts its time is abandoned. A target in a separate process is stopped, and started again for the next
-call. In this process a thread cannot be killed: it continues in the background as a daemon, with a copy of the images,
-until it ends or the program does, and the next call gets a fresh thread.
+A call that outlasts its time is abandoned. A target in a separate process is stopped, and started again for the
+next call. In this process a thread cannot be killed: it continues in the background as a daemon, with a copy of the
+images, until it ends or the program does, and the next call gets a fresh thread.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol, TypeVar, final, runtime_checkable
+from typing import Final, Literal, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -32,10 +33,9 @@ from transect.errors import (
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
-from transect.said import Said
+from transect.spoken_answers import Said
 from transect.targets.capabilities import answers_in_words, labels_of, patience_of
-from transect.targets.output import as_predictions
-from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
+from transect.targets.output import ONE_COLUMN, as_predictions, row_fault, structure_fault
 from transect.texts import say, shown, words_of
 
 _PASS_THROUGH = (
@@ -351,3 +351,96 @@ def _width(target: Target, rows: Sequence[_Row]) -> int:
         return len(labels)
     counts = Counter(len(row.scores) for row in rows if not row.reason)
     return min(counts, key=lambda width: (-counts[width], width), default=1)
+
+
+_NEVER: Final = 1 << 62
+_Rows = TypeVar("_Rows")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One thing that was counted or said of a target, as `Counting` names it."""
+
+    what: Literal["add", "found_later", "tell_once"]
+    failures: tuple[str, ...] = ()
+    text: str = ""
+
+    def replay(self, budget: FailureBudget) -> None:
+        """Count it, or say it, for the whole run. Raises TooManyFailures."""
+        if self.what == "tell_once":
+            budget.tell_once(self.text)
+        elif self.what == "add":
+            budget.add(self.failures)
+        else:
+            budget.found_later(self.failures)
+
+
+def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
+    """A worker's rows, once what it counted is counted for the whole run.
+
+    Raises TooManyFailures where the run's limit is passed; RuntimeError where the worker says that it is, and the run's
+    own count does not, so that a part is never left out.
+    """
+    for one in counted:
+        one.replay(budget)
+    if rows is None:
+        raise RuntimeError(f"{budget.target}: a worker left a part out for its failures, of which the run allows more")
+    return rows
+
+
+@final
+class FailureLog:
+    """Counts one part's failures.
+
+    planned, limit_share: as of the run's FailureBudget. first: whether no part comes before, so that this part alone
+    says whether there is no point in going on; any part stops once its own failures exceed the run's limit.
+
+    >>> tally = FailureLog("net", 100, limit_share=0.5, first=False)
+    >>> tally.add(["", "too dark"])
+    >>> tally.counted
+    (Counted(what='add', failures=('', 'too dark'), text=''),)
+    """
+
+    def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:
+        self._part = FailureBudget(target, planned, limit_share=limit_share)
+        if not first:
+            self._part.minimum = _NEVER
+        self._counted: list[Counted] = []
+
+    @property
+    def counted(self) -> tuple[Counted, ...]:
+        """All that was counted and said, in order."""
+        return tuple(self._counted)
+
+    def add(self, failures: Sequence[str]) -> None:
+        """As `Counting.add`."""
+        self._counted.append(Counted("add", tuple(failures)))
+        self._part.add(failures)
+
+    def found_later(self, failures: Sequence[str]) -> None:
+        """As `Counting.found_later`."""
+        self._counted.append(Counted("found_later", tuple(failures)))
+        self._part.found_later(failures)
+
+    def tell_once(self, text: str) -> None:
+        """As `Counting.tell_once`, for the run to say."""
+        self._counted.append(Counted("tell_once", text=text))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
+
+    timeout: float = 10.0
+    batch: int = 16
+    max_failures: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout < math.inf:
+            raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}; change it")
+        if self.batch < 1:
+            raise BadInput(f"--batch: expected a batch of at least 1 image, got {self.batch}; change it")
+        if not 0 <= self.max_failures <= 1:
+            raise BadInput(f"--max-failures: expected a share from 0 to 1, got {self.max_failures:g}; 0.05 is 5 %")

@@ -10,7 +10,7 @@ import numpy as np
 
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs import model_files
-from transect.runs.onnx_files import external_digests, external_files
+from transect.runs.model_files import external_digests, external_files
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from transect.errors import BadInput, MissingExtra, UnknownName
-from transect.targets.boxes import BoxConvention
+from transect.targets.capabilities import BoxConvention
 from transect.targets.catalogue import cascade_files
 from transect.targets.detectors import Detector, Find, enlarged
 from transect.texts import words_of

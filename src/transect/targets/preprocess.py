@@ -1,8 +1,4 @@
-"""What happens to an image before a model sees it, declared once and printed in the report.
-
-In this order: aligned face or central crop, channel order, resize, range, mean and standard deviation, layout.
-Resizing is Pillow's: antialiased integer arithmetic on 8-bit channels, the same on every machine.
-"""
+"""What a model gets of an image: size, range, channels, and faces that landmarks align."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 import PIL
@@ -18,8 +14,13 @@ from jaxtyping import Float, Float32, UInt8
 from PIL import Image
 
 from transect.errors import BadInput, did_you_mean
+from transect.marks.records import five_points
+from transect.records import DECLARED, Images
 from transect.runs import toml_files
-from transect.targets.alignment import FILTERS, SIZES
+
+if TYPE_CHECKING:
+    from transect.targets.face_readers import FaceFinder, FaceLandmarks
+
 
 _Table = Mapping[str, Any]
 """Settings as TOML holds them, before they are checked."""
@@ -45,7 +46,7 @@ class Preprocess:
     "resize to 256, center crop 224" is size 224, crop .875. range: what 0 and 255 become. mean, std: one number,
     or one per channel in the model's channel order, subtracted and divided after the range. Gray is the luma
     .299 R + .587 G + .114 B (ITU-R BT.601, 8 bit) in one channel. align: the crop of the face that the model was taught
-    on, as `transect.targets.alignment` has them: arcface-112, ffhq or box; then `apply` gets such crops. landmarks:
+    on, as `transect.targets.preprocess` has them: arcface-112, ffhq or box; then `apply` gets such crops. landmarks:
     dlib's shape predictor of 68 points, by which faces are found; None for landmarks that come with the images.
 
     >>> print(Preprocess(size=(224, 224), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)))
@@ -213,3 +214,183 @@ def _all(values: object, count: int, good: Callable[[Any], bool]) -> bool:
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+ARCFACE: Final = np.array(
+    [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
+)
+"""Eyes, tip of the nose and corners of the mouth in a crop of 112 pixels, left in the picture first.
+
+The template of ArcFace (Deng et al. 2019, arXiv:1801.07698) as InsightFace publishes it, which SphereFace and CosFace
+share; its coordinates are of the middles of pixels, pixel 0 at 0.
+"""
+SIZES: Final = {"arcface-112": 112, "ffhq": 256, "box": 160}
+"""The crops that `align` names, and their side in pixels where no size is stated."""
+FILTERS: Final = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+}
+COUNTS: Final = (5, 68)
+"""Landmarks that are understood: ARCFACE's five in its order, and the 68 of 300-W in dlib's order."""
+_WIDER: Final = 1.25
+"""Side of the crop "box" over the longer side of the face's box."""
+
+
+def similarity(points: Float[np.ndarray, "n k 2"], template: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "n 2 3"]:
+    """The turn, scale and shift of each set of points that come nearest to the template, by least squares.
+
+    NaN where points are NaN or all in one place. In the plane the least squares over all complex factors are those of
+    Umeyama 1991, doi:10.1109/34.88573, without a reflection.
+
+    >>> corners = np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]])
+    >>> turned = np.array([[1.0, 1.0], [1.0, 2.0], [0.0, 1.0]])  # a quarter of a turn, half the size
+    >>> (similarity(corners, turned).round(3) + 0.0).tolist()
+    [[[0.0, -0.5, 1.0], [0.5, 0.0, 1.0]]]
+    """
+    z, w = points[..., 0] + 1j * points[..., 1], template[:, 0] + 1j * template[:, 1]
+    z_mean, w_mean = z.mean(axis=1, keepdims=True), w.mean()
+    spread = (np.abs(z - z_mean) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = (np.conj(z - z_mean) * (w - w_mean)).sum(axis=1) / np.where(spread > 0, spread, np.nan)
+    return _maps(factor, w_mean - factor * z_mean[:, 0])
+
+
+def from_crop(
+    name: str, points: Float[np.ndarray, "n 5 2"], boxes: Float[np.ndarray, "n 4"], size: int
+) -> Float[np.ndarray, "n 2 3"]:
+    """The maps from pixels of a square crop of that size to pixels of the image; NaN where there can be none.
+
+    "arcface-112": `similarity` to ARCFACE, scaled to the size. "ffhq": the oriented square by eyes and mouth of Karras
+    et al. 2019, arXiv:1812.04948, appendix A. "box": the upright square around the face's box, 1.25 times its longer
+    side; boxes are x0, y0, x1, y1.
+    """
+    if name == "arcface-112":
+        to_crop = similarity(points, (ARCFACE + 0.5) * (size / SIZES[name]))
+        turned, shift = to_crop[:, 0, 0] + 1j * to_crop[:, 1, 0], to_crop[:, 0, 2] + 1j * to_crop[:, 1, 2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = 1 / np.where(turned == 0, np.nan, turned)
+        return _maps(back, -back * shift)
+    middle, half = _oriented(points) if name == "ffhq" else _upright(boxes)
+    return _maps(2 * np.where(half == 0, np.nan, half) / size, middle - half - 1j * half)
+
+
+def cropped(
+    pixels: UInt8[np.ndarray, "h w 3"], to_image: Float[np.ndarray, "2 3"], size: int, filter_name: str
+) -> UInt8[np.ndarray, "s s 3"]:
+    """The crop of a map of `from_crop`, by Pillow; black where it lies outside the image.
+
+    Like the usual tools, it reads the nearest pixels alone, also where it shrinks the image.
+    """
+    picture = Image.fromarray(np.ascontiguousarray(pixels))
+    data = tuple(map(float, to_image.ravel()))
+    return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, FILTERS[filter_name]))
+
+
+def _maps(factor: np.ndarray, shift: np.ndarray) -> Float[np.ndarray, "n 2 3"]:
+    """From z' = factor z + shift in the complex plane."""
+    rows = [[factor.real, -factor.imag, shift.real], [factor.imag, factor.real, shift.imag]]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def _oriented(points: Float[np.ndarray, "n 5 2"]) -> tuple[np.ndarray, np.ndarray]:
+    """Middle of FFHQ's square, and half of its upper side as a vector to the right."""
+    z = points[..., 0] + 1j * points[..., 1]
+    eyes, mouth = z[:, :2].mean(axis=1), z[:, 3:].mean(axis=1)
+    across, down = z[:, 1] - z[:, 0], mouth - eyes
+    half = across - 1j * down  # down, turned a quarter towards the right, as the eyes' axis
+    length = np.abs(half)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = half / np.where(length > 0, length, np.nan)
+    return eyes + 0.1 * down, unit * np.maximum(2.0 * np.abs(across), 1.8 * np.abs(down))
+
+
+def _upright(boxes: Float[np.ndarray, "n 4"]) -> tuple[np.ndarray, np.ndarray]:
+    middle = (boxes[:, 0] + boxes[:, 2]) / 2 + 1j * (boxes[:, 1] + boxes[:, 3]) / 2
+    return middle, _WIDER * np.maximum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]) / 2
+
+
+NO_FACE: Final = f"no face: {DECLARED}"
+NO_LANDMARKS: Final = f"no landmarks: {DECLARED}"
+NOT_ALIGNED: Final = f"landmarks in one place: {DECLARED}"
+
+
+@final
+class Aligner:
+    """Cuts out faces as `preprocess.align` says.
+
+    With `preprocess.landmarks`, a shape predictor of dlib's for 68 points, OpenCV's face cascade finds the most certain
+    face and the predictor its points; else the landmarks come with the images. Raises MissingExtra and BadInput for a
+    file of points that cannot be used.
+    """
+
+    def __init__(self, preprocess: Preprocess) -> None:
+        if preprocess.align is None:
+            raise BadInput("align: expected the name of a crop, got none; state it")
+        self.name, self._filter = preprocess.align, preprocess.filter
+        self.size = preprocess.size[0] if preprocess.size else SIZES[preprocess.align]
+        self._found: tuple[FaceFinder, FaceLandmarks] | None = None
+        if preprocess.landmarks is not None:
+            self._found = _detector(preprocess.landmarks)
+
+    @property
+    def wants_landmarks(self) -> bool:
+        """Whether landmarks must come with the images."""
+        return self._found is None
+
+    def facts(self) -> dict[str, Any]:
+        """The detector and the file of points, as JSON values; nothing where landmarks come with the images."""
+        if self._found is None:
+            return {}
+        finder, points = self._found
+        return {"detector": finder.describe(), "landmarks_sha256": points.sha256}
+
+    def crops(self, images: Images) -> tuple[UInt8[np.ndarray, "n s s 3"], tuple[str, ...]]:
+        """A crop of each image, black where there is none, and the reasons ("" where there is one).
+
+        Raises BadInput where landmarks must come with the images and do not.
+        """
+        points, boxes, reasons = self._places(images) if self._found is None else self._search(images, *self._found)
+        maps = from_crop(self.name, points, boxes, self.size)
+        crops = np.zeros((len(images), self.size, self.size, 3), dtype=np.uint8)
+        lost = []
+        for row, (to_image, reason) in enumerate(zip(maps, reasons, strict=True)):
+            lost.append(reason or ("" if np.isfinite(to_image).all() else NOT_ALIGNED))
+            if not lost[-1]:
+                crops[row] = cropped(images.pixels[row], to_image, self.size, self._filter)
+        return crops, tuple(lost)
+
+    def _places(self, images: Images) -> tuple[Float[np.ndarray, "n 5 2"], Float[np.ndarray, "n 4"], tuple[str, ...]]:
+        """Points, boxes and reasons from what comes with the images."""
+        if images.landmarks is None:
+            raise BadInput(
+                f"align = {self.name}: expected landmarks with the images, got none; state landmarks = FILE, dlib's "
+                "shape predictor of 68 points, in the preprocessing"
+            )
+        extent = np.hstack([images.landmarks.min(axis=1), images.landmarks.max(axis=1)])
+        boxes = extent if images.face_boxes is None else images.face_boxes
+        known = np.isfinite(boxes if self.name == "box" else images.landmarks.reshape(len(images), -1)).all(axis=1)
+        reasons = tuple("" if there else NO_LANDMARKS for there in known)
+        return five_points(images.landmarks), boxes, reasons
+
+    def _search(
+        self, images: Images, finder: FaceFinder, predictor: FaceLandmarks
+    ) -> tuple[Float[np.ndarray, "n 5 2"], Float[np.ndarray, "n 4"], tuple[str, ...]]:
+        """Points, boxes and reasons by the detector."""
+        points, boxes = np.full((len(images), 68, 2), np.nan), np.full((len(images), 4), np.nan)
+        found = finder.boxes(images.pixels)
+        for row, faces in enumerate(found):
+            if len(faces):
+                boxes[row], points[row] = faces[0], predictor.of(images.pixels[row], faces[0])
+        return five_points(points), boxes, tuple("" if len(faces) else NO_FACE for faces in found)
+
+
+def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:
+    from transect.targets.face_readers import FaceFinder, FaceLandmarks
+
+    predictor = FaceLandmarks(file)
+    if predictor.points not in COUNTS or predictor.points == len(ARCFACE):
+        raise BadInput(
+            f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; name another"
+        )
+    return FaceFinder(), predictor

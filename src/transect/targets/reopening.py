@@ -1,17 +1,24 @@
-"""Opens a target again by its description in a run: the same model, with the settings that it had."""
+"""Opens a target again by its description in a run: the same model, with the settings that it had, also one that is
+asked in words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from transect.errors import BadInput, TransectError
 from transect.protocols import Target
-from transect.targets.description import describe
+from transect.runs.json_records import json_of
+from transect.targets.capabilities import describe
 from transect.targets.preprocess import Preprocess
 from transect.targets.resolution import resolve, runs_named_code
+from transect.targets.words.asked import PairwiseQuestion, ask, asked_of
+from transect.targets.words.judging import coders_of
+from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
 
 Facts = Mapping[str, Any]
 
@@ -128,3 +135,78 @@ def _setting(stored: Facts, key: str) -> object:
         return tuple(value) if isinstance(value, list) and value else value or None
     known = {field.name for field in fields(Preprocess)}
     return {name: item for name, item in value.items() if name in known and item is not None} or None
+
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def reopen_asked(stored: Mapping[str, Any], source: object = "", coding: Mapping[str, object] = _NOTHING) -> Target:
+    """The target of a stored description.
+
+    source: the spec of its model, or the model, opened or not; "" tries the model's own name. coding: by name, what
+    names its judge, and the functions that score its texts.
+
+    Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
+    the description names.
+    """
+    name, model = str(stored["name"]), str(stored["model"]["name"])
+    question, speaker = asked_of(stored), _speaker(name, model, source)
+    target = ask(speaker, question, coders_of(question, *_coders(stored, coding)))
+    if wrong := differing(stored, target):
+        raise _another(name, model, wrong)
+    if target.name != name:
+        target.name = name  # type: ignore[misc]
+    return target
+
+
+def reopen_pairs(
+    stored: Mapping[str, Any], source: object = "", coding: Mapping[str, object] = _NOTHING
+) -> PairwiseQuestion:
+    """As `reopen`, of a question about two images; which pairs were matched is not the model's."""
+    _ = coding  # two images are asked about in no free text
+    stored = {key: value for key, value in stored.items() if key != "matched"}
+    name, model, question = str(stored["name"]), str(stored["model"]["name"]), asked_of(stored)
+    asked = PairwiseQuestion(_speaker(name, model, source), question, name.removesuffix(f"/{question.name}"))
+    if wrong := differing_from(stored, json_of(asked.describe())):
+        asked.close()
+        raise _another(name, model, wrong)
+    return asked
+
+
+def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[object, dict[str, Any]]:
+    """The judge of a stored description, None without one, and its functions by name.
+
+    Raises BadInput for a function that is not given: its code would run that only the description names.
+    """
+    judge, scorers = stored.get("judge"), [str(each["name"]) for each in stored.get("scorers") or ()]
+    for name in scorers:
+        if name not in given:
+            raise BadInput(
+                f"scorer {name}: its code would run with your rights; if you trust it, say where it is: --target "
+                f"'{name}=module:function'"
+            )
+    model = "" if judge is None else str(judge["name"])
+    opened = None if judge is None else _speaker(f"judge {model}", model, given.get(model, ""))
+    return opened, {name: given[name] for name in scorers}
+
+
+def _another(name: str, model: str, wrong: Sequence[str]) -> BadInput:
+    return BadInput(
+        f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; give it: "
+        f"--target '{model}=SPEC'"
+    )
+
+
+def _speaker(name: str, model: str, source: object) -> SharedSpeaker:
+    if isinstance(source, SharedSpeaker):
+        return source
+    if not isinstance(source, str):
+        return shared_object(source)
+    if not source and not gives_words(model):
+        raise BadInput(f"target {name}: expected the model {model}, got none; say where it is: --target '{model}=SPEC'")
+    if not source:
+        check_code(name, model)
+    try:
+        return shared(source or model, {})
+    except TransectError as error:
+        raise BadInput(f"target {name}: {error}; say where it is: --target '{model}=SPEC'") from None

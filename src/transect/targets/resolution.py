@@ -15,19 +15,17 @@ from typing import Any
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
-from transect.runs.inputs import as_names
 from transect.runs.model_files import CARD
-from transect.said import Speaker
+from transect.runs.table_inputs import as_names
+from transect.spoken_answers import Speaker
 from transect.targets.catalogue import available, entry_points
-from transect.targets.estimators import is_estimator, of_estimator
-from transect.targets.fingerprint import fingerprint
-from transect.targets.hf.folder import CONFIG, PROCESSOR, is_folder
-from transect.targets.hf.options import Options as OpenOptions
+from transect.targets.hf.loading import CONFIG, PROCESSOR, is_folder
+from transect.targets.hf.loading import Options as OpenOptions
 from transect.targets.isolated.target import IsolatedTarget
-from transect.targets.model import ModelTarget
-from transect.targets.objects import NoSuchModule, import_object
+from transect.targets.model import ModelTarget, is_estimator, of_estimator
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 from transect.targets.words.speakers import LOCAL, gives_words, no_questions, question_set, shared
 from transect.texts import words_of
 
@@ -207,7 +205,7 @@ def as_target(
 
 def _asked(spec: str, settings: _Options) -> Target:
     from transect.targets.words.asked import ask
-    from transect.targets.words.coders import coders_of
+    from transect.targets.words.judging import coders_of
 
     questions, name = str(settings.pop("questions")), str(settings.pop("question"))
     judge, scorers = settings.pop("judge", None), settings.pop("scorers", ())
@@ -243,10 +241,10 @@ def _open_model(module: str, argument: str, spec: str, options: _Options) -> Tar
 
 
 def _trained(argument: str, spec: str, options: _Options) -> Target:
-    from transect.targets.classifier import load
+    from transect.targets.torch_model import load_classifier
 
     _check_options(spec, options, ("threshold", "device"))
-    return load(argument, name=_shown(spec), **options)
+    return load_classifier(argument, name=_shown(spec), **options)
 
 
 def _model(module: str, argument: str, spec: str, options: _Options) -> Target:

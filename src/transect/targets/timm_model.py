@@ -16,11 +16,10 @@ import numpy as np
 from transect.errors import BadInput, MissingExtra
 from transect.records import Task
 from transect.runs import model_files
-from transect.runs.plain_json import loads
-from transect.runs.weights import check_weights, read_weights
-from transect.targets.hf.loading import first_line, input_tensor
-from transect.targets.hf.options import Options
-from transect.targets.hf.reading import reading
+from transect.runs.json_records import loads
+from transect.runs.model_files import check_weights, read_weights
+from transect.targets.hf.classification import reading
+from transect.targets.hf.loading import Options, first_line, input_tensor
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess

@@ -1,7 +1,12 @@
-"""Trains classifiers for audits: resumable after every epoch, byte-identical on a CPU.
+"""Trains classifiers for audits: residual networks, published schedules, resumable after every epoch.
 
-A folder holds pictures/, state-<epoch>/, metrics.csv, and at the end classifier.safetensors with classifier.toml, which
-`transect audit classifier:FOLDER` opens. The order of the pictures depends on the seed and the epoch alone.
+A folder holds pictures/, state-<epoch>/, metrics.csv, and at the end classifier.safetensors with classifier.toml,
+which `transect audit classifier:FOLDER` opens. The order of the pictures depends on the seed and the epoch alone.
+Networks have the names and shapes of torchvision's weights. What a paper does not state of its schedule is ours,
+and marked so.
+
+Sources: He et al. 2016, arXiv:1512.03385, and 2015, arXiv:1502.01852; Balakrishnan et al. 2020, arXiv:2007.06570,
+§5.1; Denton et al. 2019, arXiv:1906.06439, §5.1.
 """
 
 from __future__ import annotations
@@ -10,28 +15,229 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 import torch
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.runs import model_files
+from transect.runs.environment import versions
 from transect.runs.folder import RunFolder, write_atomically
-from transect.runs.progress import Progress
-from transect.runs.provenance import versions
-from transect.runs.weights import read_weights
-from transect.training.labels import Label
-from transect.training.pictures import Pictures
-from transect.training.resnet import ResNet, new_resnet, start_from
-from transect.training.schedules import Schedule
-from transect.training.state import load_state, save_state
+from transect.runs.model_files import check_weights, read_weights
+from transect.runs.parts import Progress
+from transect.training.loop import load_state, save_state
+from transect.training.pictures import Label, Pictures
+
+LAYERS: Final = {"resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3), "resnet50": (3, 4, 6, 3)}
+"""Blocks of the four stages, by architecture."""
+
+SMALLEST: Final = 32
+"""The least width and height of a picture: the last stage then sees one point."""
+
+
+def _convolution(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
+
+
+class _Basic(nn.Module):
+    """Two 3 x 3 convolutions parallel to the identity, or to a projection where the shape changes."""
+
+    widening = 1
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = _convolution(inputs, width, 3, stride), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = _convolution(width, width, 3), nn.BatchNorm2d(width)
+        self.downsample = _projection(inputs, width, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.bn1(self.conv1(x)))
+        return torch.relu(self.bn2(self.conv2(y)) + (x if self.downsample is None else self.downsample(x)))
+
+
+class _Bottleneck(nn.Module):
+    """1 x 1, 3 x 3 and 1 x 1 convolutions, the last to four times the width."""
+
+    widening = 4
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = _convolution(inputs, width, 1), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = _convolution(width, width, 3, stride), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = _convolution(width, 4 * width, 1), nn.BatchNorm2d(4 * width)
+        self.downsample = _projection(inputs, 4 * width, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.bn1(self.conv1(x)))
+        y = self.bn3(self.conv3(torch.relu(self.bn2(self.conv2(y)))))
+        return torch.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+
+def _projection(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
+    if stride == 1 and inputs == outputs:
+        return None
+    return nn.Sequential(_convolution(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
+
+
+class ResNet(nn.Module):
+    """From pictures [b, 3, h, w] (normalized; h and w of at least 32) to logits [b, outputs].
+
+    Raises UnknownName for another architecture.
+    """
+
+    def __init__(self, architecture: str, outputs: int) -> None:
+        super().__init__()
+        if architecture not in LAYERS:
+            raise UnknownName("architecture", architecture, LAYERS)
+        block = _Bottleneck if architecture == "resnet50" else _Basic
+        self.conv1, self.bn1 = _convolution(3, 64, 7, 2), nn.BatchNorm2d(64)
+        self.maxpool = nn.MaxPool2d(3, 2, 1)
+        stages, inputs = [], 64
+        for place, count in enumerate(LAYERS[architecture]):
+            width, blocks = 64 << place, []
+            for number in range(count):
+                blocks.append(block(inputs, width, 2 if place and not number else 1))
+                inputs = width * block.widening
+            stages.append(nn.Sequential(*blocks))
+        self.layer1, self.layer2, self.layer3, self.layer4 = stages
+        self.fc = nn.Linear(inputs, outputs)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Logits; those of a picture do not depend on the others in evaluation mode."""
+        x = self.maxpool(torch.relu(self.bn1(self.conv1(pictures))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        logits: Tensor = self.fc(x.mean(dim=(2, 3)))
+        return logits
+
+
+def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
+    """A network whose weights come from the seed; PyTorch's own generator is left unchanged."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ResNet(architecture, outputs)
+
+
+def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Put a trained network's weights in; a last layer of other classes is left unchanged."""
+    current = network.state_dict()
+    fitting = {
+        name: value
+        for name, value in weights.items()
+        if not name.startswith("fc.") or value.shape == current[name].shape
+    }
+    body = {name: value for name, value in current.items() if name in fitting or not name.startswith("fc.")}
+    check_weights(fitting, body, str(path))
+    network.load_state_dict({**current, **fitting})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """architecture, width and height of the pictures, and how long and fast it learns.
+
+    rates: (epochs, learning rate) one after another, with Adam. balanced: classes are equally probable in an epoch.
+    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper states.
+    """
+
+    architecture: str
+    size: int
+    rates: tuple[tuple[int, float], ...]
+    batch: int = 64
+    balanced: bool = True
+    mirror: bool = False
+    decay: float = 0.0
+    stated: str = ""
+
+    def __post_init__(self) -> None:
+        if self.architecture not in LAYERS:
+            raise UnknownName("architecture", self.architecture, LAYERS)
+        if self.size < SMALLEST:
+            raise BadInput(f"size: expected at least {SMALLEST} pixels, got {self.size}; raise it")
+        if self.batch < 2:
+            raise BadInput(f"batch: expected at least 2, got {self.batch}; batches are normalized together")
+        if not self.rates or any(epochs < 1 or rate <= 0 for epochs, rate in self.rates):
+            raise BadInput(f"epochs: expected at least 1 at a rate above 0, got {self.rates}; change them")
+
+    @property
+    def epochs(self) -> int:
+        """Total number of epochs."""
+        return sum(epochs for epochs, _ in self.rates)
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, from 0."""
+        for epochs, rate in self.rates:
+            if epoch < epochs:
+                return rate
+            epoch -= epochs
+        return self.rates[-1][1]
+
+    def with_settings(self, **settings: object) -> Schedule:
+        """With other settings (None: as it is); epochs: spread over the rates as before, at least one each."""
+        changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        epochs = changes.pop("epochs", None)
+        if epochs is not None:
+            if epochs < len(self.rates):
+                raise BadInput(
+                    f"epochs: expected at least {len(self.rates)}, one for each rate, got {epochs}; raise it"
+                )
+            changes["rates"] = self._spread(epochs)
+        return replace(self, **changes)
+
+    def _spread(self, epochs: int) -> tuple[tuple[int, float], ...]:
+        done, rates = 0, []
+        for place, (count, rate) in enumerate(self.rates):
+            later = len(self.rates) - place - 1
+            count_here = (
+                epochs - done if not later else min(max(1, round(count * epochs / self.epochs)), epochs - done - later)
+            )
+            rates.append((count_here, rate))
+            done += count_here
+        return tuple(rates)
+
+    def describe(self) -> dict[str, object]:
+        """Every setting, in JSON's types."""
+        return {**asdict(self), "rates": [list(phase) for phase in self.rates]}
+
+
+SCHEDULES = {
+    "quick": Schedule(
+        "resnet18", 64, ((6, 1e-3), (2, 1e-4)), mirror=True, decay=0.01, stated="ours, for a processor: no paper's"
+    ),
+    "balakrishnan-2020": Schedule(
+        "resnet50",
+        224,
+        ((10, 1e-4), (10, 1e-5)),
+        stated="stated: ResNet-50, cross-entropy, 20 epochs, 1e-4 and from the 11th 1e-5, classes equally probable; "
+        "ours: Adam, batches of 64, 224 pixels, random first weights",
+    ),
+    "denton-2019": Schedule(
+        "resnet18",
+        128,
+        ((10, 1e-4),),
+        balanced=False,
+        stated="stated: a convolutional network, 128 pixels, cross-entropy, threshold 0.5; "
+        "ours: ResNet-18, Adam, 10 epochs at 1e-4, batches of 64, random first weights",
+    ),
+}
+"""By name; `stated` separates the paper's settings from ours."""
+
+
+def schedule_named(name: str, **settings: object) -> Schedule:
+    """The schedule of that name, with other settings where they are not None. Raises UnknownName and BadInput."""
+    if name not in SCHEDULES:
+        raise UnknownName("schedule", name, SCHEDULES)
+    return SCHEDULES[name].with_settings(**settings)
+
 
 WEIGHTS, METRICS = "classifier.safetensors", "metrics.csv"
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

@@ -12,17 +12,14 @@ from typing import Final, final
 import torch
 
 from transect.errors import BadInput, UnknownName
-from transect.generators.progressive.network import Shape
+from transect.generators.progressive.generator import Shape
 from transect.generators.stylegan2.network import Configuration
-from transect.training import progressive, stylegan2
-from transect.training.conditions import Balanced, Condition, levels_of, parse
+from transect.training import recipes
 from transect.training.distillation import TAUGHT_MAPPING, Distillation, Likeness, Pairs, teacher_of
-from transect.training.growth import Growth, even
-from transect.training.loop import Data, Run, check_folder, claim, train
+from transect.training.loop import Data, Processes, Recipe, Run, check_folder, claim, train
 from transect.training.options import GanOptions
-from transect.training.pictures import Pictures, Source
-from transect.training.processes import Processes
-from transect.training.recipe import Recipe
+from transect.training.pictures import Balanced, Condition, Pictures, Source, levels_of, parse
+from transect.training.recipes import Growth, even
 
 ARCHITECTURES: Final = {
     "stylegan2": "StyleGAN2 (Karras et al. 2020): non-saturating loss, R1, path length",
@@ -179,7 +176,7 @@ def recipe_of(
     precision = PRECISIONS[plan.precision]
     if plan.arch == "stylegan2":
         shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
-        options = stylegan2.Options(
+        options = recipes.StyleGAN2Options(
             0.0025 if plan.rate is None else plan.rate,
             plan.r1,
             plan.path,
@@ -189,9 +186,9 @@ def recipe_of(
             growth,
             _distillation(plan, likeness),
         )
-        return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
+        return recipes.StyleGAN2Recipe(shape, options, plan.seed, device)
     classes = math.prod(len(levels) for _, levels in conditions) if conditions else 0
-    chosen = progressive.Options(
+    chosen = recipes.ProgressiveOptions(
         even(sorted(channels), plan.images) if growth is None else growth,
         0.001 if plan.rate is None else plan.rate,
         r1=1.0 if plan.r1 is None else plan.r1,
@@ -200,7 +197,7 @@ def recipe_of(
         precision=precision,
         conditions=tuple((name, tuple(levels)) for name, levels in conditions),
     )
-    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
+    return recipes.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 
 def _channels(plan: Plan, size: int) -> dict[int, int]:

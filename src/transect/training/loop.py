@@ -1,36 +1,406 @@
-"""The training loop: batches in a seeded order, metrics, contact sheets, and resuming after a kill.
+"""The training loop: batches in a seeded order, metrics, contact sheets, states, and resuming after a kill.
 
-A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A resumed run
-equals an uninterrupted one: on one device and one process its files are byte-identical.
+A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A resumed run equals an
+uninterrupted one: on one device and one process its files are byte-identical. Several processes share a training by
+Hugging Face Accelerate (`accelerate launch -m transect train gan ...`). A state is a folder of safetensors in
+pieces of at most 15 MiB and an index that is written last; the one before is removed after it. Adam's first moment
+is not stored where its decay is 0, since it is then the last gradient.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, final, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
+from torch import Tensor, nn
 
-from transect.errors import BadInput, RunFolderError
+from transect.errors import BadInput, MissingExtra, RunFolderError
 from transect.runs.folder import disk_errors, write_atomically
+from transect.runs.json_records import dumps, loads
 from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
-from transect.runs.plain_json import dumps, loads
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 from transect.runs.spec_changes import changes, in_plain_words
-from transect.texts import say
-from transect.training.chance import rows_of, step_generator
+from transect.texts import say, words_of
 from transect.training.distillation import Pairs
-from transect.training.processes import Processes
-from transect.training.recipe import Batch, Recipe
-from transect.training.sheets import sheet
-from transect.training.state import load_state, save_state
+
+_ORDER, _STEP = 1, 2
+
+
+def rows_of(shown: int, batch: int, count: int, seed: int) -> Int[np.ndarray, " batch"]:
+    """The rows that come after `shown` pictures: every picture once an epoch, in a separate order for each epoch."""
+    places = np.arange(shown, shown + batch)
+    orders = {epoch: _generator(seed, _ORDER, int(epoch)).permutation(count) for epoch in np.unique(places // count)}
+    return np.array([orders[place // count][place % count] for place in places.tolist()])
+
+
+def step_generator(seed: int, step: int, device: str | torch.device = "cpu", process: int = 0) -> torch.Generator:
+    """The generator of one step (of one process)."""
+    state = np.random.SeedSequence([seed, _STEP, step, process]).generate_state(1, np.uint64)[0]
+    return torch.Generator(device).manual_seed(int(state >> np.uint64(1)))
+
+
+def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, stream, number])))
+
+
+Share = Callable[[Iterable[nn.Parameter]], None]
+"""Averages gradients over processes; with one process, nothing."""
+
+_AT_A_TIME = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and the training's place.
+
+    shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
+    pictures of the step in all processes, of which `images` are this one's. latents: whose pictures these are, or None.
+    """
+
+    images: Float[Tensor, "b 3 h w"]
+    classes: Float[Tensor, "b k"] | None
+    shown: int
+    step: int
+    chance: torch.Generator
+    whole: int
+    latents: Float[Tensor, "b d"] | None = None
+
+    def normal(self, *shape: int) -> Tensor:
+        """Standard normal numbers of the step's own chance, on the pictures' device."""
+        return torch.randn(shape, generator=self.chance, device=self.images.device)
+
+    def uniform(self, *shape: int) -> Tensor:
+        """The same, uniform in 0..1."""
+        return torch.rand(shape, generator=self.chance, device=self.images.device)
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming.
+
+    parts: what is trained, and `average`: the running average of what is written.
+    """
+
+    parts: dict[str, nn.Module]
+    optimizers: dict[str, torch.optim.Adam]
+
+    def step(self, batch: Batch, share: Share) -> dict[str, float]:
+        """Train on one batch; returns its metrics by name."""
+
+    def draw(self, seeds: list[int], shown: int) -> Float[Tensor, "b 3 h w"]:
+        """The averaged generator's pictures of those seeds, at the size that it has grown to."""
+
+    def metadata(self) -> dict[str, str]:
+        """The metadata of the averaged generator's file."""
+
+
+def adam(
+    parameters: Iterable[nn.Parameter], rate: float, second: float, interval: int | None = None
+) -> torch.optim.Adam:
+    """Adam without a first moment.
+
+    interval: steps between penalties, where one is added lazily; rate and moment are those of more steps (Karras et
+    al. 2020, arXiv:1912.04958, appendix B).
+    """
+    ratio = 1.0 if interval is None else interval / (interval + 1)
+    return torch.optim.Adam(parameters, lr=rate * ratio, betas=(0.0, second**ratio), eps=1e-8)
+
+
+def quicken(optimizer: torch.optim.Adam, parameters: Iterable[nn.Parameter], times: float) -> None:
+    """Multiply the learning rate of the parameters, which have to be the optimizer's first: a state keeps its order."""
+    (group,) = optimizer.param_groups
+    faster = list(parameters)
+    rest = group["params"][len(faster) :]
+    if any(one is not other for one, other in zip(faster, group["params"], strict=False)):
+        raise AssertionError("they are not the optimizer's first parameters")
+    optimizer.param_groups[:] = [
+        {**group, "params": faster, "lr": times * group["lr"]},
+        {**group, "params": rest},
+    ]
+
+
+def in_parts(rows: Tensor) -> list[Tensor]:
+    """A few rows at a time, for the pictures of a sheet: large networks do not fit all at once in memory."""
+    return [rows[start : start + _AT_A_TIME] for start in range(0, len(rows), _AT_A_TIME)]
+
+
+@torch.no_grad()
+def follow(
+    average: nn.Module, network: nn.Module, batch: int, shown: int, half_life: float, ramp: float = 0.05
+) -> None:
+    """Move the average towards the network: its weights of `half_life` pictures ago count half.
+
+    Early on the half-life is that share of the pictures shown, so that the first noise is forgotten. Buffers: copied.
+    """
+    life = min(half_life, ramp * shown) if ramp else half_life
+    decay = 0.5 ** (batch / max(life, 1e-8))
+    for mean, value in zip(average.parameters(), network.parameters(), strict=True):
+        mean.lerp_(value, 1 - decay)
+    for averaged, current in zip(average.buffers(), network.buffers(), strict=True):
+        averaged.copy_(current)
+
+
+def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
+    """One optimizer step; NaN gradients count as 0 and infinite ones as large. Returns their number."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    parameters = [
+        parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+    ]
+    share(parameters)
+    replaced = _replace_non_finite([parameter.grad for parameter in parameters if parameter.grad is not None])
+    optimizer.step()
+    return replaced
+
+
+def replacements(network: str, replaced: int) -> dict[str, float]:
+    """The metric of replaced gradients, where there are any."""
+    return {f"{network}_gradients_replaced": float(replaced)} if replaced else {}
+
+
+def _replace_non_finite(gradients: list[Tensor]) -> int:
+    """A sum is finite only where every number is, so that only broken steps look at each number."""
+    if not gradients or bool(torch.isfinite(torch.stack([gradient.sum() for gradient in gradients])).all()):
+        return 0
+    count = sum(int((~torch.isfinite(gradient)).sum()) for gradient in gradients)
+    for gradient in gradients:
+        torch.nan_to_num(gradient, nan=0.0, posinf=1e5, neginf=-1e5, out=gradient)
+    return count
+
+
+def sheet(pictures: Float[Tensor, "b 3 h w"], across: int = 8) -> bytes:
+    """The pictures, in -1..1, left to right and down; the last row is filled with grey."""
+    pixels = (pictures.float().cpu() * 127.5 + 127.5).clamp(0, 255).round().byte().permute(0, 2, 3, 1).numpy()
+    return png(tiled(pixels, across))
+
+
+def tiled(pixels: UInt8[np.ndarray, "b h w 3"], across: int) -> UInt8[np.ndarray, "H W 3"]:
+    """One picture of many.
+
+    >>> tiled(np.zeros((3, 2, 2, 3), dtype=np.uint8), across=2).shape
+    (4, 4, 3)
+    """
+    b, h, w, _ = pixels.shape
+    rows = -(-b // across)
+    whole = np.full((rows * across, h, w, 3), 128, dtype=np.uint8)
+    whole[:b] = pixels
+    return whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3)
+
+
+def png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
+    """The picture as a PNG file."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "PNG")
+    return content.getvalue()
+
+
+@runtime_checkable
+class Accelerator(Protocol):
+    """What is used of Hugging Face Accelerate's class of that name."""
+
+    def wait_for_everyone(self) -> None:
+        """Return once all processes have called it."""
+
+    def reduce(self, tensor: Tensor, reduction: str) -> Tensor:
+        """The tensor reduced over the processes."""
+
+
+@final
+@dataclass(frozen=True)
+class Processes:
+    """A group of processes. count: how many; number: of this one, from 0; device: where it computes."""
+
+    count: int
+    number: int
+    device: str
+    accelerator: Accelerator | None = None
+
+    @classmethod
+    def alone(cls, device: str) -> Processes:
+        """One process, without others."""
+        return cls(1, 0, device)
+
+    @classmethod
+    def from_environment(cls, device: str) -> Processes:
+        """The processes that the launcher started. Raises MissingExtra where there are several without Accelerate."""
+        if process_count() == 1:
+            return cls.alone(device)
+        try:
+            import accelerate
+        except ImportError:
+            raise MissingExtra("accelerate", "training in several processes") from None
+        accelerator = accelerate.Accelerator(cpu=device == "cpu")
+        return cls(accelerator.num_processes, accelerator.process_index, str(accelerator.device), accelerator)
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes the files."""
+        return self.number == 0
+
+    @contextlib.contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """The first process runs the block, then the others."""
+        if self.accelerator is not None and not self.first:
+            self.accelerator.wait_for_everyone()
+        yield
+        if self.accelerator is not None and self.first:
+            self.accelerator.wait_for_everyone()
+
+    def together(self) -> None:
+        """Wait until all processes are here."""
+        if self.accelerator is not None:
+            self.accelerator.wait_for_everyone()
+
+    def part(self, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """The rows of this process. Raises BadInput for a batch that cannot be shared evenly."""
+        self.check(len(rows))
+        return rows[self.number :: self.count]
+
+    def check(self, batch: int) -> None:
+        """Raise BadInput for a batch that cannot be shared evenly."""
+        if batch % self.count:
+            raise BadInput(f"batch: expected a multiple of {self.count} processes, got {batch}; change it")
+
+    def share(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace each gradient by its mean over the processes."""
+        self.average([parameter.grad for parameter in parameters if parameter.grad is not None])
+
+    @torch.no_grad()
+    def average(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor's numbers by their mean over the processes."""
+        if self.accelerator is None or not tensors:
+            return
+        mean = self.accelerator.reduce(torch.cat([tensor.flatten() for tensor in tensors]), "mean")
+        for tensor, part in zip(tensors, torch.split(mean, [tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+
+def is_first() -> bool:
+    """Whether this process prints, by the launcher's RANK."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def process_count() -> int:
+    """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
+    text = os.environ.get("WORLD_SIZE", "1")
+    if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text):
+        raise BadInput(
+            f"WORLD_SIZE: expected the number of processes, got {text[:40]!r}; unset it, or use: accelerate launch"
+        )
+    return int(text)
+
+
+PIECE = 15 << 20
+_INDEX = "index.json"
+
+
+def save_state(
+    folder: Path,
+    parts: Mapping[str, nn.Module],
+    optimizers: Mapping[str, torch.optim.Optimizer],
+    facts: Mapping[str, object],
+) -> None:
+    """Write the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
+    from safetensors.torch import save
+
+    target = folder / f"state-{facts['step']:09d}"
+    shutil.rmtree(target, ignore_errors=True)
+    pieces = _pieces(_tensors(parts, optimizers))
+    for number, piece in enumerate(pieces):
+        write_atomically(target / f"{number:03d}.safetensors", save(piece))
+    index = {"pieces": len(pieces), "facts": dict(facts)}
+    write_atomically(target / _INDEX, json.dumps(index, sort_keys=True))
+    for old in _states(folder):
+        if old != target:
+            shutil.rmtree(old)
+
+
+def load_state(
+    folder: Path, parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]
+) -> dict[str, Any] | None:
+    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none."""
+    from safetensors.torch import load
+
+    states = [state for state in _states(folder) if (state / _INDEX).exists()]
+    if not states:
+        return None
+    try:
+        index = loads((states[-1] / _INDEX).read_text(encoding="utf-8"))
+        tensors: dict[str, Tensor] = {}
+        for number in range(int(index["pieces"])):
+            tensors |= load((states[-1] / f"{number:03d}.safetensors").read_bytes())
+        for name, part in parts.items():
+            part.load_state_dict(_under(tensors, f"parts.{name}."))
+        for name, optimizer in optimizers.items():
+            _restore(optimizer, _under(tensors, f"optimizers.{name}."))
+        return dict(index["facts"])
+    except Exception as error:
+        # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
+        line = words_of(error, 200)
+        raise RunFolderError(
+            f"{states[-1]}: expected the state of this training, found another or a damaged one ({line});"
+            " choose another --out, or remove that folder"
+        ) from None
+
+
+def _states(folder: Path) -> list[Path]:
+    return sorted(state for state in folder.glob("state-*") if re.fullmatch(r"state-\d{9}", state.name))
+
+
+def _tensors(parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
+    tensors = {f"parts.{name}.{key}": value for name, part in parts.items() for key, value in part.state_dict().items()}
+    for name, optimizer in optimizers.items():
+        for place, state in optimizer.state_dict()["state"].items():
+            for key, value in state.items():
+                if key != "exp_avg" or any(group.get("betas", (1.0,))[0] != 0 for group in optimizer.param_groups):
+                    tensors[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
+    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+
+
+def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        place, _, key = name.partition(".")
+        state.setdefault(int(place), {})[key] = value
+    for moment in state.values():
+        if "exp_avg_sq" in moment:
+            moment.setdefault("exp_avg", torch.zeros_like(moment["exp_avg_sq"]))
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+    """In order, each piece as full as possible; a tensor that is larger alone is a separate piece."""
+    pieces: list[dict[str, Tensor]] = [{}]
+    room = PIECE
+    for name, value in tensors.items():
+        size = value.numel() * value.element_size()
+        if pieces[-1] and size > room:
+            pieces.append({})
+            room = PIECE
+        pieces[-1][name] = value
+        room -= size
+    return pieces
+
 
 GENERATOR, METRICS, SPEC = "generator.safetensors", "metrics.jsonl", "training.json"
 _ON_A_SHEET = 40

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transect.analysis.requirements.reading import names, read
+from transect.analysis.requirements.records import names, read
 from transect.errors import BadInput, UnknownName
 
 

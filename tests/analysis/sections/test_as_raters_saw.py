@@ -7,20 +7,10 @@ import pytest
 from small_answers import answers as answers_of
 from small_answers import checked, points, rows
 
-from transect.analysis.sections import (
-    adjusted_raters,
-    adjustment,
-    interrogation,
-    models,
-    other_raters,
-    regrouped,
-    seen_together,
-    splits,
-    thresholds,
-)
-from transect.effects.adjustment import balakrishnan
-from transect.effects.likelihood import LOGIT, POISSON
-from transect.effects.truth import Truth
+from transect.analysis.sections import adjustment, answers, associations, error_rates, rater_uncertainty
+from transect.effects.generalized import LOGIT, POISSON
+from transect.effects.logistic import balakrishnan
+from transect.effects.outcomes import Truth
 from transect.ratings.perceived_attributes import PerceivedAttribute, PerceivedGroups
 from transect.records import Annotations, Attribute, Design, Question
 
@@ -52,7 +42,7 @@ def rated(seen=None, **more):
 
 
 def test_errors_are_counted_in_the_groups_that_raters_see():
-    made = {row["images"]: row for row in rows(checked(interrogation.section(rated())), "Errors: attribute")}
+    made = {row["images"]: row for row in rows(checked(error_rates.condition_section(rated())), "Errors: attribute")}
     female, male = made["perceived gender: [0, 0.5)"], made["perceived gender: [0.5, 1]"]
     assert (female["errors"], female["images that count"], male["errors"], male["images that count"]) == (0, 8, 8, 8)
     assert made["perceived gender: all, weighted equally"]["error rate"] == pytest.approx(1 / 2)
@@ -63,25 +53,25 @@ def test_raters_who_disagree_widen_the_intervals_of_their_groups_alone():
     rng = np.random.default_rng(0)
     look = np.linspace(0.1, 0.9, 16)[rng.permutation(16), None] + np.array([-0.25, -0.1, 0.35])
     one = rated(np.clip(np.round(4 * look) / 4, 0, 1), truth=rng.integers(0, 2, 16))
-    sure, _ = interrogation._with_raters(one, interrogation._rates(one))
-    plain = interrogation._rates(one)
+    sure, _ = error_rates._with_raters(one, error_rates._interrogation_rates(one))
+    plain = error_rates._interrogation_rates(one)
     wider = {(a.by, a.group): (b.high - b.low) - (a.high - a.low) for a, b in zip(plain, sure, strict=True)}
     assert wider[GENDER, "[0, 0.5)"] > 0.01
     assert {gap for (by, _), gap in wider.items() if by != GENDER} == {0.0}
-    assert interrogation.WITH_RATERS in interrogation.section(one).text
+    assert error_rates.WITH_RATERS in error_rates.condition_section(one).text
 
 
 def test_a_file_with_one_value_per_image_is_said_to_hold_for_itself_alone():
     attribute = Attribute(GENDER, "continuous", "gender")
     seen = {GENDER: PerceivedAttribute(attribute, "gender", np.tile([0.0, 1.0], 8))}
     one = answers_of(DESIGN, scores=np.tile([0.1, 0.2], 8), truth=np.tile([0, 1], 8), seen=seen, by=(GENDER,))
-    made = interrogation.section(one)
+    made = error_rates.condition_section(one)
     assert made.warnings == [
         "Ratings of perceived gender are one value per image: intervals hold for these ratings, not for other raters; "
         "give single answers with --ratings"
     ]
-    groups = regrouped.grouping(one, (GENDER,))
-    assert regrouped.added(one, groups, lambda each: each.errors[None]) == (None, "")
+    groups = rater_uncertainty.grouping(one, (GENDER,))
+    assert rater_uncertainty.added(one, groups, lambda each: each.errors[None]) == (None, "")
 
 
 def test_raters_without_names_are_told_and_add_nothing():
@@ -90,7 +80,7 @@ def test_raters_without_names_are_told_and_add_nothing():
     nameless = Annotations(Question("q", "?"), image, tuple(map(str, range(32))), table.ravel())
     attribute = PerceivedAttribute(Attribute(GENDER, "continuous", "gender"), "gender", table[:, 0], nameless)
     one = rated(more_seen={GENDER: attribute})
-    assert interrogation.section(one).warnings == [
+    assert error_rates.condition_section(one).warnings == [
         "Intervals hold for these raters alone: nobody gave two answers: raters are not named, and their variance is "
         "not estimable"
     ]
@@ -111,10 +101,12 @@ def test_right_answers_follow_the_raters():
     one = rated(
         judge="gender", said={"gender": said(np.tile([[0.4], [0.6]], (8, 3)))}, stated=Truth.parse("gender>=0.5")
     )
-    turned = regrouped.rejudged(one, np.tile([0.6, 0.4], 8)[:, None])
+    turned = rater_uncertainty.rejudged(one, np.tile([0.6, 0.4], 8)[:, None])
     assert turned.truth.tolist() == [1.0, 0.0] * 8
     assert turned.errors.tolist() == [1.0, 0.0] * 8  # both are answered no
-    assert regrouped.rejudged(rated(), np.zeros((16, 1))).truth.tolist() == rated().truth.tolist(), "no rater decides"
+    assert rater_uncertainty.rejudged(rated(), np.zeros((16, 1))).truth.tolist() == rated().truth.tolist(), (
+        "no rater decides"
+    )
 
 
 HAIR = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long"))
@@ -131,37 +123,39 @@ def seen_hair(table):
 def test_right_answers_of_levels_in_no_order_are_the_most_common_ones():
     """Bald, bald and long have a mean of .67, which is no bun; at a tie there is no right answer."""
     one = seen_hair(np.tile([[0, 0, 2], [1, 1, 0]], (8, 1)))
-    bald, bun, long = regrouped.judging(one)
+    bald, bun, long = rater_uncertainty.judging(one)
     assert [question.value[:6].tolist() for question in (bald, bun, long)] == [
         [1, 1, 0, 0, 0, 1], [0, 0, 0, 1, 1, 0], [0, 0, 1, 0, 0, 0],
     ]  # fmt: skip
-    turned = regrouped.rejudged(one, np.tile([[0.3, 0.5, 0.2], [0.4, 0.2, 0.4]], (8, 1)))
+    turned = rater_uncertainty.rejudged(one, np.tile([[0.3, 0.5, 0.2], [0.4, 0.2, 0.4]], (8, 1)))
     np.testing.assert_array_equal(turned.truth, [1.0, NAN] * 8)
     np.testing.assert_array_equal(turned.errors, [1.0, NAN] * 8)
-    (row,) = other_raters._errors(one).rows
+    (row,) = rater_uncertainty._errors(one).rows
     assert row[1] == 1.0  # without glasses bald, no bun and right; with glasses a bun, and wrong
 
 
 def test_raters_who_disagree_on_levels_in_no_order_widen_every_interval():
     """Rater a always sees a bun, b never, c on every second image; where all agree nothing is added."""
-    groups = regrouped.grouping(seen_hair(np.tile([[1], [2]], (8, 3))), (GENDER,))
-    sure, reason = regrouped.added(seen_hair(np.tile([[1], [2]], (8, 3))), groups, lambda each: each.errors[None])
+    groups = rater_uncertainty.grouping(seen_hair(np.tile([[1], [2]], (8, 3))), (GENDER,))
+    sure, reason = rater_uncertainty.added(
+        seen_hair(np.tile([[1], [2]], (8, 3))), groups, lambda each: each.errors[None]
+    )
     assert reason == ""
     assert sure.variance.tolist() == [[0.0] * 4]
     leaning = np.column_stack([np.ones(16), np.zeros(16), np.tile([1, 0], 8)])
-    unsure, _ = regrouped.added(seen_hair(leaning), groups, lambda each: each.errors[None])
+    unsure, _ = rater_uncertainty.added(seen_hair(leaning), groups, lambda each: each.errors[None])
     assert unsure.variance[0, 0] > 0
 
 
 def test_rates_by_group_by_hand():
-    made = regrouped.rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0, 1, 1], [NAN, 1, NAN, 0]]), 2)
+    made = rater_uncertainty.rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0, 1, 1], [NAN, 1, NAN, 0]]), 2)
     np.testing.assert_array_equal(made, [[0.75, 0.5, 1.0, 0.75], [0.5, 1.0, NAN, NAN]])
 
 
 def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attribute():
     """Fig. 16 for any attributes. Female and with glasses do not occur together: even images have none."""
     one = rated(by=(GENDER, "glasses"), scores=np.tile([0.1, 0.4, 0.6, 0.9], 4), truth=np.tile([0, 1, 0, 1], 4))
-    section = checked(thresholds.section(one))
+    section = checked(error_rates.threshold_section(one))
     assert section["tables"][0]["title"] == "Errors by perceived gender × glasses at 2 thresholds"
     both, curves = section["figures"][:2]
     assert both["title"] == "Errors by perceived gender × glasses at two thresholds"
@@ -181,7 +175,7 @@ def test_distributions_are_by_what_was_named_alone_and_crossed():
     """Beard .2 on female, .6 on male images but for one of each: 2 of Fig. 11 and 12's groupings."""
     beard = np.tile([[0.2], [0.6]], (8, 3)) + np.array([[0.0]] * 14 + [[0.2], [0.2]])
     one = rated(more_seen={"perceived_beard": perceived("beard", beard)}, by=(GENDER, "glasses"))
-    made = checked(seen_together.section(one))
+    made = checked(associations.distribution_section(one))
     titles = [figure["title"].split(": ")[1] for figure in made["figures"]]
     assert titles == [
         f"distributions by {name}" for name in ("perceived gender", "glasses", "perceived gender × glasses")
@@ -201,7 +195,7 @@ def test_weights_repeat_images():
     values, codes = rng.normal(size=(12, 2)), np.arange(12) % 2
     weights = rng.integers(0, 3, 12).astype(float)
     twice = np.repeat(np.arange(12), weights.astype(int))
-    for compare in (seen_together.standardized(1), seen_together.correlated):
+    for compare in (associations.standardized(1), associations.correlated):
         np.testing.assert_allclose(
             compare(values, codes, weights), compare(values[twice], codes[twice], np.ones(len(twice)))
         )
@@ -230,26 +224,26 @@ def test_raters_add_to_a_coefficient_what_moves_it():
     """Three raters far apart: the difference between sides hangs on them; the same answers by all add nothing."""
     one, _ = coefficients()
     columns = {"gender": one.perceived["gender"]}
-    apart = adjusted_raters.of(one, columns)
+    apart = rater_uncertainty.raters_of(one, columns)
     fit = balakrishnan(one.errors, columns, one.subjects, edges={"gender": (0.5,)}, resamples=10)
-    same = adjusted_raters.Raters({"gender": said(np.tile(one.perceived["gender"][:, None], (1, 3)))}, [])
-    assert (adjusted_raters.coefficients(one, columns, same, fit, {}).variance == 0).all()
-    assert adjusted_raters.coefficients(one, columns, apart, fit, {}).variance.shape == (2,)
+    same = rater_uncertainty.Raters({"gender": said(np.tile(one.perceived["gender"][:, None], (1, 3)))}, [])
+    assert (rater_uncertainty.coefficients(one, columns, same, fit, {}).variance == 0).all()
+    assert rater_uncertainty.coefficients(one, columns, apart, fit, {}).variance.shape == (2,)
 
 
 def test_chosen_models_hold_for_other_raters(monkeypatch):
     """Raters far apart widen every interval; raters who say the same leave those by subject; p is 5 % where it ends."""
-    monkeypatch.setattr(adjusted_raters, "RESAMPLES", 40)
+    monkeypatch.setattr(rater_uncertainty, "RESAMPLES", 40)
     one, _ = coefficients()
     mean = one.perceived["gender"]
     seen = {**one.seen, GENDER: perceived("gender", np.tile(mean[:, None], 3))}
     alike = replace(one, seen=seen)
     names = {"Least squares": "ols", "Logistic r": "logit", "Modified": "poisson", "Logistic GEE": "gee"}
-    apart, same = (checked(models.section(study, list(names.values()))) for study in (one, alike))
-    at = splits.splits(one, {"gender": mean}, {})["gender"]
+    apart, same = (checked(adjustment.model_section(study, list(names.values()))) for study in (one, alike))
+    at = answers.splits(one, {"gender": mean}, {})["gender"]
     for title, name in names.items():
-        place = np.exp if models.MODELS[name].ratio else np.asarray
-        alone = models.MODELS[name].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
+        place = np.exp if adjustment.MODELS[name].ratio else np.asarray
+        alone = adjustment.MODELS[name].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
         (row,), (plain,) = rows(apart, title), rows(same, title)
         assert (plain["low"], plain["high"], plain["p"]) == pytest.approx(
             (float(place(alone.low)), float(place(alone.high)), alone.p)
@@ -257,23 +251,25 @@ def test_chosen_models_hold_for_other_raters(monkeypatch):
         assert row["low"] < plain["low"] < plain["high"] < row["high"]
         assert row["p"] > plain["p"]
         assert (row["p"] < 0.05) == (not row["low"] <= place(0.0) <= row["high"])
-    added = adjusted_raters.differences(one, {"gender": at}, adjusted_raters.of(one, {"gender": mean}))["gender"]
-    ols = models.MODELS["ols"].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
+    added = rater_uncertainty.differences(one, {"gender": at}, rater_uncertainty.raters_of(one, {"gender": mean}))[
+        "gender"
+    ]
+    ols = adjustment.MODELS["ols"].fit(one.errors, {"gender": at.chosen}, clusters=one.subjects)[0]
     (row,) = rows(apart, "Least squares")
     half = 4.30265 * np.sqrt(added.variance[1])  # Student's with 2 degrees of freedom, of three raters
     assert row["high"] == pytest.approx(ols.estimate + np.hypot(ols.high - ols.estimate, half), rel=1e-4)
     assert "intervals and p hold for other raters too" in apart["text"][1]
     assert any("Cameron" in source for source in apart["sources"])
     unknown = replace(one, seen={})
-    assert "Ratings are one value per image" in checked(models.section(unknown, ["ols"]))["warnings"][0]
+    assert "Ratings are one value per image" in checked(adjustment.model_section(unknown, ["ols"]))["warnings"][0]
 
 
 def test_what_raters_add_to_ratios_is_of_the_ratio_itself():
     """Errors at 1 of 4 images of one side and 3 of 4 of the other: odds 1/3 and 3, a risk three times as high."""
     wrong, side = np.array([1.0, 0, 0, 0, 1, 1, 0, 1]), np.repeat([0.0, 1.0], 4)
-    assert np.exp(adjusted_raters._log_ratio(LOGIT, wrong, side, [])) == pytest.approx([9.0])
-    assert np.exp(adjusted_raters._log_ratio(POISSON, wrong, side, [])) == pytest.approx([3.0])
-    assert np.isnan(adjusted_raters._log_ratio(LOGIT, side, side, [])).all()  # infinite
+    assert np.exp(rater_uncertainty._log_ratio(LOGIT, wrong, side, [])) == pytest.approx([9.0])
+    assert np.exp(rater_uncertainty._log_ratio(POISSON, wrong, side, [])) == pytest.approx([3.0])
+    assert np.isnan(rater_uncertainty._log_ratio(LOGIT, side, side, [])).all()  # infinite
 
 
 def test_pairs_of_groups_that_differ_in_one_attribute():
@@ -282,7 +278,7 @@ def test_pairs_of_groups_that_differ_in_one_attribute():
         np.tile([[0.0], [0.0], [1.0], [1.0]], (4, 3)), by=(GENDER, "glasses"), scores=np.full(16, 0.1),
         truth=np.tile([0, 1, 1, 0], 4),
     )  # fmt: skip
-    figure = checked(interrogation.section(one))["figures"][1]
+    figure = checked(error_rates.condition_section(one))["figures"][1]
     assert points(figure, "perceived gender", "glasses off") == {0.0: 1.0}
     assert points(figure, "perceived gender", "glasses on") == {100.0: 0.0}
     assert points(figure, "glasses", "perceived gender [0, 0.5)") == {0.0: 1.0}

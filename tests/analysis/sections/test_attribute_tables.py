@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import by_attribute, correlated, directions
-from transect.controls.directions import Direction
-from transect.controls.files import FittedDirections
-from transect.controls.hyperplanes import Hyperplanes, dual_directions
+from transect.analysis.sections import associations, directions, error_rates
+from transect.controls.directions import Direction, Hyperplanes, dual_directions
+from transect.controls.learned import FittedDirections
 from transect.designs import population_design
 from transect.effects.intervals import wilson
 from transect.records import Design
@@ -34,7 +33,7 @@ def eight():
 
 
 def test_each_level_of_each_attribute_is_a_row_of_one_table():
-    every, off, on = rows(checked(by_attribute.section(eight())), "Accuracy")
+    every, off, on = rows(checked(error_rates.attribute_section(eight())), "Accuracy")
     # 7 valid answers, 5 right; of 3 people without a smile 1 is a false positive, of 4 with one 1 a false negative
     assert (every["images of"], every["accuracy"], every["FPR"], every["FNR"]) == (
         "all",
@@ -57,16 +56,16 @@ def test_images_of_one_person_count_as_one_for_the_interval():
     """Ten images of each of two people, who agree with themselves: the interval is far wider than that of 20 people."""
     values = {"glasses": [0] * 10 + [1] * 10, "smile": [1] * 20}
     given = {"answers": [1] * 10 + [0] * 10, "truth": [1] * 20, "values": values, "truth_attribute": "smile"}
-    apart = rows(by_attribute.section(observed(20, **given)), "Accuracy")[0]
-    people = rows(by_attribute.section(observed(20, subjects=[0] * 10 + [1] * 10, **given)), "Accuracy")[0]
+    apart = rows(error_rates.attribute_section(observed(20, **given)), "Accuracy")[0]
+    people = rows(error_rates.attribute_section(observed(20, subjects=[0] * 10 + [1] * 10, **given)), "Accuracy")[0]
     assert (people["subjects"], apart["subjects"]) == (2, 20)
     assert people["accuracy: high"] - people["accuracy: low"] > 1.5 * (apart["accuracy: high"] - apart["accuracy: low"])
 
 
 def test_what_has_no_errors_by_attribute_has_no_table():
-    assert by_attribute.section(observed(4, answers=[0, 1, 0, 1], values={"glasses": [0, 0, 1, 1]})) is None
+    assert error_rates.attribute_section(observed(4, answers=[0, 1, 0, 1], values={"glasses": [0, 0, 1, 1]})) is None
     experiment = answers(Design({"glasses": (0.0, 1.0)}, subjects=2), answers=[[0, 1]] * 2, truth=[[0, 1]] * 2)
-    assert by_attribute.section(experiment) is None
+    assert error_rates.attribute_section(experiment) is None
 
 
 def test_the_matrix_of_correlations_is_whole_and_symmetric():
@@ -79,7 +78,7 @@ def test_the_matrix_of_correlations_is_whole_and_symmetric():
         "glasses": np.zeros(60),
         "smile": base > 0,
     }
-    made = checked(correlated.section(observed(60, values=values)))
+    made = checked(associations.correlation_section(observed(60, values=values)))
     (table,) = made["tables"]
     assert table["shaded"] is True
     assert table["columns"] == ["attribute", "1", "2", "3"]
@@ -89,13 +88,13 @@ def test_the_matrix_of_correlations_is_whole_and_symmetric():
     assert made["text"][1] == "Left out, since they do not vary or their levels have no order: glasses."
     assert "60 to 60 of them" in made["text"][0]
     values["age"][9:] = NAN  # nine images have one
-    made = checked(correlated.section(observed(60, values=values)))
+    made = checked(associations.correlation_section(observed(60, values=values)))
     first, *others = made["tables"][0]["rows"]
     assert first[1:] == [None] * 3
     assert [row[1] for row in others] == [None] * 2
     assert others[0][3] == pytest.approx(expected[1, 2])
     assert made["text"][1].endswith("so few: 2 pairs, of 9 to 9 images.")
-    assert correlated.section(observed(4, values={"age": [20, 30, 40, 50], "hair": [0, 1, 2, 0]})) is None
+    assert associations.correlation_section(observed(4, values={"age": [20, 30, 40, 50], "hair": [0, 1, 2, 0]})) is None
 
 
 FACTS = {"kind": "binary", "offset": 0.0, "slope": NAN, "mean": 0.0, "low": -1.0, "high": 1.0, "quality": 0.9}

@@ -5,8 +5,8 @@ import pytest
 from small_answers import answers as answers_of
 from small_answers import checked, points, rows
 
-from transect.analysis.sections import between
-from transect.designs.lines import SHARE
+from transect.analysis.sections import interpolation
+from transect.designs.steps import SHARE
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design, Task
 
@@ -27,7 +27,7 @@ def lines(said, **more):
 
 
 def test_shares_that_keep_the_class():
-    made = checked(between.section(lines(LINES)))
+    made = checked(interpolation.interpolation_section(lines(LINES)))
     found = {row["class of both ends"]: row for row in rows(made, "Images between two ends of one class")}
     assert {name: (row["images that keep it"], row["images"], row["lines"]) for name, row in found.items()} == {
         "both": (pytest.approx(7 / 8), 8, 3), "no": (1.0, 3, 1), "yes": (pytest.approx(4 / 5), 5, 2),
@@ -43,14 +43,14 @@ def test_shares_that_keep_the_class():
 
 
 def test_a_line_alone_is_one_observation_whatever_share_of_it_keeps_the_class():
-    made = rows(checked(between.section(lines([[1, 1, 0, 1, 1]]))), "Images between")[-1]
+    made = rows(checked(interpolation.interpolation_section(lines([[1, 1, 0, 1, 1]]))), "Images between")[-1]
     assert (made["images that keep it"], made["images"]) == (pytest.approx(2 / 3), 3)
     assert (made["low"], made["high"]) == pytest.approx(tuple(map(float, wilson(2 / 3, 1))))
 
 
 @pytest.mark.parametrize("said", [[[0, 1, 1, 1, 1]], np.full((3, 5), NAN)])
 def test_no_line_within_a_class_is_said_and_nothing_is_drawn(said):
-    made = checked(between.section(lines(said, task=Task.DETECTION)))
+    made = checked(interpolation.interpolation_section(lines(said, task=Task.DETECTION)))
     assert made["warnings"] == ["No line has both ends in one class: there is nothing to check."]
     assert made["figures"] == []
     assert rows(made, "Images between")[0]["images that keep it"] is None

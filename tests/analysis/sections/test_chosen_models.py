@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import build, check, confounding, models
+from transect.analysis.sections import adjustment, build, check
 from transect.errors import BadInput, UnknownName
 from transect.records import Design
 
@@ -15,7 +15,7 @@ VALUES = {"smile": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "age": [30.0] * 8 + [60.0] * 8}
 def test_ratios_of_one_table():
     """Errors at 1 of 4 images where smile is no and 3 of 4 where it is yes, at either age: odds 1/3 and 3."""
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
-    made = checked(models.section(one, ["ols", "logit", "poisson", "gee"]))
+    made = checked(adjustment.model_section(one, ["ols", "logit", "poisson", "gee"]))
     smile = {title: rows(made, title)[0] for title in ("Least squares", "Logistic r", "Modified", "Logistic GEE")}
     assert smile["Least squares"]["difference"] == pytest.approx(0.5)
     assert smile["Logistic r"]["odds ratio"] == pytest.approx(9)
@@ -41,7 +41,7 @@ def test_a_stated_cut_point_takes_the_place_of_the_median():
         ({"age": (25.0, 45.0, 70.0)}, "from 45 on vs below", (1 / 8, 3 / 8)),
     ):
         study = answers(Design({}, 16), answers=wrong, truth=np.zeros(16), values={"age": ages}, bins=bins)
-        (age,) = rows(checked(models.section(study, ["ols"])), "Least squares")
+        (age,) = rows(checked(adjustment.model_section(study, ["ols"])), "Least squares")
         assert age["compared"] == compared
         assert (age["mean, former"], age["mean, latter"]) == pytest.approx(means)
 
@@ -51,7 +51,7 @@ def test_fractional_errors_are_against_mean_ratings():
     score = np.array([0.25] * 4 + [0.75] * 4 + [0.25] * 4 + [0.75] * 4)
     yes = np.array([0.5, 0.0] * 2 + [0.0] * 4 + [0.0, 0.5] * 2 + [0.0] * 3 + [np.nan])
     one = answers(Design({}, 16), scores=score, truth=np.zeros(16), values=VALUES, people_yes=yes)
-    made = checked(models.section(one, ["fractional"]))
+    made = checked(adjustment.model_section(one, ["fractional"]))
     smile = rows(made, "Fractional logit")[0]
     assert smile["odds ratio"] == pytest.approx(9)
     assert (smile["mean, former"], smile["mean, latter"], smile["images"]) == (0.75, 0.25, 15)
@@ -60,7 +60,7 @@ def test_fractional_errors_are_against_mean_ratings():
 
 def test_what_is_missing_for_a_model_is_said():
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES, truth_attribute="smile")
-    made = checked(models.section(one, ["fractional", "ols"]))
+    made = checked(adjustment.model_section(one, ["fractional", "ols"]))
     assert made["warnings"] == [
         "No fractional logit: it needs the share of raters who say yes about smile; give single answers with "
         "--ratings (means, as with --perceived, suffice for two levels only)"
@@ -69,11 +69,11 @@ def test_what_is_missing_for_a_model_is_said():
     beyond = answers(
         Design({}, 16), scores=np.linspace(0, 3, 16), values=VALUES, truth=np.zeros(16), people_yes=np.ones(16)
     )
-    assert models.section(beyond, ["fractional"]).warnings == [
+    assert adjustment.model_section(beyond, ["fractional"]).warnings == [
         "No fractional logit: the scores of small are no probabilities from 0 to 1"
     ]
     still = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values={"smile": [1] * 16})
-    assert models.section(still, ["ols"]).warnings == ["No attribute varies in two groups: no model"]
+    assert adjustment.model_section(still, ["ols"]).warnings == ["No attribute varies in two groups: no model"]
 
 
 def test_a_report_has_them_where_asked():
@@ -106,10 +106,10 @@ def test_models_that_no_study_takes_are_refused():
 def test_attributes_without_two_sides_are_named():
     values = {**VALUES, "hair": [0.0, 1.0, 2.0, 0.0] * 4, "glasses": [1.0] * 16}
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=values)
-    table = rows(checked(models.section(one, ["ols"])), "Least squares")
+    table = rows(checked(adjustment.model_section(one, ["ols"])), "Least squares")
     told = {row["attribute"]: (row["difference"], row["note"]) for row in table[2:]}
     assert told == {"hair": (None, "no two sides: 3 levels"), "glasses": (None, "no two sides: does not vary")}
-    hidden = checked(confounding.section(one))
+    hidden = checked(adjustment.confounding_section(one))
     for title in ("E-values, adjusted", "Robustness"):
         left = {row["compared"]: row["note"] for row in rows(hidden, title)}
         assert (left["hair"], left["glasses"]) == ("no two sides: 3 levels", "no two sides: does not vary")

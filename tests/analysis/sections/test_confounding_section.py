@@ -7,7 +7,7 @@ import pytest
 from scipy.special import stdtrit
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import build, confounding
+from transect.analysis.sections import adjustment, build
 from transect.effects import e_value_of_slope
 from transect.records import Design, Task
 
@@ -22,7 +22,9 @@ def e(ratio):
 
 def test_risk_ratios_and_their_e_values():
     """Errors at 1 of 4 images where smile is no and 3 of 4 where it is yes, at either age alike: ratio 3 in both."""
-    made = checked(confounding.section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)))
+    made = checked(
+        adjustment.confounding_section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES))
+    )
     plain = {row["compared"]: row for row in rows(made, "E-values of the unadjusted contrasts: error rate")}
     smile = plain["smile: no to yes"]
     assert smile["risk ratio"] == pytest.approx(3)
@@ -41,7 +43,9 @@ def test_risk_ratios_and_their_e_values():
 
 def test_robustness_of_the_adjusted_difference():
     """The squares about the mean are 16 / 4 = 4, within the sides of smile 16 * 3 / 16 = 3: smile explains a quarter."""
-    made = checked(confounding.section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)))
+    made = checked(
+        adjustment.confounding_section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES))
+    )
     smile, age = rows(made, "Robustness of adjusted differences")
     assert smile["adjusted difference, points"] == pytest.approx(0.5)
     assert smile["partial R²"] == pytest.approx(1 / 4)
@@ -60,7 +64,7 @@ def test_what_is_not_compared_is_held_equal_all_the_same():
     column = {"answers": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "truth": np.zeros(16)}
     one = answers(Design({}, 16), **column, values={"smile": smile}, held={"age": np.array(age * 2)})
     other = answers(Design({}, 16), **column, values={"smile": smile, "age": age * 2})
-    (row,), (same, _) = (rows(confounding.section(each), "Robustness") for each in (one, other))
+    (row,), (same, _) = (rows(adjustment.confounding_section(each), "Robustness") for each in (one, other))
     assert row == same
     assert row["adjusted difference, points"] == pytest.approx(0, abs=1e-9)
 
@@ -69,8 +73,10 @@ def test_images_of_one_subject_narrow_no_robustness():
     """Every image four times: the fit and its partial R² stay, the interval by subject hardly moves."""
     sixteen = {name: np.tile(np.repeat(column, 4), 3) for name, column in VALUES.items()}
     many = {"answers": np.tile(np.repeat(WRONG, 4), 3), "truth": np.zeros(192), "values": sixteen}
-    alone = checked(confounding.section(answers(Design({}, 192), **many)))
-    together = checked(confounding.section(answers(Design({}, 192), subjects=np.repeat(np.arange(48), 4), **many)))
+    alone = checked(adjustment.confounding_section(answers(Design({}, 192), **many)))
+    together = checked(
+        adjustment.confounding_section(answers(Design({}, 192), subjects=np.repeat(np.arange(48), 4), **many))
+    )
     first, second = (rows(made, "Robustness")[0] for made in (alone, together))
     assert first["robustness value"] == pytest.approx(second["robustness value"])
     assert first["robustness value of the interval"] > second["robustness value of the interval"] > 0
@@ -80,7 +86,7 @@ def test_numbers_have_the_ratio_that_a_standardized_difference_stands_for():
     """Means 1 and 4, a standard deviation of √2 within: E-value of exp(.91 * 3 / √2)."""
     scores = [0.0, 2.0, 3.0, 5.0]
     one = answers(Design({}, 4), scores=scores, task=Task.REGRESSION, values={"smile": [0, 0, 1, 1]})
-    (smile,) = rows(checked(confounding.section(one)), "E-values of the unadjusted contrasts: mean answer")
+    (smile,) = rows(checked(adjustment.confounding_section(one)), "E-values of the unadjusted contrasts: mean answer")
     assert smile["standardized difference"] == pytest.approx(3 / math.sqrt(2))
     assert smile["E-value"] == pytest.approx(e(math.exp(0.91 * 3 / math.sqrt(2))))
 
@@ -91,7 +97,7 @@ def test_slopes_of_numbers_are_told_for_a_standard_deviation():
     ages = [30.0, 40.0, 50.0, 60.0] * 2
     scores = np.array([0.0, 1.0, 2.0, 3.0] * 2) + np.repeat([0.5, -0.5], 4)
     one = answers(Design({}, 8), scores=scores, task=Task.REGRESSION, values={"age": ages, "smile": [0, 0, 1, 1] * 2})
-    made = checked(confounding.section(one))
+    made = checked(adjustment.confounding_section(one))
     (slope,) = [row for row in rows(made, "E-values of the unadjusted") if "slope" in row["compared"]]
     assert slope["compared"] == "age: slope, per standard deviation (12 years)"
     d = 0.1 * math.sqrt(1000 / 7) / math.sqrt(2 / 6)
@@ -110,7 +116,7 @@ def test_slopes_of_errors_are_ratios_of_rates():
     deviation sqrt(16 * 100 / 23): the ratio for it is 2 ** (sd / 10)."""
     wrong = np.concatenate([np.repeat([1.0, 0.0], [k, 8 - k]) for k in (1, 2, 4)])
     one = answers(Design({}, 24), answers=wrong, truth=np.zeros(24), values={"age": np.repeat([30.0, 40.0, 50.0], 8)})
-    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    made = rows(checked(adjustment.confounding_section(one)), "E-values of the unadjusted")
     (slope,) = [row for row in made if "slope" in row["compared"]]
     ratio = 2 ** (math.sqrt(1600 / 23) / 10)
     assert slope["risk ratio"] == pytest.approx(ratio, rel=1e-6)
@@ -121,7 +127,7 @@ def test_a_line_through_every_point_has_no_standardized_slope():
     one = answers(
         Design({}, 8), scores=np.linspace(0, 7, 8), task=Task.REGRESSION, values={"age": np.linspace(30, 100, 8)}
     )  # fmt: skip
-    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    made = rows(checked(adjustment.confounding_section(one)), "E-values of the unadjusted")
     (slope,) = [row for row in made if "slope" in row["compared"]]
     assert (slope["standardized difference"], slope["E-value"]) == (None, None)
     assert slope["note"].endswith("the errors cannot be estimated")
@@ -129,10 +135,10 @@ def test_a_line_through_every_point_has_no_standardized_slope():
 
 def test_what_cannot_be_estimated_says_why():
     one = answers(Design({}, 16), answers=np.zeros(16), truth=np.zeros(16), values=VALUES)
-    for row in rows(checked(confounding.section(one)), "E-values of the unadjusted"):
+    for row in rows(checked(adjustment.confounding_section(one)), "E-values of the unadjusted"):
         assert (row["risk ratio"], row["E-value"]) == (None, None)
         assert row["note"].startswith("no variation: all 16 outcomes are 0")
-    assert confounding.section(answers(Design({}, 16), values=VALUES)) is None
+    assert adjustment.confounding_section(answers(Design({}, 16), values=VALUES)) is None
 
 
 def test_an_experiment_needs_none():

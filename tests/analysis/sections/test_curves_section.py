@@ -5,7 +5,7 @@ import pytest
 from small_answers import checked
 
 from transect.analysis.sections import curves
-from transect.effects.bands import difference_band, mean_band, rate_band
+from transect.effects.curves import difference_band, mean_band, rate_band
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 

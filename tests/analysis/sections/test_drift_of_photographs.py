@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from transect.analysis.finished_run import Run
-from transect.analysis.sections import drift
+from transect.analysis.sections import edits as drift
 from transect.records import Attribute, Design, Effect
 from transect.runs.spec import TargetEntry
 

@@ -5,7 +5,7 @@ import pytest
 from small_answers import answers as answers_of
 from small_answers import checked, points, rows
 
-from transect.analysis.sections import interrogation
+from transect.analysis.sections import error_rates
 from transect.effects.intervals import wilson, wilson_clustered
 from transect.records import Design, Task
 
@@ -23,7 +23,7 @@ def observed(**more):
 
 
 def table_of(one, measure):
-    return {row["images"]: row for row in rows(checked(interrogation.section(one)), f"Errors: {measure}")}
+    return {row["images"]: row for row in rows(checked(error_rates.condition_section(one)), f"Errors: {measure}")}
 
 
 def test_a_miss_is_no_wrong_attribute_and_is_counted_as_one_beside():
@@ -66,7 +66,7 @@ def test_combinations_of_attributes_are_one_condition():
     assert counts == {"glasses off, smile no": (0, 1), "glasses on, smile no": (1, 2)}
     # 0/1, 1/2, 1/2 and 1/1 (image 7 has no answer)
     assert made["glasses × smile: all, weighted equally"]["error rate"] == pytest.approx((0 + 1 / 2 + 1 / 2 + 1) / 4)
-    figure, _pairs = interrogation.section(observed(by=("glasses", "smile"))).figures
+    figure, _pairs = error_rates.condition_section(observed(by=("glasses", "smile"))).figures
     drawn = points(figure, "Detection", "error rate")
     assert list(drawn) == [
         "all images", "glasses off, smile no", "glasses off, smile yes", "glasses on, smile no",
@@ -92,13 +92,13 @@ def test_an_experiment_is_counted_by_the_levels_that_were_set():
     low, high = wilson_clustered(np.array([[2.0], [1.0]]), np.full((2, 1), 3.0))
     row = made["all images"]
     assert (row["low"], row["high"]) == pytest.approx((float(low[0]), float(high[0])))
-    assert "every subject at every combination" in interrogation.section(one).text[0]
+    assert "every subject at every combination" in error_rates.condition_section(one).text[0]
 
 
 def test_a_detector_misses_faces_and_has_no_attribute():
     """Every image shows a face; of the eight one has no answer, and two of seven were missed."""
     one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 1, 1, 1, np.nan], failures=())
-    assert [table.title for table in interrogation.section(one).tables] == ["Errors: detection"]
+    assert [table.title for table in error_rates.condition_section(one).tables] == ["Errors: detection"]
     row = table_of(one, "detection")["all images"]
     assert (row["errors"], row["images that count"], row["left out"]) == (2, 7, 1)
 
@@ -106,10 +106,10 @@ def test_a_detector_misses_faces_and_has_no_attribute():
 def test_a_detector_of_an_attribute_errs_in_two_ways():
     """Truth no: of the four two were found, which is wrong; truth yes: of the four two were missed."""
     one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 0, 0, 1, 1], truth=[1, 1, 1, 1, 0, 0, 0, 0], failures=())
-    assert [table.title for table in interrogation.section(one).tables] == ["Errors: attribute"]
+    assert [table.title for table in error_rates.condition_section(one).tables] == ["Errors: attribute"]
     row = table_of(one, "attribute")["all images"]
     assert (row["errors"], row["images that count"], row["left out"]) == (4, 8, 0)
-    assert any("a detection is an error" in text for text in interrogation.section(one).text)
+    assert any("a detection is an error" in text for text in error_rates.condition_section(one).text)
 
 
 def test_the_truths_own_attribute_is_no_condition_unless_asked_for():
@@ -118,12 +118,12 @@ def test_the_truths_own_attribute_is_no_condition_unless_asked_for():
 
 
 def test_nothing_without_a_truth():
-    assert interrogation.section(observed(truth=np.full(8, np.nan))) is None
-    assert interrogation.face_groups(observed(truth=np.full(8, np.nan))) == []
+    assert error_rates.condition_section(observed(truth=np.full(8, np.nan))) is None
+    assert error_rates.face_groups(observed(truth=np.full(8, np.nan))) == []
 
 
 def test_mean_faces_are_of_found_and_missed_and_of_right_and_wrong():
-    made = interrogation.face_groups(observed(by=("glasses",)))
+    made = error_rates.face_groups(observed(by=("glasses",)))
     found = {(one.measure, one.group): (np.flatnonzero(one.right).tolist(), np.flatnonzero(one.wrong).tolist()) for one in made}  # fmt: skip
     assert found == {
         ("detection", ""): ([0, 1, 3, 4, 5, 6], [2]),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import adjustment, balance, confounding, interrogation, thresholds, unanswered
-from transect.analysis.sections.conditions import condition
+from transect.analysis.sections import adjustment, associations, error_rates, unanswered
+from transect.analysis.sections.answers import condition
 from transect.records import Design
 
 NO_FACE = "no face: as the answer says"
@@ -19,7 +19,7 @@ LABELS = ["[20, 30)", "[30, 50)", "[50, 60]"]
 def test_each_level_that_was_set_has_its_own_share_without_an_answer():
     failures = tuple(np.where(MISSED, NO_FACE, "").tolist())
     section = unanswered.section(answers(TONES, scores=np.where(MISSED, np.nan, 0.5), failures=failures))
-    rates = {row["group"]: row["rate"] for row in rows(checked(section), f"Outcome: {interrogation.NO_FACE}")}
+    rates = {row["group"]: row["rate"] for row in rows(checked(section), f"Outcome: {error_rates.NO_FACE}")}
     assert rates == {
         "all images": pytest.approx(10 / 80), "skin tone: 1": 0, "skin tone: 4": 1 / 20, "skin tone: 7": 2 / 20,
         "skin tone: 10": 7 / 20,
@@ -29,7 +29,7 @@ def test_each_level_that_was_set_has_its_own_share_without_an_answer():
 def test_thresholds_are_of_each_level_in_the_order_of_levels():
     scores = np.linspace(0, 1, 80)
     one = answers(TONES, scores=scores, truth=np.arange(80) % 3 == 0)
-    section = checked(thresholds.section(one))
+    section = checked(error_rates.threshold_section(one))
     groups = dict.fromkeys(row["group"] for row in rows(section, "Errors by skin tone"))
     assert list(groups) == ["all", "1", "4", "7", "10"]
     for panel in section["figures"][0]["panels"]:
@@ -51,18 +51,20 @@ def observed(**more):
 def test_the_users_cut_points_group_observed_images_everywhere():
     assert condition(observed(), "age").groups == tuple(LABELS)
     assert condition(observed(), "age").codes.tolist() == [0, 0, 1, 1, 1, 1, 2, 2]
-    errors = {row["images"] for row in rows(checked(interrogation.section(observed())), "Errors: attribute")}
+    errors = {row["images"] for row in rows(checked(error_rates.condition_section(observed())), "Errors: attribute")}
     assert {f"age: {label}" for label in LABELS} < errors
-    curves = {row["group"] for row in rows(checked(thresholds.section(observed())), "Errors by age")}
+    curves = {row["group"] for row in rows(checked(error_rates.threshold_section(observed())), "Errors by age")}
     assert curves == {"all", *LABELS}
-    contrasts = [next(iter(row.values())) for row in rows(checked(confounding.section(observed())), "E-values of the")]
+    contrasts = [
+        next(iter(row.values())) for row in rows(checked(adjustment.confounding_section(observed())), "E-values of the")
+    ]
     assert f"age: {LABELS[0]} to {LABELS[2]}" in contrasts
     levels = {row["level"] for row in rows(checked(adjustment.section(observed())), "Coefficients")}
     assert {"age: < 30", "age: 30 to 50", "age: >= 50"} < levels
 
 
 def test_groups_of_the_balance_are_the_users_ranges():
-    section = checked(balance.section([observed(truth_attribute="age")]))
+    section = checked(associations.balance_section([observed(truth_attribute="age")]))
     labels = [point["label"] for point in section["figures"][0]["panels"][0]["series"][0]["points"]]
     assert labels == LABELS
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_answers import HAIR, answers, checked
 
-from transect.analysis.sections import people
+from transect.analysis.sections import ratings
 from transect.effects import ppi_mean
 from transect.records import Design
 
@@ -31,7 +31,7 @@ def test_a_machine_that_tells_nothing_leaves_people_alone():
     """The machine finds every answer right: its errors are 0 everywhere, so that its weight is 0."""
     said = np.tile([1.0, 0.0], N // 2)
     seen = np.where(np.arange(N) % 8 == 0, 0.0, 1.0)  # of the 10 rated images (answers 1) five are wrong
-    made = checked(people.section(one(seen, said)))
+    made = checked(ratings.people_section(one(seen, said)))
     whole, *groups = [row for title in (0, 1, 2) for row in as_rows(made["tables"][title])]
     assert (whole["people alone"], whole["with the machine"], whole["machine's weight"]) == (0.5, 0.5, 0.0)
     assert (whole["subjects rated"], whole["others"]) == (10, 30)
@@ -52,7 +52,7 @@ def test_a_machine_that_is_often_right_narrows_the_interval():
         Design({}, 4 * N), answers=said, truth=machine, values={"glasses": np.tile([0, 1], 2 * N)},
         people_truth=np.where(rated, truth, np.nan),
     )  # fmt: skip
-    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    whole = as_rows(checked(ratings.people_section(given))["tables"][0])[0]
     wrong = np.abs(given.answers - truth)
     expected = ppi_mean(wrong[rated], given.errors[rated], given.errors[~rated])
     assert whole["with the machine"] == pytest.approx(expected.estimate)
@@ -68,18 +68,18 @@ def test_ratings_stand_beside_what_the_world_or_a_machine_has():
         Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.zeros(N), values={"glasses": np.tile([0, 1], N // 2), "age": age},
         people={"age": np.where(RATED, age + 1, np.nan)},
     )  # fmt: skip
-    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    whole = as_rows(checked(ratings.people_section(given))["tables"][0])[0]
     assert whole["machine's weight"] > 0.5
     assert whole["with the machine"] == pytest.approx(51, abs=2)
     assert abs(whole["with the machine"] - 51) < abs(whole["people alone"] - 51)
 
 
 def test_nothing_where_nobody_or_everybody_was_asked():
-    assert people.section(answers(Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES})) is None
+    assert ratings.people_section(answers(Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES})) is None
     every = answers(
         Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES}, people={"glasses": GLASSES.astype(float)}
     )
-    assert people.section(every) is None
+    assert ratings.people_section(every) is None
 
 
 def test_no_error_among_twenty_images_is_no_certainty():
@@ -88,7 +88,7 @@ def test_no_error_among_twenty_images_is_no_certainty():
         Design({}, N), answers=np.ones(N), truth=np.ones(N), values={"glasses": GLASSES},
         people_truth=np.where(np.arange(N) % 2 == 0, 1.0, np.nan),
     )  # fmt: skip
-    made = checked(people.section(given))
+    made = checked(ratings.people_section(given))
     whole = as_rows(made["tables"][0])[0]
     assert (whole["people alone"], whole["people alone: low"]) == (0, 0)
     assert whole["people alone: high"] == pytest.approx(0.161, abs=5e-4)
@@ -108,7 +108,7 @@ def test_no_error_on_several_images_of_a_subject_has_no_interval():
         Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.ones(N), truth=np.ones(N),
         people_truth=np.where(np.arange(N) % 4 < 2, 1.0, np.nan),
     )  # fmt: skip
-    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    whole = as_rows(checked(ratings.people_section(given))["tables"][0])[0]
     assert (whole["with the machine"], whole["with the machine: low"]) == (0, None)
     assert whole["note"] == "people's answers do not vary: no interval"
 
@@ -123,7 +123,7 @@ def test_the_machine_is_chosen_for_each_quantity_and_named():
         people_truth=np.where(RATED, GLASSES, np.nan),
         people={name: np.where(RATED, column, np.nan) for name, column in some.items()},
     )  # fmt: skip
-    made = checked(people.section(given))
+    made = checked(ratings.people_section(given))
     assert [each["title"] for each in made["tables"] if "," not in each["title"]] == [
         "Error rate by people's truth (machine: the stated truth)",
         "Mean rating of age (machine: the ratings by image)",
@@ -139,5 +139,5 @@ def test_the_machine_is_chosen_for_each_quantity_and_named():
     assert made["warnings"][1].endswith("levels in no order have no mean")
     # with the truth's attribute rated by image too, the machine's errors are those by that rating
     by_image = replace(given, perceived={"glasses": 1.0 - GLASSES}, rated=1.0 - GLASSES)
-    title = checked(people.section(by_image))["tables"][0]["title"]
+    title = checked(ratings.people_section(by_image))["tables"][0]["title"]
     assert title == "Error rate by people's truth (machine: the ratings by image)"

@@ -3,7 +3,7 @@
 import numpy as np
 from small_answers import HAIR, answers, checked, rows, settings
 
-from transect.analysis.sections import adjustment, perceived
+from transect.analysis.sections import adjustment, ratings
 from transect.records import Design
 
 NAN = np.nan
@@ -12,7 +12,7 @@ STYLES = Design({"hair": (0.0, 1.0, 2.0)}, subjects=4)
 
 
 def matrix(one):
-    made = checked(perceived.section(one))
+    made = checked(ratings.perceived_section(one))
     return made, {(row["manipulated"], row["perceived"]): row for row in rows(made, "Perception sensitivity")}
 
 

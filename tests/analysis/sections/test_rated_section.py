@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from small_answers import checked, rows
 
-from transect.analysis.sections import rated
-from transect.effects.pruning import Rule, prune
+from transect.analysis.sections import ratings
+from transect.effects.image_validation import Rule, prune
 from transect.records import Effect
 
 NAN = np.nan
@@ -14,7 +14,7 @@ SEEN = {
     "age": np.array([0.1, 0.1, 0.5, 0.6]),
     "hair": np.array([0.0, 1, 2, 2]),
 }
-GIVEN = {rated.BY_IMAGE: SEEN}
+GIVEN = {ratings.BY_IMAGE: SEEN}
 RULES = [Rule("fakeness", 0.75), Rule("age", high=0.4, high_open=True)]
 
 
@@ -24,7 +24,7 @@ def effect(estimate, n, unit="proportion", name="glasses: off to on", kind="cont
 
 
 def test_ratings_alone():
-    made = checked(rated.section("experiment", GIVEN, ["a line"], {"hair"}))
+    made = checked(ratings.rated_section("experiment", GIVEN, ["a line"], {"hair"}))
     assert (made["title"], made["warnings"], made["figures"]) == ("Ratings of experiment", ["a line"], [])
     fake, age, hair = rows(made, "Ratings")
     assert (fake["images rated"], fake["not rated"], fake["mean"], fake["least"], fake["most"]) == (
@@ -36,8 +36,8 @@ def test_ratings_alone():
 
 def test_both_kinds_are_told_apart():
     """Of two images people rated one; every image has a value from elsewhere."""
-    kinds = {rated.BY_IMAGE: {"age": np.array([30.0, 50.0])}, rated.OF_PEOPLE: {"age": np.array([NAN, 40.0])}}
-    by_image, people = rows(checked(rated.section("experiment", kinds, [])), "Ratings")
+    kinds = {ratings.BY_IMAGE: {"age": np.array([30.0, 50.0])}, ratings.OF_PEOPLE: {"age": np.array([NAN, 40.0])}}
+    by_image, people = rows(checked(ratings.rated_section("experiment", kinds, [])), "Ratings")
     assert (by_image["given as"], by_image["images rated"], by_image["mean"]) == ("a value per image", 2, 40)
     assert (people["given as"], people["images rated"], people["mean"]) == ("people's single answers", 1, 40)
 
@@ -49,7 +49,7 @@ def test_each_step_is_counted_and_each_contrast_drawn_after_it():
         [effect(0.10, 2), effect(0.06, 2, name="age: slope", kind="slope"), effect(0.2, 2, unit="score", name="other")],
         [effect(NAN, 1, reason="one subject"), effect(0.07, 1, name="age: slope", kind="slope"), effect(0.3, 1, unit="score", name="other")],
     ]  # fmt: skip
-    made = checked(rated.section("experiment", GIVEN, [], (), prune(SEEN, RULES), stages))
+    made = checked(ratings.rated_section("experiment", GIVEN, [], (), prune(SEEN, RULES), stages))
     every, fake, young = rows(made, "Images left out")
     assert every["images left"] == 4
     assert [(row["images that match"], row["not rated"], row["left out at this step"], row["images left"]) for row in (fake, young)] == [

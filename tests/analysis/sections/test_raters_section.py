@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from small_answers import AGE, answers, checked, rows
 
-from transect.analysis.sections import deviations, galleries, raters, seen_along
-from transect.analysis.sections.raters import Excluded, Rated, rated_of
-from transect.analysis.sections.seen_along import Shown
-from transect.effects.pruning import Rule
-from transect.effects.truth import Truth
+from transect.analysis.sections import raters
+from transect.analysis.sections.raters import Excluded, Rated, Shown, rated_of
+from transect.effects.image_validation import Rule
+from transect.effects.outcomes import Truth
 from transect.records import Annotations, Design, Question
 
 N = np.nan
@@ -79,7 +78,7 @@ def shown(levels=(20.0, 50.0, 80.0), subjects=2):
 def test_answers_along_a_transect_have_dots_a_curve_and_a_table():
     said = np.array([[0, 0], [1, 2], [2, 2], [0, N], [1, 1], [2, 1]], dtype=float)
     rated = Rated("age_seen", said, (0.0, 1.0, 2.0), attribute="age")
-    made = checked(seen_along.section(shown(), [rated]))
+    made = checked(raters.seen_along_section(shown(), [rated]))
     along, against = made["figures"]
     assert [one["heading"] for one in along["panels"]] == ["subject 0", "subject 1", "all subjects"]
     dots = along["panels"][2]["series"][0]["points"]
@@ -97,13 +96,13 @@ def test_answers_along_a_transect_have_dots_a_curve_and_a_table():
 def test_levels_without_order_are_counted_by_majority():
     said = np.array([[0, 0, 1], [1, 1, 1], [0, 1, N], [1, 1, 0]], dtype=float)
     rated = Rated("kind", said, (0.0, 1.0), "nominal", ("round", "long"), "age")
-    made = checked(seen_along.section(shown((20.0, 80.0)), [rated]))
+    made = checked(raters.seen_along_section(shown((20.0, 80.0)), [rated]))
     assert made["figures"] == []
     assert [list(row.values()) for row in rows(made, "Intended against")] == [["20", 1, 0, 1], ["80", 0, 2, 0]]
 
 
 def test_a_gallery_by_score_marks_what_rules_leave_out():
-    made = galleries.by_score("s", ["a", "b", "c", "d"], np.arange(4), SMILE, [Rule("smile", 1.4), Rule("age", 0.1)])
+    made = raters.by_score("s", ["a", "b", "c", "d"], np.arange(4), SMILE, [Rule("smile", 1.4), Rule("age", 0.1)])
     placed = {p.id: (k, p.left_out) for k, group in enumerate(made.groups) for p in group.pictures}
     # Means 1/3, 1.5 and 2 of a scale of 2, in tenths of 0.2: the second, the eighth, the last; d was not rated.
     assert placed == {"a": (1, ""), "b": (7, "left out"), "c": (9, "left out")}
@@ -112,20 +111,20 @@ def test_a_gallery_by_score_marks_what_rules_leave_out():
 
 def test_a_gallery_prefers_different_subjects():
     rated = Rated("smile", np.full((5, 1), 1.0), (0.0, 2.0))
-    made = galleries.by_score("s", list("abcde"), np.array([0, 0, 0, 1, 2]), rated, [])
+    made = raters.by_score("s", list("abcde"), np.array([0, 0, 0, 1, 2]), rated, [])
     assert [p.id for group in made.groups for p in group.pictures] == ["a", "d", "e"]
 
 
 def test_the_farthest_from_people_come_first():
     one = answers(Design({"age": (20.0, 80.0)}, subjects=2), scores=[0.9, 0.2, 0.5, 0.6])
-    found = deviations.deviations(one, Truth.parse("smile>=1"), SMILE)
+    found = raters.deviations(one, Truth.parse("smile>=1"), SMILE)
     # People's means on 0..1: 1/6, 3/4, 1, none. The model: .73 above on the first; .55 and .5 below on the next two.
     assert found.over.tolist() == [0]
     assert found.under.tolist() == [1, 2]
-    made = checked(deviations.section(found, list("abcd")))
+    made = checked(raters.deviations_section(found, list("abcd")))
     assert [row["image"] for row in rows(made, "The model below people")] == ["b", "c"]
     (far,) = rows(made, "How far apart")
     assert (far["images with both"], far["without"]) == (3, 1)
     assert far["largest"] == pytest.approx(0.9 - 1 / 6)
-    turned = deviations.deviations(one, Truth.parse("smile<1"), SMILE)
+    turned = raters.deviations(one, Truth.parse("smile<1"), SMILE)
     assert turned.people[0] == pytest.approx(5 / 6)

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from small_answers import GLASSES, HAIR, answers, checked, rows, settings, stepped
 
-from transect.analysis.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
+from transect.analysis.sections import adjustment, associations, build, error_rates, ratings, sensitivity
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design, Effect, Task
 
@@ -97,7 +97,7 @@ SCORED = {
 
 
 def test_thresholds():
-    made = checked(thresholds.section(answers(Design({}, 8), **SCORED)))
+    made = checked(error_rates.threshold_section(answers(Design({}, 8), **SCORED)))
     table = {(r["group"], r["threshold"], r["measure"]): r for r in rows(made, "Errors by glasses at 2 thresholds")}
     # at 0.5 without glasses 0.4 is missed and 0.6 a false alarm; with glasses all are right
     assert table["off", 0.5, "error"]["rate"] == 0.5
@@ -117,7 +117,7 @@ def test_thresholds():
 def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
     """The images of the test above, decided otherwise than at 0.5: all a yes but the first, three of four no wrong."""
     said = [0, 1, 1, 1, 1, 1, 1, 1]
-    made = checked(thresholds.section(answers(Design({}, 8), **SCORED, answers=said, task=Task.DETECTION)))
+    made = checked(error_rates.threshold_section(answers(Design({}, 8), **SCORED, answers=said, task=Task.DETECTION)))
     table = {(r["group"], r["threshold"], r["measure"]): r for r in rows(made, "Errors by glasses by the target's")}
     assert table["all", "own decision", "error"]["rate"] == 3 / 8
     assert (table["off", "own decision", "FPR"]["rate"], table["on", "own decision", "FPR"]["rate"]) == (0.5, 1.0)
@@ -141,7 +141,7 @@ def test_observation_beside_experiment():
         # nearest of 20, 50, 80: 20, 20 (as near to 50: the first), 50, 80, none, 50
         values={"age": [30, 35, 36, 70, NAN, 50], "glasses": [0, 0, 0, 1, 1, NAN]},
     )
-    made = checked(comparison.section(tried, seen))
+    made = checked(associations.comparison_section(tried, seen))
     table = {row["cell"]: row for row in rows(made, "Rate of yes in the experiment")}
     assert table["glasses off, age 20"]["experiment"] == 0.5
     assert table["glasses on, age 80"]["experiment"] == 0.5
@@ -170,14 +170,14 @@ def test_observed_subjects_that_the_experiment_has_are_counted(drawn_by, words):
     tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=2), answers=[[0, 1], [1, 1]])
     seen = answers(Design({}, 3), answers=[1, 0, 1], values={"glasses": [0, 0, 1]})
     tried, seen = (replace(side, drawn_by=name) for side, name in zip((tried, seen), drawn_by, strict=True))
-    assert words in checked(comparison.section(tried, seen))["text"][-1]
+    assert words in checked(associations.comparison_section(tried, seen))["text"][-1]
 
 
 def test_cells_count_errors_where_both_studies_have_a_truth():
     design = Design({"glasses": (0.0, 1.0)}, subjects=1)
     tried = answers(design, answers=[[0, 1]], truth=[[1, 1]])
     seen = answers(Design({}, 2), answers=[1, 1], truth=[0, 1], values={"glasses": [0, 1]})
-    (off, on) = rows(comparison.section(tried, seen), "Error rate in the experiment")
+    (off, on) = rows(associations.comparison_section(tried, seen), "Error rate in the experiment")
     assert (off["experiment"], off["observation"], on["experiment"], on["observation"]) == (1.0, 1.0, 0.0, 0.0)
 
 
@@ -185,7 +185,7 @@ def test_cells_of_numbers_have_means_by_subject():
     design = Design({"glasses": (0.0, 1.0)}, subjects=2)
     tried = answers(design, scores=[[1, 3], [3, 5]], task=Task.REGRESSION)
     seen = answers(Design({}, 3), scores=[2, 4, NAN], values={"glasses": [0, 0, 1]}, task=Task.REGRESSION)
-    made = checked(comparison.section(tried, seen))
+    made = checked(associations.comparison_section(tried, seen))
     (off, on) = rows(made, "Mean answer in the experiment")
     assert (off["experiment"], on["experiment"], off["observation"], on["observation"]) == (2.0, 4.0, 3.0, None)
     # two subjects, 1 and 3: standard error 1, t with one degree of freedom 12.706
@@ -194,7 +194,7 @@ def test_cells_of_numbers_have_means_by_subject():
     assert reasons == ["", "no valid answer in this cell"]
     judged = answers(design, scores=[[1, 3], [3, 5]], truth=[[1, 1], [1, 1]], task=Task.REGRESSION)
     known = answers(Design({}, 2), scores=[2, 4], truth=[1, 1], values={"glasses": [0, 1]}, task=Task.REGRESSION)
-    (off, on) = rows(comparison.section(judged, known), "Mean error in the experiment")
+    (off, on) = rows(associations.comparison_section(judged, known), "Mean error in the experiment")
     assert (off["experiment"], on["experiment"], on["observation"]) == (1.0, 3.0, 3.0)
 
 
@@ -202,20 +202,20 @@ def test_levels_meet_by_name_and_two_of_two_by_order():
     labels = Attribute("hair", "categorical", "label hair", levels=("afro", "bald", "bun", "long"))
     tried = answers(Design({"hair": (0.0, 2.0)}, subjects=1), answers=[[0, 1]])
     seen = answers(Design({}, 4), answers=[1, 1, 0, 0], values={"hair": [0, 1, 3, 2]}, attributes={"hair": labels})
-    (bald, long) = rows(comparison.section(tried, seen), "Rate of yes")
+    (bald, long) = rows(associations.comparison_section(tried, seen), "Rate of yes")
     assert (bald["cell"], bald["observation"], bald["observation: images"]) == ("hair bald", 1.0, 1)
     assert (long["cell"], long["observation"], long["observation: images"]) == ("hair long", 0.0, 1)
 
     other = Attribute("glasses", "binary", "label glasses", levels=("no", "yes"))
     tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=1), answers=[[0, 1]])
     seen = answers(Design({}, 2), answers=[1, 0], values={"glasses": [0, 1]}, attributes={"glasses": other})
-    assert [row["observation"] for row in rows(comparison.section(tried, seen), "Rate")] == [1.0, 0.0]
+    assert [row["observation"] for row in rows(associations.comparison_section(tried, seen), "Rate")] == [1.0, 0.0]
 
     unlike = Attribute("hair", "categorical", "label hair", levels=("afro", "curly", "dyed"))
     seen = answers(Design({}, 2), answers=[1, 0], values={"hair": [0, 1]}, attributes={"hair": unlike})
     tried = answers(Design({"hair": (0.0, 2.0)}, subjects=1), answers=[[0, 1]])
-    assert comparison.shared(tried, seen) == []
-    made = checked(comparison.section(tried, seen))
+    assert associations.shared(tried, seen) == []
+    made = checked(associations.comparison_section(tried, seen))
     levels = "the levels differ (bald, bun, long; observed: afro, curly, dyed)"
     assert made["warnings"] == [f"Hair was set and is not compared: {levels}."]
     assert not made["figures"]
@@ -230,7 +230,7 @@ def test_what_was_set_and_is_not_compared_is_stated():
     tried = answers(design, answers=[[0, 1] * 4], attributes={"bangs": bangs})
     values = {"glasses": [0, 1], "bangs": [0, 1]}
     seen = answers(Design({}, 2), answers=[1, 0], values=values, attributes={"bangs": label})
-    made = checked(comparison.section(tried, seen))
+    made = checked(associations.comparison_section(tried, seen))
     assert [row["cell"] for row in rows(made, "Rate")] == ["glasses off", "glasses on"]
     assert made["warnings"] == [
         "Bangs was set and is not compared: the experiment has a range of it, the observation levels.",
@@ -246,7 +246,7 @@ def test_balance():
         truth=[0, 0, 1, 1],
         truth_attribute="smile",
     )
-    made = checked(balance.section([seen]))
+    made = checked(associations.balance_section([seen]))
     assert made["title"] == "Attributes by smile"
     # (55 - 25) / sqrt((50 + 50) / 2)
     assert rows(made, "Standardized")[0]["observation (4 images)"] == pytest.approx(30 / np.sqrt(50))
@@ -261,7 +261,7 @@ def test_balance():
     ages = [20, 30, 50, 60] * 3
     thrice = answers(Design({}, 12), answers=[0] * 12, values={"smile": [0, 0, 1, 1] * 3, "age": ages})
     # covariance 7.5, SDs 1/2 and sqrt(250)
-    made = checked(balance.section([thrice]))
+    made = checked(associations.balance_section([thrice]))
     assert rows(made, "Correlations")[0]["observation"] == pytest.approx(3 / np.sqrt(10))
     assert len(made["text"]) == 1
 
@@ -273,7 +273,7 @@ def test_perceived_values():
         answers=[[0, 1], [0, 1], [1, 1], [0, 1]],
         perceived={"glasses": [0, 0.8, 0.2, 1, 0.1, 0.9, NAN, 1], "age": [30, 40, 30, 44, 30, NAN, 50, 50]},
     )
-    made = checked(perceived.section(one))
+    made = checked(ratings.perceived_section(one))
     glasses, age = rows(made, "Perception sensitivity")
     # three subjects rated at both ends, +.8 each; for age +10, +14 and 0, one missing
     assert glasses["mean change"] == pytest.approx(0.8)
@@ -295,7 +295,7 @@ def test_a_varied_attribute_without_ratings_is_held_equal_and_no_instrument():
     said = np.where(np.arange(16) // 4 == 3, 1.0, smile)  # the last subject is a yes always
     one = answers(design, answers=said, perceived={"glasses": 0.5 * glasses + 0.25 * smile})
     (row,) = rows(
-        checked(perceived.section(one)), "Effect on the answer per unit of the perceived value, intended smile"
+        checked(ratings.perceived_section(one)), "Effect on the answer per unit of the perceived value, intended smile"
     )
     assert row["two-stage least squares"] == pytest.approx(0, abs=1e-12)
     assert row["least squares"] == pytest.approx(0, abs=1e-12)
@@ -307,7 +307,7 @@ def test_ratings_of_several_levels_are_no_number():
     glasses, hair = settings(design).values()
     said = np.where(np.arange(24) // 6 == 3, 1.0, hair == 1)
     seen = {"glasses": 0.5 * glasses + 0.25 * (hair == 1), "hair": hair}
-    made = checked(perceived.section(answers(design, answers=said, perceived=seen)))
+    made = checked(ratings.perceived_section(answers(design, answers=said, perceived=seen)))
     worn, style = rows(made, "Effect on the answer per unit of the perceived value, intended hair held equal")
     assert worn["least squares"] == pytest.approx(0, abs=1e-12)
     assert worn["two-stage least squares"] == pytest.approx(0, abs=1e-12)

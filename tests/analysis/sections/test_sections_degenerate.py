@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_answers import answers, checked, points, rows, stepped
 from small_answers import settings as set_values
 
-from transect.analysis.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
+from transect.analysis.sections import adjustment, associations, build, error_rates, ratings, sensitivity
 from transect.records import Design, Task
 
 NAN = np.nan
@@ -96,7 +96,7 @@ def test_mean_ratings_of_an_attribute_with_levels_are_numbers():
 
 def test_an_attribute_that_nobody_rated_does_not_take_the_others_along():
     glasses = set_values(TRIED)["glasses"]
-    made = checked(perceived.section(tried(perceived={"glasses": glasses, "smile": np.full(24, NAN)})))
+    made = checked(ratings.perceived_section(tried(perceived={"glasses": glasses, "smile": np.full(24, NAN)})))
     table = {row["perceived attribute"]: row for row in rows(made, "Effect on the error")}
     assert np.isfinite(table["glasses"]["two-stage least squares"])
     assert table["smile"]["two-stage least squares"] is None
@@ -109,7 +109,7 @@ def test_an_attribute_that_nobody_rated_does_not_take_the_others_along():
 
 
 def test_ratings_that_do_not_vary_determine_nothing():
-    made = checked(perceived.section(tried(perceived={"glasses": np.ones(24)})))
+    made = checked(ratings.perceived_section(tried(perceived={"glasses": np.ones(24)})))
     (row,) = rows(made, "Effect on the error")
     assert row["least squares"] is None
     assert row["least squares: 95 %"] == "no variation: glasses is 1 in all 24 rows"
@@ -119,7 +119,7 @@ def test_ratings_that_do_not_vary_determine_nothing():
 
 def test_a_group_with_no_image_of_one_truth_has_no_rate_of_its_kind():
     one = observed(values={"glasses": [0, 1] * 6, "smile": [0, 1] * 6})  # all wearers smile
-    made = checked(thresholds.section(one))
+    made = checked(error_rates.threshold_section(one))
     table = {(row["group"], row["measure"]): row for row in rows(made, "Errors by glasses") if row["threshold"] == 0.5}
     assert (table["on", "FPR"]["rate"], table["on", "FPR"]["images"]) == (None, 0)
     assert table["on", "FPR"]["note"] == "no image where the truth is no"
@@ -138,25 +138,27 @@ def test_a_group_with_no_image_of_one_truth_has_no_rate_of_its_kind():
     ],
 )
 def test_thresholds_need_scores_both_truths_and_groups(changed):
-    assert not thresholds.has_section(observed(**changed))
+    assert not error_rates.has_section(observed(**changed))
 
 
 def test_cells_of_answers_that_all_failed_are_empty():
-    made = checked(comparison.section(tried(), observed(scores=np.full(12, NAN))))
+    made = checked(associations.comparison_section(tried(), observed(scores=np.full(12, NAN))))
     assert {row["observation"] for row in rows(made, "Rate of yes")} == {None}
     assert {row["observation: images"] for row in rows(made, "Rate of yes")} == {0}
 
 
 def test_balance_where_a_group_is_empty_or_nothing_varies():
     same = observed(values={"smile": np.zeros(12), "age": np.full(12, 30.0)})
-    made = checked(balance.section([same]))
+    made = checked(associations.balance_section([same]))
     assert rows(made, "Standardized")[0]["observation (12 images)"] is None
     assert rows(made, "Correlations")[0]["observation"] is None
     assert made["figures"] == []
     nobody = observed(values={"smile": np.full(12, NAN), "age": np.linspace(20, 80, 12)})
-    assert balance.section([nobody]) is None
+    assert associations.balance_section([nobody]) is None
     few = observed(values={"smile": [1, *[0] * 11], "age": np.linspace(20, 80, 12)})
-    assert rows(checked(balance.section([few])), "Standardized")[0]["observation (12 images)"] is None  # one image
+    assert (
+        rows(checked(associations.balance_section([few])), "Standardized")[0]["observation (12 images)"] is None
+    )  # one image
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from small_answers import answers, checked, rows
 
 from transect.analysis.asked_answers import Asked
-from transect.analysis.sections.in_words import tokens
+from transect.analysis.sections import spoken_answers
 from transect.records import Design
-from transect.said import Said, Status
+from transect.spoken_answers import Said, Status
 from transect.targets.words.questions import Kind, WordQuestion
 
 ASKED = WordQuestion("smile", Kind.YES_NO, ("Smiling?", "A smile?"), options=("no", "yes"))
@@ -21,7 +21,9 @@ def section(counts):
         )
         for of_image in counts
     )
-    made = tokens.section(answers(Design({}, subjects=len(said)), answers=[1] * len(said)), Asked(ASKED, said))
+    made = spoken_answers.token_section(
+        answers(Design({}, subjects=len(said)), answers=[1] * len(said)), Asked(ASKED, said)
+    )
     checked(made)
     return {row["what"]: (row["in all"], row["per image"]) for row in rows(made, "Texts and tokens")}
 

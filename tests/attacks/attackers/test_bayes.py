@@ -9,7 +9,7 @@ from oracles import leakage_by_loops
 
 from transect.attacks import Problem, dataset_leakage, labelled, perturb
 from transect.attacks.attackers import Bayes
-from transect.attacks.attackers.bayes import conditional_frequencies
+from transect.attacks.attackers.classical import conditional_frequencies
 from transect.attacks.records import Evidence
 from transect.errors import BadInput
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
-from transect.attacks.attackers.binning import binned
+from transect.attacks.attackers.classical import binned
 
 
 def scores(kind, rng, n):

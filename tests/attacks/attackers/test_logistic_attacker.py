@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from transect.attacks import Evidence, Problem, dataset_leakage
 from transect.attacks.attackers import Logistic
-from transect.attacks.attackers.logistic import fit
+from transect.attacks.attackers.classical import fit
 
 
 @pytest.mark.parametrize("c", [2, 3])

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from transect.designs.matching import approximate, greedy, make_sample
+from transect.designs.matching import greedy, make_sample, nearest
 from transect.designs.matching.search import Search
 from transect.errors import BadInput, MissingExtra
 
@@ -14,13 +14,13 @@ from transect.errors import BadInput, MissingExtra
 def test_without_faiss_the_message_is_the_pip_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtra, match="pip install 'transect\\[ann\\]'"):
-        approximate.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0]))
+        nearest.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0]))
 
 
 @pytest.fixture
 def clustered(monkeypatch):
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "_FEW", 200)
+    monkeypatch.setattr(nearest, "_FEW", 200)
     rng = np.random.default_rng(0)
     center = rng.normal(size=(40, 16)) * 4
     features = (center[rng.integers(0, 40, 4000)] + rng.normal(size=(4000, 16))).astype(np.float32)
@@ -29,7 +29,7 @@ def clustered(monkeypatch):
 
 
 def test_pairs_keep_the_constraints_and_nearly_the_exact_distances(clustered):
-    made = greedy(clustered, search=approximate.ApproximateSearch(clustered, probes=8))
+    made = greedy(clustered, search=nearest.ApproximateSearch(clustered, probes=8))
     exact = greedy(clustered)
     assert (clustered.exact[made.a] == clustered.exact[made.b]).all()
     people = clustered.identity[np.concatenate([made.a, made.b])]
@@ -41,7 +41,7 @@ def test_pairs_keep_the_constraints_and_nearly_the_exact_distances(clustered):
 
 
 def test_recall_is_counted_and_grows_with_the_cells_looked_into(clustered):
-    few, all_ = (approximate.ApproximateSearch(clustered, probes=p) for p in (1, 10_000))
+    few, all_ = (nearest.ApproximateSearch(clustered, probes=p) for p in (1, 10_000))
     truth = Search(clustered)
     rows = clustered.rows[:50]
     found, exact = few.nearest(rows, clustered.columns, 16), truth.nearest(rows, clustered.columns, 16)
@@ -53,17 +53,17 @@ def test_recall_is_counted_and_grows_with_the_cells_looked_into(clustered):
 
 def test_no_dose():
     with pytest.raises(BadInput, match="leave out --approximate"):
-        approximate.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [0.0, 3.0], dose_gap=1.0))
+        nearest.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [0.0, 3.0], dose_gap=1.0))
 
 
 def test_cells_that_are_used_up_refuse_nobody_and_the_index_is_kept(monkeypatch):
     """As many controls as treated images: each has a partner, though the cells beside the late ones are empty."""
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "_FEW", 50)
+    monkeypatch.setattr(nearest, "_FEW", 50)
     learned = []
-    index = approximate.ApproximateSearch._index
+    index = nearest.ApproximateSearch._index
     monkeypatch.setattr(
-        approximate.ApproximateSearch,
+        nearest.ApproximateSearch,
         "_index",
         lambda self, inside: learned.append(len(inside)) or index(self, inside),
     )
@@ -72,7 +72,7 @@ def test_cells_that_are_used_up_refuse_nobody_and_the_index_is_kept(monkeypatch)
     treatment = (np.arange(2400) < 1200).astype(float)
     features[treatment == 1, 0] += 3
     sample = make_sample(features, treatment)
-    made = greedy(sample, search=approximate.ApproximateSearch(sample, probes=2, list_length=4))
+    made = greedy(sample, search=nearest.ApproximateSearch(sample, probes=2, list_length=4))
     assert len(made) == 1200
     assert not made.refused
     assert len(set(made.b.tolist())) == 1200

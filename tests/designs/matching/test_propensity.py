@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.designs.matching import logistic, make_sample, propensity
+from transect.designs.matching import make_sample, propensity, weighting
 from transect.errors import BadInput
 
 
@@ -20,7 +20,7 @@ def confounded(n=600, shift=1.0, seed=0):
 @given(st.integers(0, 1000), st.sampled_from([0.1, 1.0, 30.0]), st.sampled_from([0.2, 5.0]))
 def test_log_odds_are_at_the_minimum_of_the_penalised_loss(seed, penalty, shift):
     x, y = confounded(120, shift, seed)
-    at = logistic.log_odds(x, y, np.vstack([x, np.zeros((1, 4)), np.eye(4)]), penalty=penalty)
+    at = weighting.log_odds(x, y, np.vstack([x, np.zeros((1, 4)), np.eye(4)]), penalty=penalty)
     fitted, weights = at[:120], at[121:] - at[120]
     np.testing.assert_allclose(fitted, x @ weights + at[120], atol=1e-9)
     residual = 1 / (1 + np.exp(-fitted)) - y
@@ -30,15 +30,15 @@ def test_log_odds_are_at_the_minimum_of_the_penalised_loss(seed, penalty, shift)
 
 def test_the_area_under_the_curve_needs_both_groups():
     scores = np.array([0.3, 0.1, 0.3, 0.9])
-    assert logistic.area_under_curve(scores, np.array([0.0, 0.0, 1.0, 1.0])) == 0.875  # of four pairs one ties
-    assert np.isnan(logistic.area_under_curve(scores, np.ones(4)))
+    assert weighting.area_under_curve(scores, np.array([0.0, 0.0, 1.0, 1.0])) == 0.875  # of four pairs one ties
+    assert np.isnan(weighting.area_under_curve(scores, np.ones(4)))
 
 
 def test_folds_keep_identities_together_and_groups_even():
     rng = np.random.default_rng(0)
     identity = rng.integers(0, 60, 300)
     y = (identity % 3 == 0).astype(float)
-    fold = logistic.folds(y, identity, seed=4)
+    fold = weighting.folds(y, identity, seed=4)
     assert all(len(set(fold[identity == person].tolist())) == 1 for person in np.unique(identity))
     people = {part: {int(p) for p in identity[(fold == part) & (y == 1)]} for part in range(5)}
     assert {len(found) for found in people.values()} <= {3, 4, 5}

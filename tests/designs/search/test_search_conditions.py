@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from planted_failures import conduct
 
 from transect.designs.search import History, Interrogation, Thompson
-from transect.designs.search.conditions import cells, condition_of, encoded
 from transect.designs.search.history import distances
-from transect.designs.search.interrogation import composite, expected_improvement
+from transect.designs.search.interrogation import cells, composite, condition_of, encoded, expected_improvement
 from transect.errors import BadInput
 
 EIGHT = ((0.25, 0.5, 0.75), (0.5,))

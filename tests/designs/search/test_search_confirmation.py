@@ -8,7 +8,7 @@ from planted_failures import conduct
 from scipy.stats import binom
 
 from transect.designs.search import History
-from transect.designs.search.confirmation import BLOCK, CONFIDENCE, ConfirmedSearch, enough, half_width
+from transect.designs.search.phases import BLOCK, CONFIDENCE, ConfirmedSearch, enough, half_width
 from transect.effects.intervals import wilson
 
 STRATEGY = ConfirmedSearch(seed=2, budget=200)

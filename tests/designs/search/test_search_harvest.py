@@ -6,8 +6,7 @@ from planted_failures import conduct
 from soft_failures import soft_target
 
 from transect.designs.search import Harvest, History
-from transect.designs.search.additive import fit_additive
-from transect.designs.search.harvest import followed_up
+from transect.designs.search.harvest import fit_additive, followed_up
 
 
 def soft(points):

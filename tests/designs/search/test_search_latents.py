@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_worlds import WithoutPictures
 
-from transect.designs.search.latents import latent_part
 from transect.designs.search.rules import Rule
-from transect.designs.search.space import space_of
+from transect.designs.search.space import latent_part, space_of
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Latents
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from planted_failures import conduct
 
 from transect.designs.search import History
+from transect.designs.search.phases import Phases, _shares
 from transect.designs.search.rules import EVEN, Rule, _best_interval, _gain, find_rules, whole_cube
-from transect.designs.search.testing import Phases, _shares
 
 
 def told(points, failures):

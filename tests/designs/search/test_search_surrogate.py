@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
-from transect.designs.search import surrogate
-from transect.designs.search.surrogate import NUGGET, SIGNAL, fit, kernel
+from transect.designs.search import active
+from transect.designs.search.active import NUGGET, SIGNAL, fit, kernel
 
 
 @pytest.fixture(scope="module")
@@ -19,13 +19,13 @@ def data():
 def mode_of(points, failures, logs, mean):
     squares = (points[:, None] - points) ** 2
     sign = np.where(failures == 1, 1.0, -1.0)
-    return surrogate._mode(surrogate._covariance(squares, logs), sign, mean), squares, sign
+    return active._mode(active._covariance(squares, logs), sign, mean), squares, sign
 
 
 def test_the_gradient_is_that_of_finite_differences(data):
     logs, step = np.log([0.3, 0.5, 0.7]), 1e-5
     mode, squares, _ = mode_of(*data, logs, -2.0)
-    slopes = surrogate._slopes(mode, squares, logs)
+    slopes = active._slopes(mode, squares, logs)
     for j, unit in enumerate(np.eye(3)):
         ahead, behind = (mode_of(*data, logs + side * step * unit, -2.0)[0].evidence for side in (1, -1))
         assert slopes[j] == pytest.approx((ahead - behind) / (2 * step), rel=1e-4)

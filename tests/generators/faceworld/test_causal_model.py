@@ -10,8 +10,8 @@ from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES, NAMES
 from transect.generators.faceworld.causal_model import LATENT_DIM, CausalModel
 from transect.generators.faceworld.chance import exogenous_noise
-from transect.generators.faceworld.exposure import MAXIMUM_GAIN, PARENTS, metered_exposure
 from transect.generators.faceworld.population import load_population
+from transect.generators.faceworld.reflectance import MAXIMUM_GAIN, PARENTS, metered_exposure
 from transect.records import Latents
 
 MODEL = CausalModel(load_population("balanced"))

@@ -11,12 +11,11 @@ import torch
 
 from transect.generators.faceworld import heads
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.generators.faceworld.canvas import canvas_of
+from transect.generators.faceworld.canvas import LATTICES, canvas_of, draw_lattices
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.chance import Stream, exogenous_noise, fine_noise, generator
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.renderer import Tile, radiance
-from transect.generators.faceworld.textures import LATTICES, draw_lattices
 from transect.generators.faceworld.world import FaceWorld
 
 

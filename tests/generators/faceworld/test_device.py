@@ -9,16 +9,15 @@ import torch
 import transect
 from transect import generators
 from transect.errors import BadInput
-from transect.experiment.world_settings import WorldSettings
-from transect.generators.faceworld import hair, heads, masks, windows
+from transect.experiment.worlds import WorldSettings
+from transect.generators.faceworld import hair, heads, renderer
 from transect.generators.faceworld.camera import defocus, expose
-from transect.generators.faceworld.canvas import canvas_of
+from transect.generators.faceworld.canvas import canvas_of, draw_lattices
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
+from transect.generators.faceworld.heads import WHOLE, Windows
 from transect.generators.faceworld.landmarks import face_points
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.renderer import Tile, draw_noise, radiance
-from transect.generators.faceworld.textures import draw_lattices
-from transect.generators.faceworld.windows import WHOLE, Windows
 from transect.generators.faceworld.world import FaceWorld
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that PyTorch can use: there is none")
@@ -58,7 +57,7 @@ def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     whole = Windows(WHOLE, (WHOLE, WHOLE), *[WHOLE] * 5)  # windows need numbers
     monkeypatch.setattr(heads, "windows_of", lambda *_: whole)
     monkeypatch.setattr(hair, "_window", lambda *_: WHOLE)
-    monkeypatch.setattr(windows, "_around", lambda *_: WHOLE)
+    monkeypatch.setattr(heads, "_around", lambda *_: WHOLE)
     world, n = FaceWorld(64, threads=1), 24
     kinds = {"hair_style": 8, "hat": 6, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3}
     values = {name: np.arange(n) % levels * 1.0 for name, levels in kinds.items()}
@@ -74,7 +73,7 @@ def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     light = defocus(radiance(tile).clamp(min=0), np.full(n, 0.5), 64)
     taken = expose(light, p, draw_noise(tile))
     assert (taken.device, taken.shape, taken.dtype) == (device, (n, 64, 64, 3), torch.uint8)
-    shown = masks._shown(heads.shape_heads(p, tile.seeds, tile.canvas), p, draw_lattices(tile.seeds, device))
+    shown = renderer._shown(heads.shape_heads(p, tile.seeds, tile.canvas), p, draw_lattices(tile.seeds, device))
     assert {share.device for share in shown.values()} == {device}
     assert {axis.device for axis in face_points(p)} == {device}
 

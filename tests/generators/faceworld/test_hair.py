@@ -11,9 +11,8 @@ import pytest
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES, HAIR_STYLES
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT
 from transect.generators.faceworld.facial_hair import facial_hair_traits
-from transect.generators.faceworld.hair_pigment import hair_reflectance
-from transect.generators.faceworld.hair_styles import STYLES, hair_traits
-from transect.generators.faceworld.reflectance import luminance
+from transect.generators.faceworld.hair import STYLES, hair_traits
+from transect.generators.faceworld.reflectance import hair_reflectance, luminance
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96

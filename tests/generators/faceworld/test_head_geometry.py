@@ -18,21 +18,25 @@ from transect.generators.faceworld.head import (
     LEAN,
     REACH,
     WIDTH,
+    X_EXTENT,
+    Y_CENTER,
+    Y_EXTENT,
     advance,
     face_boxes,
     inside_silhouette,
     locate,
     profile_tables,
     project,
+    read_maps,
+    read_shift,
     read_tables,
+    shift_maps,
     smooth_normal,
     surface_at,
     vertical_scale,
 )
 from transect.generators.faceworld.heads import head_maps
 from transect.generators.faceworld.parameters import parameters, to_head
-from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT, read_maps
-from transect.generators.faceworld.shape import read_shift, shift_maps
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)

@@ -7,8 +7,7 @@ import pytest
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import NAMES
-from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS
-from transect.generators.faceworld.latent_view import rotation
+from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, rotation
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=32, threads=1)

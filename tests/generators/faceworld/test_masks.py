@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.generators.faceworld.masks import MASKS
+from transect.generators.faceworld.renderer import MASKS
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96

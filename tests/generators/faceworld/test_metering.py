@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from transect.generators.faceworld.attributes import NAMES
-from transect.generators.faceworld.exposure import COMMON_LUMINANCE, FILL, MAXIMUM_GAIN, metered_exposure
-from transect.generators.faceworld.lighting import AMBIENT, KEY
 from transect.generators.faceworld.population import SHIPPED, load_population
-from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb, luminance, skin_reflectance
+from transect.generators.faceworld.reflectance import (
+    COMMON_LUMINANCE,
+    FILL,
+    LUMINANCE,
+    MAXIMUM_GAIN,
+    decode_srgb,
+    luminance,
+    metered_exposure,
+    skin_reflectance,
+)
+from transect.generators.faceworld.skin import AMBIENT, KEY
 from transect.generators.faceworld.world import FaceWorld
 
 TONES = np.array([1.0, 3.0, 5.0, 7.0, 9.0, 10.0])

@@ -10,9 +10,16 @@ from scipy import stats
 
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES, NAMES
-from transect.generators.faceworld.copula import nearest_correlation
-from transect.generators.faceworld.marginals import Bernoulli, Categorical, Normal, Sometimes, Uniform
-from transect.generators.faceworld.population import SHIPPED, load_population
+from transect.generators.faceworld.population import (
+    SHIPPED,
+    Bernoulli,
+    Categorical,
+    Normal,
+    Sometimes,
+    Uniform,
+    load_population,
+    nearest_correlation,
+)
 
 
 def column(name):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transect.generators.faceworld.products import products
+from transect.generators.faceworld.rows import products
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(9, 20, 80), (80, 9, 80), (96, 31, 320), (240, 80, 80), (2, 16, 1024)])

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from transect.generators.faceworld import relief_shapes
+from transect.generators.faceworld import relief_maps
 from transect.generators.faceworld.attributes import IDENTITY
-from transect.generators.faceworld.head import EYE_Y
-from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT, lattice_size
-from transect.generators.faceworld.relief_maps import face_maps
-from transect.generators.faceworld.relief_shapes import COLUMNS, ROWS, feature_points, load, shape_weights
-from transect.generators.faceworld.textures import draw_lattices
+from transect.generators.faceworld.canvas import draw_lattices
+from transect.generators.faceworld.head import EYE_Y, X_EXTENT, Y_CENTER, Y_EXTENT, lattice_size
+from transect.generators.faceworld.relief_maps import COLUMNS, ROWS, face_maps, feature_points, load, shape_weights
 
 HEIGHT, SLOPE_X, SLOPE_Y, OCCLUSION = range(4)
 FINE = 2.12 / 512
@@ -22,7 +20,7 @@ def head(**traits):
     """A head of average identity."""
     names = (*IDENTITY, "face_width", "smile", "mouth_open", "makeup", "old", "young")
     average = {name: np.zeros(1) for name in names}
-    average |= {name: relief_shapes.AVERAGE[name] for name in ("face_shape", "eye_wide", "eye_tall")}
+    average |= {name: relief_maps.AVERAGE[name] for name in ("face_shape", "eye_wide", "eye_tall")}
     return average | {name: np.array([float(value)]) for name, value in traits.items()}
 
 
@@ -80,7 +78,7 @@ def test_features_of_the_relief_follow_those_that_are_drawn(trait, unit, low, hi
 
 
 def test_points_of_an_average_face_stay():
-    points, average = feature_points(head(old=2 / 45, young=0.25)), feature_points(relief_shapes.AVERAGE)
+    points, average = feature_points(head(old=2 / 45, young=0.25)), feature_points(relief_maps.AVERAGE)
     np.testing.assert_allclose(points, average, atol=1e-12)
     wide = feature_points(head(old=2 / 45, young=0.25, face_width=1.0))
     assert (np.abs(wide[..., 0]) >= np.abs(average[..., 0]) - 1e-12).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.generators.faceworld.skin_optics import WAVELENGTHS, Chromophores, linear_rgb, reflectance_spectrum
+from transect.generators.faceworld.reflectance import WAVELENGTHS, Chromophores, linear_rgb, reflectance_spectrum
 
 AVERAGE = {"melanin": 0.05, "red_melanin": 0.1, "blood": 0.01, "scattering": 1.0, "surface": 0.03}
 

@@ -10,10 +10,9 @@ from scipy import ndimage
 
 from transect.generators.faceworld.attributes import HAIR_STYLES
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT
-from transect.generators.faceworld.curls import scatter
 from transect.generators.faceworld.facial_hair import facial_hair_traits
-from transect.generators.faceworld.hair_styles import hair_traits
-from transect.generators.faceworld.strands import Strands, _highlights
+from transect.generators.faceworld.hair import hair_traits
+from transect.generators.faceworld.strands import Strands, _highlights, scatter
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from transect.generators.faceworld.canvas import canvas_of
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
-from transect.generators.faceworld.heads import same_heads
+from transect.generators.faceworld.heads import cut_tiles, rows_of_tile, same_heads
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.rows import picked, put, some
-from transect.generators.faceworld.tiles import cut_tiles, rows_of_tile
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(32, threads=1)

@@ -9,8 +9,8 @@ from transect.generators.faceworld import hair as hair_module
 from transect.generators.faceworld import heads, renderer
 from transect.generators.faceworld.canvas import COLUMNS, ROWS, canvas_of, picture_grid
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
+from transect.generators.faceworld.heads import WHOLE, Windows, below
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.windows import WHOLE, Windows, below
 from transect.generators.faceworld.world import FaceWorld
 
 

@@ -13,7 +13,7 @@ from photograph_folders import pictures
 from PIL import Image
 
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
-from transect.generators.photographs import camera, covers, lens, light, white
+from transect.generators.photographs import camera
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, BOARDS, HANDS, NEUTRAL, USUAL, Edits
 
 KEY = 123456789
@@ -94,7 +94,7 @@ def test_the_bradford_matrix_is_the_published_one():
         [0.0295424, 0.9904844, -0.0170491],
         [-0.0092345, 0.0150436, 0.7521316],
     ]
-    np.testing.assert_allclose(white.adaptation(d65, d50), published, atol=2e-6)
+    np.testing.assert_allclose(camera.adaptation(d65, d50), published, atol=2e-6)
 
 
 def test_the_white_follows_planck():
@@ -110,7 +110,7 @@ def test_the_white_follows_planck():
     for kelvin in (2500, 3200, 4500, 6500, 10_000, 15_000):
         radiance = nm**-5.0 / (np.exp(1.4387769e7 / (nm * kelvin)) - 1)
         whole = np.array([radiance @ part for part in (x, y, z)])
-        np.testing.assert_allclose(white.planckian(kelvin), whole[:2] / whole.sum(), atol=0.004)
+        np.testing.assert_allclose(camera.planckian(kelvin), whole[:2] / whole.sum(), atol=0.004)
 
 
 def test_white_balance_keeps_the_luminance_of_grey_and_turns_it_orange_or_blue():
@@ -124,7 +124,7 @@ def test_white_balance_keeps_the_luminance_of_grey_and_turns_it_orange_or_blue()
 
 @pytest.mark.parametrize(("iso", "value"), [(400, 118), (3200, 60), (6400, 118), (25_600, 40)])
 def test_noise_has_the_variance_of_the_model(iso, value):
-    signal = np.full((200, 200, 3), light.decoding()[value], dtype=np.float32)
+    signal = np.full((200, 200, 3), camera.decoding()[value], dtype=np.float32)
     noise = camera.noisy(signal, float(iso), KEY) - signal
     electrons = 15_000 * 100 / iso
     expected = signal[0, 0, 0] / electrons + (4 / electrons) ** 2
@@ -143,7 +143,7 @@ def test_noise_is_the_photographs_own():
 
 def test_defocus_spreads_a_point_over_a_disc_and_keeps_its_light():
     for diameter in (1.0, 3.0, 7.5, 20.0):
-        kernel = lens.disc(diameter)
+        kernel = camera.disc(diameter)
         inner = np.abs(np.arange(len(kernel)) - len(kernel) // 2)
         moment = (kernel.sum(axis=0) * inner**2).sum()
         assert kernel.sum() == pytest.approx(1, abs=1e-6)
@@ -155,10 +155,10 @@ def test_blurs_of_a_slanted_edge():
     """The edge spread of a line of L pixels is a ramp of L pixels; across the edge, along x."""
     y, x = np.mgrid[0:101, 0:101]
     edge = np.repeat((x > 50 + 0.1 * (y - 50)).astype(np.float32)[:, :, None], 3, axis=2)
-    moved = lens.moved(edge, 21 / 101)
+    moved = camera.moved(edge, 21 / 101)
     row = moved[50, :, 0].astype(float)
     np.testing.assert_allclose(row[45:56], (np.arange(45, 56) - 40) / 21, atol=2e-6)
-    discs = lens.defocused(edge, 20 / 101)[50, :, 0].astype(float)
+    discs = camera.defocused(edge, 20 / 101)[50, :, 0].astype(float)
     assert discs[:38].max() < 1e-5
     assert discs[64:].min() > 1 - 1e-5
     # The integral of a disc up to t of its radius: 1/2 + (t sqrt(1 - t²) + asin t) / π; the edge lies at 50.5.
@@ -170,8 +170,8 @@ def test_blurs_leave_a_flat_card():
     for edits in ({"defocus": 0.08}, {"motion": 0.15}, {"scale": 1.7}, {"resolution": 0.1}):
         assert np.array_equal(retaken(card(77), **edits), card(77))
     for edits in ({"rotation": 33.0}, {"scale": 0.6}):  # beyond the picture is the grey card
-        assert np.array_equal(retaken(card(covers.CARD), **edits), card(covers.CARD))
-        assert (retaken(card(77), **edits)[0, 0] == covers.CARD).all()
+        assert np.array_equal(retaken(card(camera.CARD), **edits), card(camera.CARD))
+        assert (retaken(card(77), **edits)[0, 0] == camera.CARD).all()
         assert (retaken(card(77), **edits)[32, 32] == 77).all()
 
 
@@ -189,7 +189,7 @@ def test_twice_the_scale_is_the_middle_half():
     share = (x - low)[None, :, None]
     both = rows[:, low] * (1 - share) + rows[:, low + 1] * share
     # OpenCV interpolates at 32 positions between two pixels.
-    assert np.abs(found - 255 * light.to_srgb(both)).max() <= 1.5
+    assert np.abs(found - 255 * camera.to_srgb(both)).max() <= 1.5
 
 
 def test_half_the_scale_averages():
@@ -220,8 +220,8 @@ def test_a_board_covers_its_rectangle_and_nothing_else():
         covered = retaken(PICTURE, board=float(board))
         mask = camera.changed(Edits(board=float(board)), 60, 60)
         assert np.array_equal(covered[~mask], PICTURE[~mask])
-        assert (covered[mask] == covers.CARD).all()
-        wanted = covers.RECTANGLES.get(name, (0, 0, 0, 0))
+        assert (covered[mask] == camera.CARD).all()
+        wanted = camera.RECTANGLES.get(name, (0, 0, 0, 0))
         area = (wanted[2] - wanted[0]) * (wanted[3] - wanted[1])
         assert mask.mean() == pytest.approx(area, abs=0.02)
         assert area <= 0.5
@@ -234,7 +234,7 @@ def test_a_hand_covers_part_of_the_picture_in_grey(hand, height, width):
     shown = retaken(picture, hand=float(hand))
     mask = camera.changed(Edits(hand=float(hand)), width, height)
     assert np.array_equal(shown[~mask], picture[~mask])
-    share, _ = covers.hand_of(hand, width, height)
+    share, _ = camera.hand_of(hand, width, height)
     whole = shown[share >= 1]
     assert (whole == whole[:, :1]).all()
     assert 0.05 < mask.mean() < 0.35
@@ -251,8 +251,8 @@ def test_a_crop_keeps_its_pixels():
 def test_the_order_is_a_cameras():
     """Noise after the exposure, compression last, a crop's margin untouched by blur."""
     both = retaken(PICTURE, exposure=-2.0, noise=6400.0)
-    darker = light.decoding(0.25)[PICTURE]
-    assert np.array_equal(both, light.encoded(camera.noisy(darker, 6400.0, KEY)))
+    darker = camera.decoding(0.25)[PICTURE]
+    assert np.array_equal(both, camera.encoded(camera.noisy(darker, 6400.0, KEY)))
     blurred = retaken(PICTURE, defocus=0.05)
     assert np.array_equal(retaken(PICTURE, defocus=0.05, crop=0.5), retaken(blurred, crop=0.5))
     assert np.array_equal(retaken(PICTURE, defocus=0.05, jpeg_quality=30.0), retaken(blurred, jpeg_quality=30.0))
@@ -301,6 +301,13 @@ def test_local_edits_are_local_together(first, second, level):
 
 
 def test_what_is_kept_for_all_pictures_cannot_be_written():
-    kept = (light.decoding(), light.encoding(), light.toning(1.5, 1.2), lens.disc(0.5), lens.disc(5.0), lens.line(3.0))
-    kept += (white.balance(5000.0, 6500.0), *covers.hand_of(1, 24, 24))
+    kept = (
+        camera.decoding(),
+        camera.encoding(),
+        camera.toning(1.5, 1.2),
+        camera.disc(0.5),
+        camera.disc(5.0),
+        camera.line(3.0),
+    )
+    kept += (camera.balance(5000.0, 6500.0), *camera.hand_of(1, 24, 24))
     assert not any(array.flags.writeable for array in kept)

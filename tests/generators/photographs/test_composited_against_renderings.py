@@ -11,10 +11,9 @@ from rendered_marks import rendered
 
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
-from transect.generators.faceworld.own_marks import own_marks
-from transect.generators.photographs.appearance.faces import Face, unsuited
-from transect.generators.photographs.appearance.scene_light import COLOR_KEPT, HEADROOM, WHITE
-from transect.generators.photographs.appearance.sitting import Sitting
+from transect.generators.faceworld.world import own_marks
+from transect.generators.photographs.appearance.faces import COLOR_KEPT, HEADROOM, WHITE, Face, unsuited
+from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import Edits
 
 COUNT = 8

@@ -13,7 +13,7 @@ from rendered_marks import sitters
 
 from transect import generators
 from transect.errors import BadInput, UnknownName
-from transect.generators.photographs.appearance import faces, skin_colors
+from transect.generators.photographs.appearance import colors, faces
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.testing import check_world
 
@@ -235,11 +235,11 @@ def test_runs_of_cameras_edits_alone_keep_their_description(everyone, world):
 
 @pytest.mark.parametrize(("tone", "other"), [(1.0, 2.0), (4.0, 5.0), (6.0, 7.0)])
 def test_living_skin_is_darker_with_more_melanin_and_red_survives_longest(tone, other):
-    lighter, darker = skin_colors.living_skin(np.array([tone, other]))
+    lighter, darker = colors.living_skin(np.array([tone, other]))
     assert (darker < lighter).all()
     assert darker[0] / lighter[0] > darker[2] / lighter[2]
-    assert skin_colors.tone_of(90) == 1.0
-    assert skin_colors.tone_of(-90) == 10.0
+    assert colors.tone_of(90) == 1.0
+    assert colors.tone_of(-90) == 10.0
 
 
 def masked(folder, **parts):

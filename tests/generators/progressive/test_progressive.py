@@ -9,8 +9,7 @@ from safetensors.torch import save_file
 
 from transect.errors import BadInput, UnknownName
 from transect.generators import load
-from transect.generators.progressive.generator import Progressive
-from transect.generators.progressive.network import Network, Shape
+from transect.generators.progressive.generator import Network, Progressive, Shape
 from transect.records import Latents
 from transect.testing import check_controls, check_generator
 

@@ -12,10 +12,8 @@ from safetensors.torch import save_file
 from small_network import SMALL, community, install_official_names, official_pickle, weights
 
 from transect.errors import BadInput
-from transect.generators.stylegan2.conversion import convert
-from transect.generators.stylegan2.generator import StyleGAN2
-from transect.generators.stylegan2.layouts import Weights
-from transect.generators.stylegan2.reading import read_checkpoint
+from transect.generators.stylegan2.generator import StyleGAN2, convert
+from transect.generators.stylegan2.reading import Weights, read_checkpoint
 
 
 def picture(held):

@@ -12,8 +12,7 @@ import torch
 from small_network import Persistent, as_persistent, install_official_names, official_pickle, weights
 
 from transect.errors import BadInput
-from transect.generators.checkpoints.pickles import read_pickle
-from transect.generators.stylegan2.reading import read_checkpoint
+from transect.generators.stylegan2.reading import read_checkpoint, read_pickle
 
 
 class Calls:
@@ -190,7 +189,7 @@ def test_a_list_copied_again_and_again_is_refused(tmp_path):
 
 
 def test_calls_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("transect.generators.checkpoints.pickles.MOST_OBJECTS", 10)
+    monkeypatch.setattr("transect.generators.stylegan2.reading.MOST_OBJECTS", 10)
     calls = GLOBAL % (b"torch", b"Size") + b"q\x010]" + b"h\x01)\x85Ra" * 9  # one name and nine calls
     (tmp_path / "x.pkl").write_bytes(stream(calls))
     assert len(read_pickle(tmp_path / "x.pkl")) == 9

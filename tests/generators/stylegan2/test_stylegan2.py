@@ -12,9 +12,8 @@ from small_network import SMALL, weights
 from transect.errors import BadInput
 from transect.generators import load
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.generators.stylegan2.layers import make_filter, modulated_convolution, upsample
-from transect.generators.stylegan2.layouts import Weights
-from transect.generators.stylegan2.network import Configuration
+from transect.generators.stylegan2.network import Configuration, make_filter, modulated_convolution, upsample
+from transect.generators.stylegan2.reading import Weights
 from transect.records import Latents
 from transect.testing import check_generator
 

@@ -20,9 +20,9 @@ from transect.effects.samples import SAME_FOR_ALL
 from transect.errors import BadInput, FolderOfAnotherSpec, TooManyFailures, UnknownName
 from transect.experiment import opened_targets
 from transect.experiment.edits import check_of
-from transect.experiment.study_work import PartTask, StudyWork, facts_of
+from transect.experiment.study import PartTask, StudyWork, facts_of
 from transect.jobs.audit import studies as planned
-from transect.jobs.audit.asking import expanded
+from transect.jobs.audit.studies import expanded
 from transect.runs.folder import FinishedRun
 from transect.targets.words.reading_rules import VERSION, digest_of
 

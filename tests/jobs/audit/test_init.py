@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import transect
 from transect.cli.app import app
 from transect.jobs.audit import init_command
-from transect.jobs.audit.config import read_request
+from transect.jobs.audit.init import read_request
 from transect.jobs.audit.presets import NAMES
 
 MODELS = """

@@ -11,7 +11,7 @@ from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
 from transect.errors import BadInput, FolderOfAnotherSpec
-from transect.jobs.audit.config import settings_in
+from transect.jobs.audit.init import settings_in
 from transect.jobs.report.run import open_run
 
 SUBJECTS = 24
@@ -102,7 +102,7 @@ def test_the_report_says_that_the_judge_was_not_checked(result):
 
 
 def test_another_judge_s_codes_are_not_compared(result):
-    from transect.analysis.compared.pairing import Model
+    from transect.analysis.compared.measuring import Model
     from transect.analysis.finished_run import read
 
     run = read(result.folder)

@@ -7,7 +7,7 @@ from report_reader import parse, text_of
 from rough_targets import Boxes
 
 from transect.errors import BadInput
-from transect.experiment.target_names import LONGEST, check_names
+from transect.experiment.opened_targets import LONGEST, check_names
 
 SMALL = {"vary": ["glasses=0,1"], "subjects": 6, "image_size": 32, "control": False, "quiet": True}
 

@@ -14,7 +14,7 @@ from object_storage import KEY, SECRET
 import transect
 from transect.errors import FolderInUse, Interrupted, RunFolderError
 from transect.experiment import study
-from transect.runs import claims, mounts
+from transect.runs import locks, working_folders
 
 VARIED = {"vary": ["smile=0,1"], "subjects": 12, "image_size": 32, "task": "binary", "control": False}
 REQUIRED = """
@@ -74,10 +74,10 @@ def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(buck
     address = bucket.address("a/run")
     result = audit(address)
     same_as_local(bucket, tmp_path)
-    mounts.close_all()
+    working_folders.close_all()
     assert set(Path(tempfile.gettempdir()).glob("transect-*")) <= before
 
-    folder = mounts.opened(address)
+    folder = working_folders.opened(address)
     assert folder.parent.stat().st_mode & 0o077 == 0
     assert not list(folder.rglob("part-*"))
     opened = transect.open_run(address)
@@ -182,16 +182,16 @@ def test_a_killed_run_is_in_use_until_it_counts_as_dead_and_then_goes_on(bucket,
 
     with monkeypatch.context() as patched:
         patched.setattr(study.RunFolder, "write_part", kill)
-        patched.setattr(claims.Claim, "release", lambda claim: claim._ended.set())
+        patched.setattr(locks.Claim, "release", lambda claim: claim._ended.set())
         with pytest.raises(Killed):
             audit(address)
     assert [name for name in bucket.names() if ".claims" in name] == ["a/run/.claims/00001.json"]
-    mounts._mounts.clear()  # this process holds nothing more, as another that is started after it
+    working_folders._mounts.clear()  # this process holds nothing more, as another that is started after it
     with pytest.raises(FolderInUse, match=f"{address} is in use by a live run.*counts as dead after 120 s"):
         audit(address)
     with monkeypatch.context() as patched:
-        patched.setattr(claims, "DEAD", -1.0)
-        patched.setattr(claims.Claim, "check", lambda claim, name: None)  # at this age every run counts as dead
+        patched.setattr(locks, "DEAD", -1.0)
+        patched.setattr(locks.Claim, "check", lambda claim, name: None)  # at this age every run counts as dead
         audit(address)
     assert not [name for name in bucket.names() if ".claims" in name]
     same_as_local(bucket, tmp_path)

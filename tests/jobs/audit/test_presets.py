@@ -9,7 +9,7 @@ from commands import refused_here, run_here
 import transect
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit import presets
-from transect.jobs.audit.config import read_request
+from transect.jobs.audit.init import read_request
 from transect.jobs.audit.request import AuditRequest, places
 from transect.records import Task
 from transect.targets import as_target

@@ -18,7 +18,7 @@ from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.replicated.reading import read
 from transect.errors import BadInput
 from transect.generators import FaceWorld
-from transect.jobs.audit.replicated_worlds import photographs
+from transect.jobs.audit.studies import photographs
 
 
 def bright(pixels):

@@ -13,7 +13,7 @@ import transect
 from transect.cli.app import app
 from transect.errors import BadInput, UnknownName
 from transect.jobs.audit import run
-from transect.jobs.audit.config import read_request
+from transect.jobs.audit.init import read_request
 from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {

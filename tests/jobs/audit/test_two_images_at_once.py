@@ -14,15 +14,15 @@ from worker_runs import content
 import transect
 from transect import Requirement
 from transect.analysis import finished_run
-from transect.analysis.sections.in_words import two_images
+from transect.analysis.sections import two_images
 from transect.designs import transect_design
 from transect.effects.preferences import PREFERRED
 from transect.errors import BadInput, FolderOfAnotherSpec, TooManyFailures, UnknownName
 from transect.experiment import study
 from transect.records import Attribute, Images
-from transect.runs.plain_json import plain
-from transect.targets.limits import Limits
-from transect.targets.words.paired import AskedOfTwo
+from transect.runs.json_records import plain
+from transect.targets.guard import Limits
+from transect.targets.words.asked import PairwiseQuestion
 from transect.targets.words.speakers import about_two, shared_object
 
 SUBJECTS = 60
@@ -69,7 +69,7 @@ class Asked:
         self.folder, world = out, world or TonedWorld()
         design = transect_design(vary, world.attributes, subjects=subjects)
         (question,) = about_two(questions)
-        pairs = (AskedOfTwo(shared_object(speaker), question, speaker.name),)
+        pairs = (PairwiseQuestion(shared_object(speaker), question, speaker.name),)
         study.fill(study.Study("audit", world, design, (), limits=Limits(batch=batch), pairs=pairs), out, quiet=True)
         self.results = {"sections": plain(two_images.sections(finished_run.read(out)))}
 

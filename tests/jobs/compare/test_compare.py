@@ -12,7 +12,7 @@ from report_reader import parse, text_of
 from scipy.stats import binomtest
 
 import transect
-from transect.analysis.compared import words
+from transect.analysis.compared import conclusions
 
 VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
@@ -95,7 +95,7 @@ def test_a_gap_of_half_the_size_is_halved_and_one_of_twice_doubled(result):
     gaps = [
         replace(row, first=0.062, second=second, estimate=second - 0.062) for second in (0, 0.031, 0.05, 0.1, 0.124)
     ]
-    said = [words.finding(told, gap).split()[0] for gap in gaps]
+    said = [conclusions.finding(told, gap).split()[0] for gap in gaps]
     assert said == ["narrows", "halves", "narrows", "widens", "doubles"]
 
 

@@ -10,9 +10,9 @@ from commands import refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.compared import words
-from transect.analysis.compared.records import Conclusion, Disagreement, Row
-from transect.analysis.compared.remaining import shifted
+from transect.analysis.compared import conclusions as words
+from transect.analysis.compared.conclusions import Conclusion, Disagreement, Row
+from transect.analysis.compared.measuring import shifted
 
 RATE = Row(
     "audit", "new", "old", "miss", "proportion", "rate", False, "", "mean over subjects", 0.1, 0.1, 0.0, -0.03, 0.03, 0.9,

@@ -9,7 +9,7 @@ from published import fits
 
 import transect
 from transect import generators
-from transect.controls.files import read_directions
+from transect.controls.learned import read_directions
 from transect.errors import BadInput
 from transect.jobs.directions.labels import from_truth
 from transect.jobs.directions.run import DirectionsOptions

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 import transect
 from transect.cli.app import app
-from transect.controls.files import read_directions
-from transect.datasets.latents_file import read_codes
+from transect.controls.learned import read_directions
+from transect.datasets.features import read_codes
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.generators import load as load_generator
 from transect.generators.encoder import Encoder, Network
-from transect.inversion import encoding as encodings
+from transect.inversion import encoder as encodings
 from transect.inversion.encoder import fit_encoder
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible

@@ -12,11 +12,10 @@ from report_factory import make_gallery, make_results
 
 import transect
 from transect.errors import BadInput, MissingExtra, UnknownName
-from transect.jobs.export.latex import escaped, table
-from transect.jobs.export.markdown import plain_text, yaml
+from transect.jobs.export.formats import escaped_latex, latex_table
 from transect.jobs.export.model_card import card, metadata
 from transect.jobs.export.run import FORMATS
-from transect.jobs.export.tables import results_of, tables_of
+from transect.jobs.export.words import plain_text, results_of, tables_of, yaml
 from transect.reports import write
 
 
@@ -81,11 +80,11 @@ def test_a_paper_gets_a_row_per_effect_with_its_interval(run, results, tmp_path)
 
 
 def test_no_text_of_others_is_a_command_of_latex():
-    made = table("50 % & \\input{/etc/passwd}", "x", ["a", "b"], [["\\write18{rm}", "$x^2$ ~ <#1>\n\n{_}"]], 1)
+    made = latex_table("50 % & \\input{/etc/passwd}", "x", ["a", "b"], [["\\write18{rm}", "$x^2$ ~ <#1>\n\n{_}"]], 1)
     free = re.sub(r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater)\{\}|\\[{}&%$#_]", "", made)
     commands = set(re.findall(r"\\([a-zA-Z]+)", free))
     assert commands <= {"begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule"}
-    assert escaped("a\nb") == "a b"
+    assert escaped_latex("a\nb") == "a b"
 
 
 def test_the_metadata_are_those_of_the_hugging_face_hub(run, results, tmp_path):

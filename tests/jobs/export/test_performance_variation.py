@@ -9,7 +9,7 @@ from report_factory import make_gallery, make_results
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.export.variation_audit import sections
+from transect.jobs.export.variation import sections_of_audit
 from transect.reports import write
 
 HEADINGS = [
@@ -88,7 +88,7 @@ def test_a_run_without_detector_and_recognizer_is_refused():
         for target in study["targets"]:
             target["task"] = "binary"
     with pytest.raises(BadInput, match="expected a folder of transect recognition, .* got an audit of binary; export"):
-        sections(results, "runs/smile")
+        sections_of_audit(results, "runs/smile")
 
 
 @pytest.mark.parametrize("content", ['{"embeddings": "x"}', "[1]", '{"samples": 3'])

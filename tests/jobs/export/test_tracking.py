@@ -8,8 +8,8 @@ import pytest
 from report_factory import make_gallery, make_results
 
 import transect
-from transect.jobs.export.tables import results_of
-from transect.jobs.export.tracking import metrics, settings
+from transect.jobs.export.formats import metrics, settings
+from transect.jobs.export.words import results_of
 from transect.reports import write
 
 

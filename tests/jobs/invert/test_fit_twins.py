@@ -17,9 +17,9 @@ from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion import twins as fitting
-from transect.inversion.twin_rows import read_twins
-from transect.jobs.invert import twin_parts, twins
-from transect.jobs.invert.twin_result import tone_open
+from transect.inversion.twins import read_twins
+from transect.jobs.invert import twins
+from transect.jobs.invert.twins import tone_open
 from transect.marks.records import Marks
 
 SIZE = 48
@@ -63,7 +63,7 @@ def _few_steps():
     """Twins need not be near here; `tests/inversion/test_twins.py` measures that."""
     with pytest.MonkeyPatch.context() as patch:
         for place, name, value in (
-            (fitting, "_STEPS", 3), (fitting, "_LIGHT_STEPS", 1), (fitting, "_TONES", (5.5, 5.5)), (twin_parts, "FIT_SIZE", 32),
+            (fitting, "_STEPS", 3), (fitting, "_LIGHT_STEPS", 1), (fitting, "_TONES", (5.5, 5.5)), (twins, "FIT_SIZE", 32),
         ):  # fmt: skip
             patch.setattr(place, name, value)
         yield
@@ -144,8 +144,8 @@ def test_pairs_and_pictures_are_a_data_set(done):
 def test_a_stopped_run_goes_on_and_ends_the_same(faces, done, tmp_path, monkeypatch):
     """In parts of one photograph and resumed, pictures are the same bit for bit."""
     monkeypatch.setattr(twins, "PART", 1)
-    monkeypatch.setattr("transect.inversion.twin_rows.PART", 1)
-    real, made = twin_parts.twin, []
+    monkeypatch.setattr("transect.inversion.twins.PART", 1)
+    real, made = twins.twin, []
 
     def stopped(*given, **options):
         made.append(1)
@@ -153,7 +153,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(faces, done, tmp_path, monkeypa
             raise KeyboardInterrupt
         return real(*given, **options)
 
-    monkeypatch.setattr(twin_parts, "twin", stopped)
+    monkeypatch.setattr(twins, "twin", stopped)
     call = {"marks": faces[1], "size": SIZE, "quiet": True}
     with pytest.raises(Interrupted, match="rerun the command to resume"):
         transect.fit_twins(f"folder:{faces[0]}", tmp_path / "run", **call)

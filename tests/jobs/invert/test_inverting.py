@@ -20,9 +20,9 @@ from transect.cli.app import app
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.generators import load
 from transect.generators.encoder import Network
+from transect.inversion.parts import read_latents
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
-from transect.inversion.rows import read_latents
 from transect.jobs.invert import run
 from transect.runs.tables import PICTURE
 

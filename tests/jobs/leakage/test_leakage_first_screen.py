@@ -9,8 +9,8 @@ from report_reader import parse, text_of
 
 from transect.attacks import Settings, analyse, model_outputs
 from transect.attacks.attackers import Logistic
+from transect.attacks.balance import overview
 from transect.attacks.numbers import numbers_of
-from transect.attacks.overview import overview
 from transect.jobs.leakage.page import write
 
 

@@ -9,8 +9,8 @@ from report_reader import loose_digits, number_faults, parse, text_faults
 
 from transect.attacks import Settings, analyse, labelled, model_outputs
 from transect.attacks.attackers import Bayes, Logistic
+from transect.attacks.balance import overview
 from transect.attacks.numbers import numbers_of
-from transect.attacks.overview import overview
 from transect.jobs.leakage.page import write
 
 

@@ -12,10 +12,10 @@ from report_reader import loose_digits, number_faults, parse, text_faults
 
 import transect
 from transect import LeakageOptions, ModelPredictions
-from transect.attacks.results import model_answers, table_of_rows
+from transect.attacks.numbers import model_answers, table_of_rows
 from transect.errors import BadInput
 from transect.jobs.leakage.request import attackers_of, parse_models
-from transect.runs.inputs import parse_numbers
+from transect.runs.table_inputs import parse_numbers
 
 N = 800
 QUICK = LeakageOptions(permutations=0, rounds=1, curve=False, f1=(90,))

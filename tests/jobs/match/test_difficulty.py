@@ -12,7 +12,7 @@ import transect
 from transect.errors import BadInput, UnknownName
 from transect.jobs.match.difficulty import distance_name
 from transect.jobs.match.options import MatchOptions
-from transect.runs.progress import announcing_stages
+from transect.runs.parts import announcing_stages
 
 FEATURES = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
 TABLE = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}

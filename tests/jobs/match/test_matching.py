@@ -12,7 +12,7 @@ from commands import refused_here as refused
 from match_tables import answer, arguments, write_population
 from scipy.stats import binom
 
-from transect.effects.balance import balance
+from transect.effects.matched_pairs import balance
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from transect.effects.balance import balance
+from transect.effects.matched_pairs import balance
 from transect.errors import BadInput, UnknownName
 from transect.jobs.match.content import content_of
 from transect.jobs.match.figures import love_rows, overlap_histograms
@@ -203,7 +203,7 @@ def test_no_class_is_laid_out_twice():
 
 
 def test_zero_has_no_sign():
-    from transect.reports.environment import decimals
+    from transect.reports.builder import decimals
 
     assert [decimals(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]
 

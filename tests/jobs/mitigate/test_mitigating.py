@@ -15,7 +15,7 @@ from transect.cli.app import app
 from transect.errors import BadInput, FolderInUse
 from transect.jobs.mitigate import run
 from transect.mitigation.settings import Config, Erasure, Noise, as_config, parse_config, read_config
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 CONTENT = {
     "seeds": [0, 1],

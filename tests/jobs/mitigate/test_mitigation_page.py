@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from report_reader import loose_digits, number_faults, parse, text_faults, text_of
 
-from transect.jobs.mitigate.page import write
-from transect.jobs.mitigate.planes import covering_tightly, plane
+from transect.jobs.mitigate.page import covering_tightly, plane, write
 from transect.jobs.mitigate.run import MitigateResult
 from transect.mitigation.data import TaskData
+from transect.mitigation.measuring import by_direction, summary
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
-from transect.mitigation.summary import by_direction, summary
 from transect.mitigation.testbed import Bench
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 
 CONFIG = parse_config(
     {

@@ -9,7 +9,7 @@ import pytest
 from commands import printed
 from commands import refused_here as refused
 
-from transect.effects.neighbours import Preserved, preserved
+from transect.effects.identity_pairs import Preserved, preserved
 from transect.jobs.neighbours.page import _claim
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import transect
-from transect.effects.neighbours import Preserved
+from transect.effects.identity_pairs import Preserved
 from transect.jobs.neighbours.numbers import DistanceErrors
 from transect.jobs.neighbours.page import answers
 

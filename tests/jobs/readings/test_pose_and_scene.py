@@ -111,7 +111,7 @@ def test_backgrounds_and_light_of_the_world():
 
 
 def test_another_file_is_no_shape_predictor(tmp_path):
-    from transect.targets.landmarks import FaceLandmarks
+    from transect.targets.face_readers import FaceLandmarks
 
     (tmp_path / "points.dat").write_bytes(b"nothing")
     with pytest.raises(BadInput, match=r"expected a model file of dlib's \(shape_predictor\)"):

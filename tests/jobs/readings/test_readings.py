@@ -14,7 +14,7 @@ import transect
 from transect.errors import BadInput, FolderOfAnotherSpec, MissingExtra
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.readings.run import readings
-from transect.runs.png import png
+from transect.runs.pictures import png
 
 SCENE = ["background_red", "background_green", "background_blue", "background", "background_share"]
 COLUMNS = [*SCENE, "face_light", "side_light", "faces", "reason"]

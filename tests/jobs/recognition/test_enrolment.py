@@ -13,8 +13,7 @@ from transect.errors import BadInput
 from transect.jobs.recognition.enrolment import enrolment
 from transect.jobs.recognition.run import RecognitionOptions
 from transect.targets import as_target
-from transect.targets.aligner import NO_LANDMARKS
-from transect.targets.alignment import ARCFACE
+from transect.targets.preprocess import ARCFACE, NO_LANDMARKS
 
 
 def column(*values):

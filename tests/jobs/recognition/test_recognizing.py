@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_people
 from scipy.spatial.distance import cdist
 
-from transect.effects.pooled_threshold import pooled_thresholds
-from transect.effects.rate_gaps import RateGap
-from transect.effects.recognition import verification
+from transect.effects.recognition import RateGap, pooled_thresholds, recognition_verification
 from transect.errors import BadInput, RunFolderError
 from transect.jobs.recognition.first_screen import Rate, compared
 from transect.jobs.recognition.page import decades, panel
@@ -97,7 +95,7 @@ def test_the_share_that_is_said_to_match_is_the_share_that_is_counted(metric):
         people = rng.integers(0, n // 2, n)
         groups = np.array(list("ab"))[people % 2]
         (threshold,), (reached,), compared = pooled_thresholds(x, people, groups, [0.1], metric)
-        made = verification(x, people, groups, [threshold], metric=metric)
+        made = recognition_verification(x, people, groups, [threshold], metric=metric)
         matched = sum(float(one.fmr[0]) * one.impostor for one in made)
         assert round(matched, 6) == round(reached * compared, 6), seed
         assert reached <= 0.1
@@ -116,7 +114,7 @@ def test_equal_embeddings_are_no_distance_apart(metric, far):
         x[:25] = x[0]
         people, groups = rng.integers(0, 30, 60), np.repeat("g", 60)
         (threshold,), (reached,), _ = pooled_thresholds(x, people, groups, [0.05], metric)
-        (made,) = verification(x, people, groups, [threshold], metric=metric)
+        (made,) = recognition_verification(x, people, groups, [threshold], metric=metric)
         assert (threshold, reached, made.fmr[0]) == (0.0, 0.0, 0.0)
 
 
@@ -126,7 +124,7 @@ def test_embeddings_far_from_the_origin_lose_no_comparison():
         x = 1 + 1e-5 * np.random.default_rng(seed).normal(size=(40, 16))
         people, groups = np.repeat(np.arange(20), 2), np.repeat("g", 40)
         (threshold,), (reached,), n = pooled_thresholds(x, people, groups, [0.05])
-        (made,) = verification(x, people, groups, [threshold])
+        (made,) = recognition_verification(x, people, groups, [threshold])
         assert round(float(made.fmr[0]) * made.impostor) == round(reached * n) == int(0.05 * n)
 
 
@@ -159,10 +157,12 @@ def test_the_cosine_of_embeddings(folder):
     """Rows at 0, 90 and 60 degrees: distances 1, 1 - cos 60 = .5, and 1 - cos 30 = .134."""
     angles = np.deg2rad([0.0, 90.0, 60.0])
     x = np.column_stack([np.cos(angles), np.sin(angles)]) * [[3.0], [0.5], [1.0]]
-    one = verification(x, ["p", "p", "q"], ["g"] * 3, [0.3], metric="cosine")[0]
+    one = recognition_verification(x, ["p", "p", "q"], ["g"] * 3, [0.3], metric="cosine")[0]
     assert one.mean_genuine == pytest.approx(1.0)
     assert one.fmr[0] == 0.5  # .134 matches, .5 does not
-    zeros = verification(np.vstack([x, [[0.0, 0.0]]]), ["p", "p", "q", "q"], ["g"] * 4, [0.3], metric="cosine")[0]
+    zeros = recognition_verification(
+        np.vstack([x, [[0.0, 0.0]]]), ["p", "p", "q", "q"], ["g"] * 4, [0.3], metric="cosine"
+    )[0]
     assert zeros.images == 3, "an embedding of zeros has no direction"
 
 
@@ -170,7 +170,7 @@ def test_images_without_an_identity_are_no_person():
     """Two images of nobody known would otherwise be one person's, 9 apart."""
     x = np.array([[0.0], [1.0], [0.0], [9.0]])
     for nobody in (None, np.nan, ""):
-        one = verification(x, np.array(["p", "p", nobody, nobody], dtype=object), ["g"] * 4, [2.0])[0]
+        one = recognition_verification(x, np.array(["p", "p", nobody, nobody], dtype=object), ["g"] * 4, [2.0])[0]
         assert (one.genuine, one.images, one.mean_genuine) == (1, 2, 1.0)
 
 
@@ -193,7 +193,7 @@ def test_blocks_do_not_change_the_threshold(monkeypatch):
     rng = np.random.default_rng(3)
     given_ = rng.normal(size=(70, 3)), rng.integers(0, 20, 70), ["g"] * 70, [0.05, 0.3]
     whole = pooled_thresholds(*given_)
-    monkeypatch.setattr("transect.effects.pooled_threshold._BLOCK", 9)
+    monkeypatch.setattr("transect.effects.recognition._BLOCK", 9)
     np.testing.assert_allclose(pooled_thresholds(*given_)[0], whole[0])
 
 
@@ -272,7 +272,7 @@ def test_the_page_needs_nothing_and_holds_the_numbers(folder):
 
 def test_curves_lie_where_logarithms_put_them():
     """Two decades each way: a rate of .1 is at 50 %, .01 at 0, 1 at 100; down is up on a page."""
-    one = verification(PLACES[:4], PEOPLE[:4], GROUPS[:4], [0.75])[0]
+    one = recognition_verification(PLACES[:4], PEOPLE[:4], GROUPS[:4], [0.75])[0]
     low = decades([one], "fmr"), decades([one], "fnmr")
     assert low == (-2, -2)
     drawn = panel("t", [one], *low)

@@ -12,9 +12,9 @@ from commands import printed, refused_here
 from report_reader import parse, text_of
 
 import transect
-from transect.analysis.replicated import combining, in_one_report, words
-from transect.analysis.replicated.matching import match
+from transect.analysis.replicated import conclusions, replicating
 from transect.analysis.replicated.reading import digest, read
+from transect.analysis.replicated.replicating import match
 from transect.errors import BadInput, UnknownName
 from transect.generators import FaceWorld
 from transect.jobs.replicate.page import page_of
@@ -115,7 +115,7 @@ def test_rows_and_sentences_of_several_models_name_them(runs, tmp_path):
     assert sorted(row[1] for row in rows) == ["always", "bright"]
     assert all(len(row) == len(headings) for row in rows)
     assert {text.partition(". ")[0] for text in result.numbers.answer[1:]} == {"always", "bright"}
-    (section,) = in_one_report.sections(result.numbers)
+    (section,) = replicating.sections(result.numbers)
     assert {panel.heading.partition(":")[0] for panel in section.figures[0].panels} == {"always", "bright"}
     assert section.tables[0].rows[0][0] in ("always", "bright")
     assert "model" not in transect.replicate(runs).rows()[0]
@@ -124,10 +124,10 @@ def test_rows_and_sentences_of_several_models_name_them(runs, tmp_path):
 def test_models_of_one_name_are_told_apart_by_their_digest(result):
     finding = result.numbers.findings[0]
     named = [replace(finding, target=name, digest=digest) for name, digest in (("m", "1" * 64), ("m", "2" * 64))]
-    assert list(words.models(named).values()) == ["m (1111111)", "m (2222222)"]
+    assert list(conclusions.models(named).values()) == ["m (1111111)", "m (2222222)"]
     paths = [replace(finding, target=name, digest=name) for name in ("onnx:a/s.onnx", "onnx:b/s.onnx")]
-    assert list(words.models(paths).values()) == ["onnx:a/s.onnx", "onnx:b/s.onnx"]
-    assert list(words.models(named[:1]).values()) == [""]
+    assert list(conclusions.models(paths).values()) == ["onnx:a/s.onnx", "onnx:b/s.onnx"]
+    assert list(conclusions.models(named[:1]).values()) == [""]
 
 
 def test_what_cannot_be_told_says_how_many_subjects_could(runs, tmp_path):
@@ -316,11 +316,11 @@ def test_strangers_of_one_number_are_not_combined(runs, tmp_path):
 def test_a_rendering_is_linked_by_the_name_or_the_digest_of_the_photographs(stated):
     facts = {"name": "photographs:folder:faces", "pictures_sha256": "1" * 64}
     photographs, other = GeneratorDescription(facts), GeneratorDescription({**facts, "pictures_sha256": "2" * 64})
-    combining._check_linked(GeneratorDescription({"name": "mine", "subjects_of": stated}), photographs)
-    combining._check_linked(photographs, photographs)
+    replicating._check_linked(GeneratorDescription({"name": "mine", "subjects_of": stated}), photographs)
+    replicating._check_linked(photographs, photographs)
     for stranger in (other, GeneratorDescription({"name": "mine"})):
         with pytest.raises(BadInput, match="equal numbers do not make them the same"):
-            combining._check_linked(stranger, photographs)
+            replicating._check_linked(stranger, photographs)
 
 
 def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):

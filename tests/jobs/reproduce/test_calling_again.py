@@ -12,7 +12,7 @@ from published import fits
 
 import transect
 from transect.errors import BadInput, UnknownName
-from transect.jobs.reproduce import calling, ways
+from transect.jobs.reproduce import calling
 from transect.runs import command_record
 from transect.runs.folder import RunFolder
 
@@ -124,8 +124,8 @@ def matched(data):
 def test_every_job_has_a_way_and_a_command_that_exists():
     from transect.cli.app import COMMANDS as KNOWN
 
-    assert set(ways.WAYS) <= {command.__name__ for command in KNOWN}
-    assert set(COMMANDS) == set(ways.WAYS)
+    assert set(calling.WAYS) <= {command.__name__ for command in KNOWN}
+    assert set(COMMANDS) == set(calling.WAYS)
 
 
 @pytest.mark.parametrize(

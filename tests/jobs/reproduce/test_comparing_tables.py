@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from transect.jobs.reproduce import comparing
-from transect.jobs.reproduce.numbers import ColumnCompared
-from transect.runs.png import png
+from transect.jobs.reproduce.comparing import ColumnCompared
+from transect.runs.pictures import png
 
 IDS = ["a", "b", "c"]
 

@@ -14,11 +14,11 @@ from small_folders import FOLDERS
 
 import transect
 from transect.errors import BadInput, UnknownName
-from transect.jobs.reproduce import begun
-from transect.jobs.reproduce.places import Given, open_world_of
+from transect.jobs.reproduce import calling
+from transect.jobs.reproduce.rerunning import Given, open_world_of
 from transect.records import Design
 from transect.runs.folder import RunFolder, read_record, spec_hash
-from transect.runs.png import png
+from transect.runs.pictures import png
 from transect.runs.tables import decode
 
 NAMED = ("--name", "ours")
@@ -56,7 +56,7 @@ def again(audited):
 def interrupted(audited, out):
     """The rerun as it was before it ended, so that nothing is made again."""
     shutil.copytree(audited.parent / "again", out)
-    (out / begun.MARK).touch()
+    (out / calling.RERUN_MARK).touch()
     return out
 
 
@@ -161,7 +161,7 @@ def test_a_difference_is_named_by_table_and_column(audited, again, tmp_path, cha
         f"The report was not compared: the run has none; write it: transect report {run}",
     )
     if outcome == "within tolerance" and table == "images":
-        (out / begun.MARK).touch()
+        (out / calling.RERUN_MARK).touch()
         exact = transect.reproduce(run, out=out, targets=targets, exact=True, quiet=True)
         assert exact.numbers.outcome == "differs"
 
@@ -174,7 +174,7 @@ def test_the_command_says_what_differs_and_leaves_with_1(audited, again, tmp_pat
     assert done.stdout.startswith("Not reproduced: values differ by more than the tolerances.")
     assert "studies/experiment/predictions/ours" in done.stdout
     assert (out / "reproduce.html").is_file()
-    (out / begun.MARK).touch()
+    (out / calling.RERUN_MARK).touch()
     body = json.loads(run_here("reproduce", str(run), "--target", "ours=audited:brightness", "--json").stdout)
     assert (body["outcome"], body["tolerance"], body["pixels"]) == ("differs", 1e-4, 1)
 

@@ -14,7 +14,7 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.audit.request import AuditRequest
 from transect.jobs.retrieve.run import _similarities, texts_of
 from transect.runs.tables import images_of
-from transect.targets.hf.text_images import open_text_images
+from transect.targets.hf.embedding import open_text_images
 
 QUERIES = ("a photo of a doctor", "a photo of a nurse")
 

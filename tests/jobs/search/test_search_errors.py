@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from transect.analysis.mean_faces import SIDE
+from transect.analysis.findings import SIDE
 from transect.designs.search import History, eager
 from transect.designs.search.space import Space
 from transect.effects.interrogation import ATTRIBUTE, COUNTED, DETECTION, GIVEN
 from transect.jobs.search import page as search_page
-from transect.jobs.search.errors import conditions_of, error_tables, mean_faces
-from transect.jobs.search.results import summary
+from transect.jobs.search.results import conditions_of, error_tables, mean_faces, summary
 from transect.records import Attribute
 from transect.reports import builder
-from transect.runs.plain_json import dumps, plain
+from transect.runs.json_records import dumps, plain
 from transect.targets import as_target
 
 TONE = Attribute("skin_tone", "continuous", "tone", low=0, high=9)

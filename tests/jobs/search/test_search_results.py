@@ -10,15 +10,14 @@ import pytest
 from report_reader import parse, text_of
 
 from transect.designs.search import History, Random, eager
-from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
+from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
-from transect.jobs.search.gallery import strip
-from transect.jobs.search.numbers import FailurePicture
-from transect.jobs.search.results import CELLS, NO_REGION, best_rule, lines, summary
+from transect.jobs.search.page import strip
+from transect.jobs.search.results import CELLS, NO_REGION, FailurePicture, best_rule, lines, summary
 from transect.records import Attribute
 from transect.reports import builder
-from transect.runs.plain_json import dumps, plain
+from transect.runs.json_records import dumps, plain
 from transect.targets import as_target
 
 TONE = Attribute("tone", "continuous", "tone", low=0, high=10)

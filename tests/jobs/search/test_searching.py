@@ -16,9 +16,10 @@ from transect.designs.search import History
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, TooManyFailures, UnknownName
 from transect.experiment import costs
-from transect.jobs.search import command, gallery, request, results
+from transect.jobs.search import command, request, results
+from transect.jobs.search import page as gallery
 from transect.jobs.search import run as searching
-from transect.jobs.search.gallery import STRIP
+from transect.jobs.search.page import STRIP
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.records import Quote
 from transect.targets import as_target

@@ -19,8 +19,8 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.encoder import open_encoder
 from transect.inversion.protocol import invertible
 from transect.training.gans import Plan, fit
+from transect.training.loop import Processes
 from transect.training.pictures import Pictures
-from transect.training.processes import Processes
 
 TINY = ["--size", "32", "--count", "40", "--channels", "128", "--max-channels", "8", "--z-dim", "8", "--every", "16"]
 
@@ -49,7 +49,7 @@ def test_gan_then_encoder(tmp_path):
 
 
 def test_a_conditional_gan_is_a_world_with_one_control(tmp_path, monkeypatch):
-    monkeypatch.setattr("transect.perceptual.obedience.obedience.__defaults__", (40,))
+    monkeypatch.setattr("transect.perceptual.judging.obedience.__defaults__", (40,))
     printed = call("gan", "faceworld", "--arch", "conditional", "--condition", "glasses!=none", "--condition", "age=40",
                    "--images", 16, "--out", tmp_path, *TINY).stdout  # fmt: skip
     assert "read as asked" in printed

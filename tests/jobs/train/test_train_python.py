@@ -11,9 +11,8 @@ from transect.errors import BadInput
 from transect.generators import load
 from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
+from transect.training.classifier import LAYERS, Schedule
 from transect.training.options import GanOptions
-from transect.training.resnet import LAYERS
-from transect.training.schedules import Schedule
 
 TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)
 SCHEDULE = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)

@@ -37,7 +37,7 @@ class Planted:
 @pytest.fixture
 def planted(monkeypatch):
     """The finder of every name; it learns the truth as the check asks FaceWorld for it."""
-    from transect.generators.faceworld import own_marks as module
+    from transect.generators.faceworld import world as module
 
     known = {}
     true_marks = module.own_marks
@@ -76,7 +76,7 @@ def test_planted_errors_on_faceworld(planted):
 
 
 def test_a_data_set_with_groups(tmp_path, monkeypatch):
-    from transect.marks.own import OwnMarks
+    from transect.marks.dataset_marks import OwnMarks
 
     transect.render(tmp_path / "set", subjects=6, image_size=32, data_set=True, quiet=True)
     monkeypatch.setattr(

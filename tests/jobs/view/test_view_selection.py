@@ -7,11 +7,18 @@ import pytest
 from viewed_run import GLASSES, HAT, NAN, SMILE, make_viewed
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.view.columns import Answers
-from transect.jobs.view.index import read_folder
-from transect.jobs.view.pairs import Sides, difference, pair
-from transect.jobs.view.selection import Wanted, disagreement, select, sort_key, subject_effects
-from transect.jobs.view.transects import transect_of
+from transect.jobs.view.index import Answers, read_folder
+from transect.jobs.view.selection import (
+    Sides,
+    Wanted,
+    difference,
+    disagreement,
+    pair,
+    select,
+    sort_key,
+    subject_effects,
+    transect_of,
+)
 from transect.records import Design
 
 # Cells of a subject: smile 0 glasses off, 0 on, 1 off, 1 on. The truth is smile > .5; yes from .5 on.

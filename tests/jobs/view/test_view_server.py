@@ -23,9 +23,8 @@ from fastapi.testclient import TestClient
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.view import exports, pictures
-from transect.jobs.view.columns import NOT_ASKED
-from transect.jobs.view.index import read_folder
+from transect.jobs.view import server
+from transect.jobs.view.index import NOT_ASKED, read_folder
 from transect.jobs.view.server import create_app
 from transect.runs.folder import RunFolder, read_record
 
@@ -169,7 +168,7 @@ def test_a_row_has_its_own_picture(http):
 def test_thumbnails_are_small(tmp_path):
     http = browser(make_viewed(tmp_path / "run", {}, subjects=1, size=300))
     line = answer(http, "/api/images")["lines"][0]
-    assert shown(http, "thumbnails", line).shape == (pictures.THUMBNAIL, pictures.THUMBNAIL, 3)
+    assert shown(http, "thumbnails", line).shape == (server.THUMBNAIL, server.THUMBNAIL, 3)
     assert shown(http, "pictures", line).shape == (300, 300, 3)
 
 
@@ -357,7 +356,7 @@ def test_without_its_libraries_the_viewer_names_its_extra(tmp_path, monkeypatch)
 
 
 def test_a_sheet_has_a_bound(http, monkeypatch):
-    monkeypatch.setattr(exports, "MOST_ON_A_SHEET", 3)
+    monkeypatch.setattr(server, "MOST_ON_A_SHEET", 3)
     sheet = np.asarray(Image.open(io.BytesIO(http.get("/export.png").content)))
     present = {tuple(color) for color in sheet.reshape(-1, 3).tolist()}
     assert {color_of(row) for row in range(3)} <= present

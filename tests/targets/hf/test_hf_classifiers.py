@@ -9,7 +9,7 @@ import pytest
 from transect.errors import BadInput, UnknownName
 from transect.records import Images, Task
 from transect.targets import describe, resolve
-from transect.targets.look import model_input
+from transect.targets.input_preview import model_input
 from transect.testing import check_target
 
 IMAGES = Images(np.random.default_rng(0).integers(0, 256, (3, 20, 24, 3), dtype=np.uint8))

@@ -9,8 +9,7 @@ import tiny_open_models as tiny
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, resolve
-from transect.targets.hf.dual import DualEncoder
-from transect.targets.hf.zero_shot import by_template
+from transect.targets.hf.embedding import DualEncoder, by_template
 from transect.targets.reopening import reopen
 from transect.testing import check_target
 

@@ -12,7 +12,7 @@ import rough_targets as rough
 from transect.errors import BadInput, TargetChanged, UnknownName
 from transect.records import Images
 from transect.targets import as_target, guarded, resolve
-from transect.targets.description import describe
+from transect.targets.capabilities import describe
 from transect.targets.isolated import IsolatedTarget, is_model
 
 BRIGHT = "rough_targets:brightness"

@@ -11,7 +11,7 @@ from chat_servers import YES, answer_of, speaking
 from hostile_server import SECRET, pictures, serving
 
 from transect.errors import AnswersUnusable, BadInput, BudgetSpent, Interrupted
-from transect.said import Ask, Spoken
+from transect.spoken_answers import Ask, Spoken
 from transect.targets.http import asking
 from transect.targets.http.chat.settings import read_chat_settings
 

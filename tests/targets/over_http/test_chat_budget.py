@@ -14,12 +14,10 @@ from places import SUPPORT
 
 from transect.errors import BudgetSpent
 from transect.experiment import costs
-from transect.said import Ask
-from transect.targets.http.chat.settings import ChatRequest, ChatSettings
+from transect.spoken_answers import Ask
+from transect.targets.http.chat.settings import RULES, ChatRequest, ChatSettings, bound
 from transect.targets.http.chat.speaker import load_chat
-from transect.targets.http.chat.tokens import RULES, bound
-from transect.targets.http.ledger import Allowance, Call, Ledger, Reply
-from transect.targets.http.money import Spent, Tokens
+from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Tokens
 from transect.targets.words.asked import ask
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.speakers import SharedSpeaker

@@ -10,12 +10,11 @@ from chat_servers import PRESETS, YES, answer_of, recorded, speaking
 from hostile_server import SECRET, picture, serving
 from PIL import Image
 
-from transect.said import Ask, Speaker, Spoken
-from transect.targets.http.chat.pictures import picture as encoded
-from transect.targets.http.chat.reading import INTERFACES, passing, spoken, used
+from transect.spoken_answers import Ask, Speaker, Spoken
+from transect.targets.http.chat.interfaces import INTERFACES, passing, spoken, used
+from transect.targets.http.chat.interfaces import picture as encoded
 from transect.targets.http.chat.settings import ChatRequest
-from transect.targets.http.ledger import Reply
-from transect.targets.http.money import Tokens
+from transect.targets.http.ledger import Reply, Tokens
 
 CASES = [(preset, case) for preset in PRESETS for case in recorded(preset)]
 URLS = {

@@ -49,7 +49,7 @@ def server(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.skipif(not PYTHON, reason="TRANSECT_SERVING_PYTHON names no Python that can serve")
 def test_transformers_serve_is_asked_and_understood(server, tmp_path):
-    from transect.said import Ask
+    from transect.spoken_answers import Ask
     from transect.targets.http.chat.speaker import load_chat
 
     url, model = server

@@ -10,9 +10,9 @@ import pytest
 from chat_servers import YES, answer_of, speaking
 from hostile_server import SECRET, picture, pictures, serving
 
-from transect.said import Ask, Spoken
-from transect.targets.http.chat.canaries import Question
-from transect.targets.http.chat.pictures import Shown
+from transect.spoken_answers import Ask, Spoken
+from transect.targets.http.chat.interfaces import Shown
+from transect.targets.http.chat.speaker import Question
 
 
 def shown(n, size=4):
@@ -189,7 +189,7 @@ def test_the_description_holds_what_is_sent_and_no_limits(tmp_path):
 
 
 def test_an_image_is_encoded_once_for_all_its_questions(tmp_path, monkeypatch):
-    from transect.targets.http.chat import pictures as encoding
+    from transect.targets.http.chat import interfaces as encoding
 
     made = []
     original = encoding.picture

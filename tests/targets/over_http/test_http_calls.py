@@ -3,9 +3,9 @@
 import pytest
 from hostile_server import asking, pictures, serving
 
-from transect.analysis.sections import calling
+from transect.analysis.sections import canary_drift
 from transect.errors import BadInput
-from transect.experiment import calls
+from transect.experiment import costs
 from transect.records import CallCounts, Images
 from transect.reports.records import Section
 
@@ -29,8 +29,8 @@ def test_retries_and_their_reasons_are_on_the_page(tmp_path):
     with serving(busy) as server, asking(tmp_path, server.url) as target:
         ask_one_by_one(target, 3)
         assert target.call_counts() == CallCounts(3, 3, 6, {"HTTP 503": 2, "HTTP 429": 1})
-        calls.keep(tmp_path, [target])
-    (section,) = calling.sections(tmp_path)
+        costs.keep_calls(tmp_path, [target])
+    (section,) = canary_drift.call_sections(tmp_path)
     assert section.text[0] == ("3 images took 6 calls: 3 repeated an earlier one, and every image has an answer.")
     assert rows_of(section) == {
         "Calls": [
@@ -67,12 +67,12 @@ def test_a_finished_run_keeps_its_counts(tmp_path):
     with serving() as server:
         with asking(tmp_path, server.url) as target:
             ask_one_by_one(target, 2)
-            calls.keep(tmp_path / "run", [target])
-            kept = calls.read(tmp_path / "run")
+            costs.keep_calls(tmp_path / "run", [target])
+            kept = costs.read_calls(tmp_path / "run")
             ask_one_by_one(target, 3)
         with asking(tmp_path, server.url) as target:
-            calls.keep(tmp_path / "run", [target])
-    assert calls.read(tmp_path / "run") == kept
+            costs.keep_calls(tmp_path / "run", [target])
+    assert costs.read_calls(tmp_path / "run") == kept
     assert kept[0].counts == CallCounts(2, 2, 2)
 
 
@@ -88,6 +88,6 @@ def test_a_broken_file_of_counts_is_an_error_of_one_line(tmp_path, text, problem
     (tmp_path / "call_counts").mkdir()
     (tmp_path / "call_counts" / "acme.json").write_text(text)
     with pytest.raises(BadInput, match=problem) as caught:
-        calling.sections(tmp_path)
+        canary_drift.call_sections(tmp_path)
     assert "acme.json" in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -7,11 +7,11 @@ import pytest
 from hostile_server import asking, pictures, serving, write
 from typer.testing import CliRunner
 
-from transect.analysis.sections import steady
+from transect.analysis.sections import canary_drift
 from transect.cli.app import app
 from transect.experiment import canaries
 from transect.records import Images, Predictions, Task
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from transect.targets.http.canaries import apart
 
 CANARY = "[canary]\nimages = 4\nevery = 10\n"
@@ -100,7 +100,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
 
 def test_answers_that_never_differ_raise_no_alarm():
     kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1, 2], "distances": np.zeros((4, 3, 3)).tolist()}
-    made = plain(steady.section(kept))
+    made = plain(canary_drift.canary_section(kept))
     assert made["warnings"] == []
     assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point, at the end"] == 1.0
     assert made["text"][0].startswith("No sign of a change")
@@ -149,7 +149,7 @@ def test_the_alarm_is_raised_while_the_run_goes_on(tmp_path):
 
 def test_two_rounds_tell_nothing_and_say_so():
     kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1], "distances": np.ones((4, 2, 2)).tolist()}
-    made = plain(steady.section(kept))
+    made = plain(canary_drift.canary_section(kept))
     assert made["warnings"] == []
     assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to detect a change)"
     assert made["tables"][0]["rows"][1][1] is None

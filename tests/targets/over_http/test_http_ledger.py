@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import Images
 from transect.targets.http import asking as http_asking
-from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
-from transect.targets.http.money import Spent, Tokens
+from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Tokens, Unconfirmed, UnderWay
 
 ANSWER = Reply(200, "application/json", b"{}")
 STEPS = st.lists(

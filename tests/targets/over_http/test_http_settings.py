@@ -6,8 +6,7 @@ import pytest
 from hostile_server import write
 
 from transect.errors import BadInput, MissingExtra
-from transect.targets.http.secrets import Secrets
-from transect.targets.http.settings import read_settings
+from transect.targets.http.settings import Secrets, read_settings
 from transect.targets.http.target import load
 
 GOOD = """task = "binary"

@@ -8,8 +8,8 @@ import pytest
 from hostile_server import asking, pictures, serving
 
 from transect.records import Images
+from transect.targets.http.asking import CallFailed, HttpTransport, Message
 from transect.targets.http.settings import Limits
-from transect.targets.http.transport import CallFailed, HttpTransport, Message
 
 
 @pytest.mark.parametrize(

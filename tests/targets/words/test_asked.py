@@ -6,7 +6,7 @@ from stub_speaker import REFUSAL, StubSpeaker
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Images, Quote, Task, declared
-from transect.said import Spoken, Status
+from transect.spoken_answers import Spoken, Status
 from transect.targets import describe, resolve
 from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.guard import guarded

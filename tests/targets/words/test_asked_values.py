@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.said import Said, Status
+from transect.spoken_answers import Said, Status
 from transect.targets.words.questions import Code, Kind, WordQuestion
-from transect.targets.words.values import scores_of, value_of
+from transect.targets.words.reading import scores_of, value_of
 
 NUMBER = WordQuestion("n", Kind.NUMBER, ("a", "b", "c"), high=100.0)
 YES = WordQuestion("y", Kind.YES_NO, ("a", "b"))

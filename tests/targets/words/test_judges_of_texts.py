@@ -7,17 +7,15 @@ from stub_speaker import StubSpeaker
 
 from transect.errors import BadInput, TooManyFailures
 from transect.records import Images
-from transect.runs.answer_tables import answers_table, said_of
-from transect.runs.coded_tables import coded_table, with_coded
-from transect.said import Ask, Said, Spoken, Status
-from transect.targets.description import describe
+from transect.runs.tables import answers_table, coded_table, said_of, with_coded
+from transect.spoken_answers import Ask, Said, Spoken, Status
+from transect.targets.capabilities import describe
 from transect.targets.guard import guarded
 from transect.targets.words.asked import MeteredAskedTarget, ask
-from transect.targets.words.coders import check, coders_of
-from transect.targets.words.judging import Judge, judge_of, judged_text, prompt_of
+from transect.targets.words.coding import TextScorer, scorers_of
+from transect.targets.words.judging import Judge, check, coders_of, judge_of, judged_text, prompt_of
 from transect.targets.words.question_file import parse
 from transect.targets.words.questions import Code, Kind, QuestionSet, WordQuestion
-from transect.targets.words.scoring import TextScorer, scorers_of
 from transect.targets.words.speakers import shared_object
 
 HAT, WARM = Code("hat", ("hat",)), Code("warm", judge="Does this text describe the person as warm?")
@@ -121,7 +119,7 @@ def test_an_image_fails_where_the_call_to_the_judge_did():
 
 
 def test_repeats_that_could_be_judged_are_averaged():
-    from transect.targets.words.values import value_of
+    from transect.targets.words.reading import value_of
 
     question = WordQuestion("alt", Kind.TEXT, ("Describe.", "Say."), codes=(WARM,), repeats=2, temperature=1.0)
     rows = [(0, 0, 1.0), (0, 1, np.nan), (1, 0, 0.0), (1, 1, 1.0)]
@@ -175,7 +173,7 @@ def test_a_function_scores_each_text_once():
 
 
 def test_a_function_that_raises_or_hangs_fails_on_that_text_alone(monkeypatch):
-    monkeypatch.setattr("transect.targets.words.scoring.STARTING", 0.1)
+    monkeypatch.setattr("transect.targets.words.coding.STARTING", 0.1)
     picked = TextScorer("picky", picky).scored(["A face.", "A hat."])
     assert picked[0].value == 1.0
     assert np.isnan(picked[1].value)
@@ -260,16 +258,16 @@ def test_a_judge_s_calls_are_counted_once_and_quoted():
 
 def test_a_stored_description_opens_the_same_judge_and_functions_again():
     from transect.runs.json_records import json_of
-    from transect.targets.words.reopening import reopen
+    from transect.targets.reopening import reopen_asked
 
     target = asked(JudgeSpeaker(), scorers={"length": lengths})
     stored = json_of(describe(target))
     given = {"judge": JudgeSpeaker(), "length": "judge_speaker:lengths"}
-    again = reopen(stored, StubSpeaker(), given | {"length": lengths})
+    again = reopen_asked(stored, StubSpeaker(), given | {"length": lengths})
     assert json_of(describe(again)) == stored
     with pytest.raises(BadInput, match="scorer length: its code would run with your rights"):
-        reopen(stored, StubSpeaker(), {"judge": JudgeSpeaker()})
+        reopen_asked(stored, StubSpeaker(), {"judge": JudgeSpeaker()})
     with pytest.raises(BadInput, match="judge judge: expected the model judge, got none"):
-        reopen(stored, StubSpeaker(), {"length": lengths})
+        reopen_asked(stored, StubSpeaker(), {"length": lengths})
     with pytest.raises(BadInput, match="expected the model of the run, got one with another judge"):
-        reopen(stored, StubSpeaker(), given | {"judge": JudgeSpeaker(word="hat"), "length": lengths})
+        reopen_asked(stored, StubSpeaker(), given | {"judge": JudgeSpeaker(word="hat"), "length": lengths})

@@ -7,7 +7,7 @@ import pytest
 from naive_words import NaiveWords, pictures
 from tiny_vlm import ARCHITECTURES
 
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.words.local import load
 
 PROMPTS = ("Is the person smiling?", "Old?", "In one word: would you hire this person? Answer yes or no.")

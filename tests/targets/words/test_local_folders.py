@@ -9,7 +9,7 @@ from naive_words import pictures
 from tiny_vlm import shared_vlm
 
 from transect.errors import BadInput, UnknownName
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.words.local import load
 
 SHOWN = [(image,) for image in pictures(2)]

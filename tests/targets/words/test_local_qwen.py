@@ -4,7 +4,7 @@ import pytest
 from naive_words import NaiveWords, pictures
 from tiny_vlm import qwen2_vl_processor, tiny_qwen2_vl
 
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.words import local_folder
 from transect.targets.words.local import load
 

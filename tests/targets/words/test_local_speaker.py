@@ -8,7 +8,7 @@ from naive_words import NaiveWords, pictures
 from tiny_vlm import ANSWERS, shared_vlm, tiny_vlm
 
 from transect.errors import BadInput
-from transect.said import Ask
+from transect.spoken_answers import Ask
 from transect.targets.words.local import load
 
 PROMPTS = (

@@ -4,11 +4,10 @@ import math
 
 import pytest
 
-from transect.said import Spoken, Status
+from transect.spoken_answers import Spoken, Status
 from transect.targets.words.question_file import SHIPPED, load
-from transect.targets.words.questions import LETTERS, Kind
+from transect.targets.words.questions import LETTERS, OPTIONS, Kind, wordings
 from transect.targets.words.reading import read
-from transect.targets.words.wordings import OPTIONS, wordings
 
 QUESTIONS = [(name, question) for name in SHIPPED for question in load(name)]
 IDS = [f"{name}/{question.name}" for name, question in QUESTIONS]

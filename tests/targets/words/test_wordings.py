@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from transect.targets.words.questions import Kind, WordQuestion
-from transect.targets.words.wordings import _permutation, prompt_of, wordings
+from transect.targets.words.questions import Kind, WordQuestion, _permutation, prompt_of, wordings
 
 JOB = WordQuestion(
     "job", Kind.CHOICE, ("Which? {options}", "What?"), options=("nurse", "pilot", "judge"), repeats=2, temperature=1.0

@@ -1,23 +1,146 @@
-"""Finished runs compared: from their folders to the numbers of the comparison and its pictures."""
+"""Finished runs compared: corrected p, better or worse, no difference above the margin, cannot tell; pictures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import final
+from typing import Final, TypeAlias, final
 
-from transect.analysis.compared.images import differing_images, disagreement, pictures_of, shown_outcomes
-from transect.analysis.compared.judging import conclude, corrected
-from transect.analysis.compared.measuring import CONFIDENCE, Measured, measured
-from transect.analysis.compared.pairing import PairedOutcome, images_of, models_of, paired_outcomes
-from transect.analysis.compared.preferences import asked_models, compared_preferences
-from transect.analysis.compared.records import CompareNumbers, DifferingImage, Row
-from transect.analysis.compared.remaining import worst_cells
-from transect.analysis.compared.words import answers, with_texts
-from transect.effects import selection
-from transect.effects.paired_models import SOURCES
-from transect.runs import margins, mounts
+import numpy as np
+
+from transect.analysis.compared.conclusions import CompareNumbers, Conclusion, DifferingImage, Row, answers, with_texts
+from transect.analysis.compared.measuring import (
+    CONFIDENCE,
+    Measured,
+    PairedOutcome,
+    asked_models,
+    compared_preferences,
+    differing_images,
+    disagreement,
+    images_of,
+    measured,
+    models_of,
+    paired_outcomes,
+    pictures_of,
+    shown_outcomes,
+    worst_cells,
+)
+from transect.effects import multiplicity
+from transect.effects.multiplicity import confidence_of, holm
+from transect.effects.paired_models import SOURCES, Quantity, Standing, stand
+from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
+from transect.runs import report_options, working_folders
+from transect.runs.report_options import margin_of
+
+ALPHA: Final = 0.05
+JUDGED: Final = ("rate", "gap")
+_ConclusionKey: TypeAlias = tuple[str, str, str, str]
+"""Study, model, outcome, attribute."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rows of one conclusion by their places, and what is known of them."""
+
+    places: list[int]
+    verdict: Standing
+    lead: int
+
+
+def corrected(found: Sequence[Measured]) -> tuple[Row, ...]:
+    """The rows with p corrected by Holm's method: over all rates and gaps, and over all details."""
+    rows = [each.row for each in found]
+    for judged in (True, False):
+        chosen = [place for place, row in enumerate(rows) if (row.kind in JUDGED) == judged]
+        adjusted = holm(np.array([rows[place].p for place in chosen], dtype=np.float64))
+        for place, p in zip(chosen, adjusted.tolist(), strict=True):
+            rows[place] = replace(rows[place], p_adjusted=p)
+    return tuple(rows)
+
+
+def conclude(found: Sequence[Measured], rows: Sequence[Row], margins: Mapping[str, float]) -> tuple[Conclusion, ...]:
+    """A conclusion on the rate, and on the gap of each attribute, of every model and outcome; found: of the rows."""
+    groups: dict[_ConclusionKey, list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.kind in JUDGED:
+            groups.setdefault((row.study, row.model, row.outcome, row.attribute), []).append(place)
+    family = sum(math.isfinite(rows[place].p) for places in groups.values() for place in places)
+    made = [_concluded(places, found, rows, margins, family) for places in groups.values()]
+    level = _level(made, rows)
+    return tuple(_listed(conclusion, found, level) for conclusion in made)
+
+
+def _level(made: Sequence[Conclusion], rows: Sequence[Row]) -> float:
+    """Of the intervals of the differences that are listed, which were picked of all rates and gaps."""
+    listed = sum(conclusion.verdict in ("better", "worse", "differs") for conclusion in made)
+    candidates = sum(row.kind in JUDGED and math.isfinite(row.estimate) for row in rows)
+    return confidence_of(listed, candidates) if listed else CONFIDENCE
+
+
+def _listed(conclusion: Conclusion, found: Sequence[Measured], level: float) -> Conclusion:
+    if conclusion.verdict not in ("better", "worse", "differs"):
+        return conclusion
+    low, high = found[conclusion.row].quantity.interval(level)
+    return replace(conclusion, low=low, high=high, confidence=level)
+
+
+def _concluded(
+    places: Sequence[int], found: Sequence[Measured], rows: Sequence[Row], margins: Mapping[str, float], family: int
+) -> Conclusion:
+    lead = _lead(places, rows)
+    row, measured = rows[lead], found[lead]
+    margin = margin_of(margins, row.outcome, row.unit)
+    least, most = _outermost(measured.others)
+    verdict = _verdict(places, lead, found, rows, (least, most), margin)
+    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
+    directed = measured.smaller_is_better
+    levels = row.name if len(places) > 1 else ""
+    return Conclusion(
+        row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, levels, row.low, row.high,
+        CONFIDENCE, least, most, margin, bool(most < margin) if directed else None, needed,
+    )  # fmt: skip
+
+
+def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
+    """The largest significant difference, else the largest."""
+    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -_size(rows[place].estimate)))
+
+
+def _size(estimate: float) -> float:
+    return abs(estimate) if math.isfinite(estimate) else -1.0
+
+
+def _verdict(
+    places: Sequence[int],
+    lead: int,
+    found: Sequence[Measured],
+    rows: Sequence[Row],
+    ends: tuple[float, float],
+    margin: float,
+) -> Standing:
+    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
+    directed = found[lead].smaller_is_better and len(signs) < 2  # better at one level and worse at another: differs
+    significant = rows[lead].p_adjusted <= ALPHA
+    return stand(rows[lead].estimate, significant, *ends, margin, smaller_is_better=directed)
+
+
+def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:
+    ends = [other.cautious(EQUIVALENCE) for other in others] or [(math.nan, math.nan)]
+    return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
+
+
+def _needed(others: Sequence[Quantity], margin: float, family: int) -> int | None:
+    """Subjects for the pair of levels that needs the most."""
+    return largest([
+        subjects_for(
+            margin, other.n_subjects, *other.interval(CONFIDENCE), spread=other.spread, averaged=other.averaged,
+            alpha=ALPHA, family=family,
+        )
+        for other in others
+    ])  # fmt: skip
 
 
 @final
@@ -37,7 +160,7 @@ def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequen
     pairs, notes = paired_outcomes(models) if models else ([], [])
     preferences, alone = compared_preferences(asked)
     outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
-    known = margins.parse(stated, outcomes) if stated else margins.read(folders[0])
+    known = report_options.parse_margins(stated, outcomes) if stated else report_options.read_margins(folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
     numbers = _numbers(folders, names, pairs, preferences, known, [*notes, *alone])
     return Comparison(numbers, _pictures(pairs, numbers.images))
@@ -57,7 +180,7 @@ def _numbers(
     differing = tuple(map(disagreement, pairs))
     shown = shown_outcomes(pairs)
     return CompareNumbers(
-        folders=tuple(map(mounts.name_of, folders)),
+        folders=tuple(map(working_folders.name_of, folders)),
         models=tuple(models),
         margins=dict(known),
         confidence=CONFIDENCE,
@@ -67,7 +190,7 @@ def _numbers(
         disagreements=differing,
         images=tuple(image for pair in shown for image in differing_images(pair)),
         notes=tuple(notes),
-        works=(*SOURCES, selection.SOURCES[0]),
+        works=(*SOURCES, multiplicity.SELECTION_SOURCES[0]),
         left=worst_cells(pairs),
     )
 

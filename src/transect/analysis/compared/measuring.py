@@ -1,4 +1,9 @@
-"""What is measured of two models: the rate, the gap of each attribute, and behind them rates at levels and effects."""
+"""Which models are compared, on which images and outcomes, and what is measured of two: rates, gaps, effects, images
+on which they differ.
+
+Each model is compared with the first, on the same images; one in words with the first that was asked the same
+question, and never on another question.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,265 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from transect.analysis.compared.pairing import PairedOutcome
-from transect.analysis.compared.records import Kind, Row
+from transect.analysis import asked_answers
+from transect.analysis.asked_answers import AskedPairs
+from transect.analysis.compared.conclusions import DifferingImage, Disagreement, Kind, Left, Row
+from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_images
+from transect.designs.pairs import along
+from transect.effects.clusters import clusters_of, rows_of_people
 from transect.effects.contrasts import by_level, contrasts
+from transect.effects.intervals import wilson
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import OF_TRUTH, WORSE_WHEN_LARGER
-from transect.effects.paired_groups import gaps_between_groups
-from transect.effects.paired_models import Gap, Quantity, gap_between_levels, rate_difference
-from transect.effects.repeated import clusters_of, rows_of_people
-from transect.runs import bins
+from transect.effects.paired_models import (
+    Gap,
+    Quantity,
+    gap_between_levels,
+    gaps_between_groups,
+    rate_difference,
+    shared,
+)
+from transect.effects.preferences import PREFERRED
+from transect.errors import BadInput, UnknownName
+from transect.reports.wording import short_name
+from transect.runs import report_options
+from transect.runs.human_answers import digest_of_judge
+from transect.runs.spec import PairsEntry, TargetEntry
+
+OWN_SPACES: Final = (
+    "distance is not compared: distances of two models have different scales; compare recognizers with "
+    "transect recognition"
+)
+
+_ASKED_ONE: Final = "of {} and {} one alone was asked a question in words, and no truth says that both mean the same"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A target of the studies of one folder, under the name that the comparison calls it."""
+
+    name: str
+    folder: Path
+    studies: tuple[tuple[Run, TargetEntry], ...]
+
+    @property
+    def question(self) -> str:
+        """What tells the question in words, and its judge, from others; "" where it was asked none."""
+        facts = self.studies[0][1].description.facts if self.studies else {}
+        judge = facts.get("judge")
+        return " ".join(filter(None, [str(facts.get("question_sha256", "")), digest_of_judge(judge) if judge else ""]))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PairedOutcome:
+    """One outcome of a model and of the reference, NaN on every image that one of them did not answer.
+
+    answers: of how many answers of 0 or 1 a value is the share, of the model that was asked less often; else 1.
+    """
+
+    study: str
+    model: str
+    reference: str
+    run: Run
+    target: TargetEntry
+    outcome: str
+    unit: str
+    is_binary: bool
+    first: Float[np.ndarray, " n"]
+    second: Float[np.ndarray, " n"]
+    truth_attribute: str
+    answers: int = 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values of both are 0 or 1, or shares of such answers."""
+        return self.is_binary or self.answers > 1
+
+
+def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
+    """The targets of all folders, in order, or those that are named."""
+    runs = images_of(folders)
+    found = [(folder, target.name) for folder, studies in runs for target in _targets(studies)]
+    if unknown := [name for name in targets if name not in {target for _, target in found}]:
+        raise UnknownName("target", unknown[0], list(dict.fromkeys(target for _, target in found)))
+    chosen = [each for each in found if not targets or each[1] in targets]
+    if len(chosen) < 2:
+        raise BadInput(
+            f"expected two models or more to compare, got {len(chosen)}; give a second run on the same images, or "
+            "audit several targets in one run"
+        )
+    studies = dict(runs)
+    made = [_studies_of(studies[folder], target) for folder, target in chosen]
+    return tuple(
+        Model(name, folder, each) for name, (folder, _), each in zip(names_of(chosen), chosen, made, strict=True)
+    )
+
+
+def images_of(folders: Sequence[Path]) -> list[tuple[Path, list[Run]]]:
+    """The runs of each folder. Raises BadInput where the images of two folders differ."""
+    runs = [(folder, runs_in(folder)) for folder in folders]
+    for folder, others in runs[1:]:
+        _check_images(runs[0][0], runs[0][1], folder, others)
+    return runs
+
+
+def _check_images(folder: Path, runs: Sequence[Run], other: Path, others: Sequence[Run]) -> None:
+    alike = len(runs) == len(others) and all(same_images(*pair) for pair in zip(runs, others, strict=True))
+    if not alike:
+        raise BadInput(
+            f"{other}: expected a run on the images of {folder}, got other images; rerun one of them with the same "
+            "generator, attributes, subjects, size and seed"
+        )
+
+
+def _targets(studies: Sequence[Run]) -> list[TargetEntry]:
+    return list({target.name: target for run in studies for target in run.spec.targets}.values())
+
+
+def _studies_of(runs: Sequence[Run], target: str) -> tuple[tuple[Run, TargetEntry], ...]:
+    return tuple((run, entry) for run in runs for entry in run.spec.targets if entry.name == target)
+
+
+def names_of(chosen: Sequence[tuple[Path, str]]) -> list[str]:
+    """Short names of the targets of folders where these differ, else names of the folders, else both; numbered as a
+    last resort.
+
+    >>> names_of([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
+    ['a', 'b']
+    >>> names_of([(Path("runs/a"), "gpt/hire"), (Path("runs/a"), "gpt/trust")] * 2)[1:3]  # one run given twice
+    ['a: gpt/trust (1)', 'a: gpt/hire (2)']
+    """
+    both = [f"{folder.resolve().name}: {short_name(target)}" for folder, target in chosen]
+    candidates = (
+        [short_name(target) for _, target in chosen],
+        [target for _, target in chosen],
+        [folder.resolve().name for folder, _ in chosen],
+        both,
+        [f"{folder}: {target}" for folder, target in chosen],
+    )
+    for names in candidates:
+        if len(set(names)) == len(names):
+            return names
+    of_one = len({target for _, target in chosen}) == 1
+    return _numbered(candidates[2] if of_one else both)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The names, those that stand there more than once with a number each.
+
+    >>> _numbered(["a", "a", "b"])
+    ['a (1)', 'a (2)', 'b']
+    """
+    return [
+        f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
+
+
+def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[str]]:
+    """Every outcome that a model and its reference both have, and in words those that are not compared."""
+    pairs: list[PairedOutcome] = []
+    notes: list[str] = []
+    for reference, model in _with_references(models):
+        for place, (run, target) in _common_studies(reference, model):
+            made, why = _of_study(reference, model, place, run, target)
+            pairs += made
+            notes += why
+    alone = _alone(models)
+    notes += alone
+    if not pairs and len(alone) == len(models):
+        raise BadInput(
+            f"expected a question that two models were asked, got {len(models)} that one was asked each "
+            f"({', '.join(model.name for model in models)}); give a run of another model with the same --questions"
+        )
+    if not pairs:
+        why_not = "; ".join(dict.fromkeys(notes)) or "no study has both"
+        raise BadInput(
+            f"expected an outcome that two models share, got none ({why_not}); audit them with the same truth"
+        )
+    return pairs, list(dict.fromkeys(notes))
+
+
+def _with_references(models: Sequence[Model]) -> Iterator[tuple[Model, Model]]:
+    """Each model with what it is compared with; those that are the first, or alone with their question, have none."""
+    for place, model in enumerate(models):
+        reference = _reference(models[:place], model)
+        if reference is not None:
+            yield reference, model
+
+
+def _reference(before: Sequence[Model], model: Model) -> Model | None:
+    """The first model that was asked the same question; else the first of all, where one of the two was asked none."""
+    same = next((each for each in before if each.question == model.question), None)
+    if same is not None or not before:
+        return same
+    return before[0] if not (before[0].question and model.question) else None
+
+
+def _alone(models: Sequence[Model]) -> list[str]:
+    """Of each model that has no partner, that it has none."""
+    paired = {each.name for pair in _with_references(models) for each in pair}
+    return [
+        f"{model.name} is not compared: no other model was asked its question"
+        for model in models
+        if model.name not in paired
+    ]
+
+
+def _common_studies(first: Model, model: Model) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
+    names = [run.spec.name for run, _ in first.studies]
+    return ((names.index(run.spec.name), (run, target)) for run, target in model.studies if run.spec.name in names)
+
+
+def _of_study(
+    reference: Model, model: Model, place: int, run: Run, target: TargetEntry
+) -> tuple[list[PairedOutcome], list[str]]:
+    first_run, first_target = reference.studies[place]
+    known = TargetOutcomes(first_run, first_target), TargetOutcomes(run, target)
+    offered = first_run.outcomes(first_target), run.outcomes(target)
+    truths = [each.run.truth(each.target) for each in known]
+    texts = [None if truth is None else truth.text for truth in truths]
+    pairs, notes = [], []
+    for name in dict.fromkeys((*offered[0], *offered[1])):
+        if name == "distance":
+            notes.append(OWN_SPACES)
+            continue
+        if any(name not in names for names in offered):
+            owner = reference.name if name in offered[0] else model.name
+            notes.append(f"{name} is counted on {owner} alone")
+            continue
+        if name not in OF_TRUTH and None in texts and reference.question != model.question:
+            notes.append(f"{name} is not compared: {_ASKED_ONE.format(reference.name, model.name)}")
+            continue
+        if texts[0] != texts[1] and (name in OF_TRUTH or None not in texts):
+            notes.append(
+                f"{name} is not compared: the truth is {texts[0]} for {reference.name}, {texts[1]} for {model.name}"
+            )
+            continue
+        before, after = (each.outcome(name) for each in known)
+        if before.unit != after.unit:
+            notes.append(
+                f"{name} is not compared: its unit is {before.unit} for {reference.name}, {after.unit} for {model.name}"
+            )
+            continue
+        answers = min(before.answers, after.answers)
+        shares = before.is_share and after.is_share
+        about = next((truth.attribute for truth in truths if truth is not None), "")
+        pairs.append(PairedOutcome(
+            run.spec.name, model.name, reference.name, run, target, name, after.unit,
+            after.is_binary and before.is_binary, *shared(before.values, after.values), about,
+            answers if shares else 1,
+        ))  # fmt: skip
+    return pairs, notes
+
 
 CONFIDENCE: Final = 0.95
 NONE_SHARED: Final = "fewer than two subjects whom both models answered"
@@ -130,7 +380,7 @@ def _gap_at(
 
 def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
     """Of observed images: effects and gaps between the groups that an audit compares; associations."""
-    run, edges = pair.run, bins.read(pair.run.folder.path)
+    run, edges = pair.run, report_options.read_bins(pair.run.folder.path)
     for name, attribute in run.attributes.items():
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))
@@ -169,3 +419,190 @@ def _gaps(
 def _judged(pair: PairedOutcome, attribute: str) -> bool:
     """Whether a gap is a bias: not on the attribute that the target should react to."""
     return attribute != pair.truth_attribute
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """A question about two images and the runs in which a model was asked it. name: what the comparison calls it."""
+
+    name: str
+    folder: Path
+    target: str
+    studies: tuple[tuple[Run, PairsEntry], ...]
+
+    @property
+    def question(self) -> str:
+        """The digest of the question."""
+        return str(self.studies[0][1].description.facts.get("question_sha256", ""))
+
+
+def asked_models(runs: Sequence[tuple[Path, Sequence[Run]]], targets: Sequence[str] = ()) -> tuple[AskedModel, ...]:
+    """The questions about two images of all folders, in order, or those that are named."""
+    found = [
+        (folder, studies, target)
+        for folder, studies in runs
+        for target in dict.fromkeys(entry.name for run in studies for entry in run.spec.pairs)
+        if not targets or target in targets
+    ]
+    names = names_of([(folder, target) for folder, _, target in found])
+    return tuple(
+        AskedModel(name, folder, target, _studies(studies, target))
+        for name, (folder, studies, target) in zip(names, found, strict=True)
+    )
+
+
+def _studies(runs: Sequence[Run], target: str) -> tuple[tuple[Run, PairsEntry], ...]:
+    return tuple((run, entry) for run in runs for entry in run.spec.pairs if entry.name == target)
+
+
+def compared_preferences(models: Sequence[AskedModel]) -> tuple[list[Measured], list[str]]:
+    """What is measured of each model and the first that was asked the same, and in words those that have no partner."""
+    rows: list[Measured] = []
+    notes: list[str] = []
+    for place, model in enumerate(models):
+        reference = next((each for each in models[:place] if each.question == model.question), None)
+        if reference is not None:
+            rows += _of_two(reference, model)
+        elif not any(each.question == model.question for each in models[place + 1 :]):
+            notes.append(f"{model.name} is not compared: no other model was asked its question about two images")
+    return rows, notes
+
+
+def _of_two(reference: AskedModel, model: AskedModel) -> Iterator[Measured]:
+    before = {run.spec.name: (run, entry) for run, entry in reference.studies}
+    for run, entry in model.studies:
+        if run.spec.name in before:
+            sides = [asked_answers.read(*each) for each in (before[run.spec.name], (run, entry))]
+            about = run.spec.name, model.name, reference.name, PREFERRED, "proportion"
+            for name in run.design.levels:
+                gaps = dict(_preferences_gaps(run, sides, name))
+                for words, gap in gaps.items():
+                    yield from measured_gap(about, name, words, gap, list(gaps.values()))
+
+
+def _preferences_gaps(run: Run, sides: Sequence[AskedPairs], name: str) -> Iterator[tuple[str, Gap]]:
+    """Of every two levels in words."""
+    label, levels = run.attributes[name].label, run.design.levels[name]
+    for (low, high), cells in along(run.design, name).items():
+        first, second = (side.decided(cells) for side in sides)
+        yield f"{label(levels[low])} to {label(levels[high])}", _gap(run, first, second)
+
+
+def _gap(run: Run, first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> Gap:
+    """Both models' differences of the shares of subjects that prefer either level, of subjects that both answered."""
+    known = np.isfinite(first) & np.isfinite(second)
+    tables = [
+        np.where(known[:, None], np.stack([decided < 0, decided > 0], axis=1).astype(np.float64), np.nan)
+        for decided in (first, second)
+    ]
+    return gap_between_levels(tables[0], tables[1], 0, (0, 1), True, seed=run.design.seed)
+
+
+EACH: Final = 4
+"""Images shown of either kind: those on which the reference's outcome is larger, and the model's."""
+
+
+def disagreement(pair: PairedOutcome) -> Disagreement:
+    """How many images differ, and which way."""
+    more, less = _which(pair)
+    both = int(np.isfinite(pair.first).sum())
+    return Disagreement(pair.study, pair.model, pair.reference, pair.outcome, both, int(less.sum()), int(more.sum()))
+
+
+def shown_outcomes(pairs: Sequence[PairedOutcome]) -> list[PairedOutcome]:
+    """Of each model and study the outcome whose images are shown: an error where one is counted, else yes or no."""
+    best: dict[tuple[str, str], PairedOutcome] = {}
+    for pair in sorted(pairs, key=lambda pair: (not pair.is_binary, pair.outcome not in OF_TRUTH)):
+        best.setdefault((pair.study, pair.model), pair)
+    return list(best.values())
+
+
+def differing_images(pair: PairedOutcome) -> list[DifferingImage]:
+    """Up to four images of either kind, of different people where possible, spread over all of them."""
+    more, less = _which(pair)
+    rows = [*_spread(less, pair.run), *_spread(more, pair.run)]
+    ids = pair.run.images["id"]
+    return [
+        DifferingImage(
+            pair.study, pair.model, pair.reference, pair.outcome, str(ids[row].as_py()), row, _settings(pair.run, row),
+            float(pair.first[row]), float(pair.second[row]),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _which(pair: PairedOutcome) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Images on which the model's outcome is the larger, and the reference's."""
+    return pair.second > pair.first, pair.first > pair.second
+
+
+def _spread(chosen: Bool[np.ndarray, " n"], run: Run) -> list[int]:
+    rows = np.flatnonzero(chosen)
+    people: Int[np.ndarray, " n"] = run.people[rows]
+    first = rows[np.sort(np.unique(people, return_index=True)[1])]
+    pool = first if len(first) >= EACH else rows
+    if not len(pool):
+        return []
+    return [int(row) for row in pool[np.unique(np.linspace(0, len(pool) - 1, EACH).round().astype(np.int64))]]
+
+
+def _settings(run: Run, row: int) -> tuple[tuple[str, str], ...]:
+    """What was set on an image, or of an observed one its values of the compared attributes."""
+    if run.design.levels:
+        cell = run.design.cells()[row % run.design.n_cells]
+        return tuple((name, run.attributes[name].label(value)) for name, value in cell.items())
+    values = {name: float(run.true[name][row]) for name in run.attributes}
+    return tuple((name, run.attributes[name].label(each)) for name, each in values.items() if np.isfinite(each))
+
+
+def pictures_of(run: Run, rows: Sequence[int]) -> dict[int, bytes]:
+    """The pictures of some rows, as PNG or JPEG, by row; without those of which the run keeps none."""
+    found: dict[int, bytes] = {}
+    start = 0
+    for part in range(run.parts):
+        table = run.folder.read_part("images", part)
+        inside = [row for row in rows if start <= row < start + len(table)]
+        for row in inside:
+            if picture := table["image"][row - start].as_py():
+                found[row] = picture
+        start += len(table)
+    return found
+
+
+def worst_cells(pairs: Sequence[PairedOutcome]) -> tuple[Left, ...]:
+    """Of each model, study and kind of error the combination of set levels at which the model errs most."""
+    found = [_worst(pair) for pair in pairs if pair.is_binary and pair.outcome in WORSE_WHEN_LARGER]
+    return tuple(left for left in found if left is not None)
+
+
+def _worst(pair: PairedOutcome) -> Left | None:
+    """None for observed images, and where the model makes no such error."""
+    design = pair.run.design
+    if not design.levels:
+        return None
+    cells = pair.second.reshape(design.subjects, design.n_cells)
+    images = np.isfinite(cells).sum(axis=0)
+    errors = np.nansum(cells, axis=0)
+    rates = np.divide(errors, images, out=np.zeros(len(images)), where=images > 0)
+    worst = int(rates.argmax())
+    if not rates[worst] > 0:
+        return None
+    low, high = wilson(errors[worst], images[worst], 1 - 0.05 / len(images))  # it was picked of all
+    settings = design.cells()[worst]
+    named = tuple((name, pair.run.attributes[name].label(value)) for name, value in settings.items())
+    ends = float(low), float(high)
+    return Left(
+        pair.study, pair.model, pair.outcome, named, float(rates[worst]), *ends, int(images[worst]), len(images)
+    )
+
+
+def shifted(differing: Sequence[Disagreement]) -> Disagreement | None:
+    """Where one model says yes on all images on which they differ, and the images cannot show what that costs."""
+    kinds = {each.outcome: each for each in differing}
+    if {"miss", "false_alarm"} <= kinds.keys():
+        return None
+    one = kinds.get("miss") or kinds.get("false_alarm")
+    if one is None or (one.only_model > 0) == (one.only_reference > 0):
+        return None
+    return one

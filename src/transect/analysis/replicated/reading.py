@@ -1,6 +1,4 @@
-"""The worlds in run folders and their effects: experiments from results.json, pairs from match.json, observed images
-from their tables, adjusted.
-"""
+"""The worlds in run folders, their effects, and whose photographs or people they show."""
 
 from __future__ import annotations
 
@@ -10,22 +8,193 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.analysis.replicated import observed
-from transect.analysis.replicated.records import How, World, WorldEffect
-from transect.analysis.replicated.subjects import Photographed, photographed
-from transect.effects.outcomes import OF_TRUTH
-from transect.errors import BadInput
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis import finished_run
+from transect.analysis.finished_run import Run, TargetOutcomes
+from transect.analysis.replicated.conclusions import How, World, WorldEffect
+from transect.analysis.sections.answers import covariates
+from transect.effects.doubly_robust import aipw
+from transect.effects.multiplicity import holm
+from transect.effects.outcomes import OF_TRUTH, Outcome
+from transect.effects.regression import ols
+from transect.effects.samples import Labels
+from transect.errors import BadInput, TransectError
+from transect.records import Attribute, Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.results import AttributeEntry, StudyEntry
 from transect.reports.results import read as read_results
 from transect.runs.folder import canonical_json
 from transect.runs.json_records import read_json
-from transect.runs.places import runs_of
-from transect.runs.spec import GeneratorDescription
+from transect.runs.layout import runs_of
+from transect.runs.spec import GeneratorDescription, TargetEntry
 from transect.targets.reopening import without_versions
+
+_SEED: Final = (
+    "{first} and {other} are of one generator and draw their subjects by the same seed: their estimates may move "
+    "together, which makes the intervals of differences too wide, and they have no mean world; use another --seed"
+)
+_PHOTOGRAPHS: Final = (
+    "{first} and {other} show the same photographs or people: their estimates may move together, which makes the "
+    "intervals of differences too wide, and they have no mean world; use other photographs"
+)
+_PERHAPS: Final = (
+    "{first} and {other} may show the same photographs, since one is of inverted photographs: their estimates may move "
+    "together, which makes the intervals of differences too wide, and they have no mean world"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Photographed:
+    """The photographs that a world's subjects are.
+
+    pictures, table, codes: SHA-256 of the files, of the data set's table, and of the file of inverted photographs; ""
+    where there is none. people: who is on those that were shown, by numbers of the table; None where that is not known.
+    """
+
+    pictures: str = ""
+    table: str = ""
+    codes: str = ""
+    people: frozenset[int] | None = None
+
+    def shares(self, other: Photographed) -> bool:
+        """Whether some photograph or person is in both worlds, as far as that is known."""
+        if self.codes and other.codes:
+            return self.codes == other.codes
+        if self.table and self.table == other.table:
+            return self.people is None or other.people is None or bool(self.people & other.people)
+        return bool(self.pictures) and self.pictures == other.pictures
+
+    def may_share(self, other: Photographed) -> bool:
+        """Whether one is of inverted photographs, and the other of photographs that may be those."""
+        one, another = (self, other) if self.codes else (other, self)
+        return bool(one.codes) and not another.codes and bool(another.pictures or another.table)
+
+
+def photographed(generator: GeneratorDescription, place: Path) -> Photographed:
+    """The photographs of a run in the folder `place`; none of those of a world that draws its subjects."""
+    facts = generator.facts
+    if generator.photographs:
+        return Photographed(codes=str(generator.photographs.get("sha256", "")))
+    source = facts.get("source")
+    within = source.get("labels_sha256") if isinstance(source, Mapping) else None
+    table = str(facts.get("table_sha256") or facts.get("labels_sha256") or within or "")
+    if not table and not generator.edits_photographs:
+        return Photographed()
+    return Photographed(str(facts.get("pictures_sha256", "")), table, people=_people(place))
+
+
+def _people(place: Path) -> frozenset[int] | None:
+    """Who is on the photographs of a run; None where its tables are not there."""
+    try:
+        return frozenset(finished_run.read(place).people.tolist())
+    except (TransectError, OSError):
+        return None
+
+
+def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[tuple[int, int, str]]:
+    """The positions of each two worlds with subjects in common, and that in words. shown: of each its photographs."""
+    for (at, first), (to, other) in combinations(enumerate(worlds), 2):
+        if shown[at].shares(shown[to]):
+            yield at, to, _PHOTOGRAPHS.format(first=first.name, other=other.name)
+        elif shown[at].may_share(shown[to]):
+            yield at, to, _PERHAPS.format(first=first.name, other=other.name)
+        elif _of_one_seed(first, other) and not shown[at].table:
+            yield at, to, _SEED.format(first=first.name, other=other.name)
+
+
+def _of_one_seed(first: World, other: World) -> bool:
+    return first.seed is not None and (first.generator, first.seed) == (other.generator, other.seed)
+
+
+ALONE: Final = "no other attribute is known, so that nothing can be adjusted for"
+NAMED: Final = "{}: its levels have no order and are more than two, so that it has no adjusted effect here"
+
+
+def adjusted_effects(place: Path, digests: Mapping[str, str]) -> tuple[tuple[WorldEffect, ...], tuple[str, ...]]:
+    """The adjusted effects of a run of observed images, p corrected over all of them (Holm), and what has none."""
+    run = finished_run.read(place)
+    known = {**run.attributes, **run.held}
+    columns = {name: run.true[name] for name in known if name in run.true}
+    if len(columns) < 2:
+        return (), (ALONE,)
+    unordered = [name for name in run.attributes if known[name].nominal]
+    notes = tuple(NAMED.format(name) for name in unordered)
+    compared = [name for name in run.attributes if name in columns and name not in unordered]
+    found = [
+        effect
+        for target in run.spec.targets
+        for effect in _of_target(run, target, digests.get(target.name, ""), columns, compared)
+    ]
+    corrected = holm(np.array([effect.p_adjusted for effect in found], dtype=np.float64)).tolist() if found else []
+    return tuple(replace(effect, p_adjusted=p) for effect, p in zip(found, corrected, strict=True)), notes
+
+
+def _of_target(
+    run: Run, target: TargetEntry, digest: str, columns: Mapping[str, Float[np.ndarray, " _"]], compared: list[str]
+) -> Iterator[WorldEffect]:
+    outcomes, truth = TargetOutcomes(run, target), run.truth(target)
+    known = {**run.attributes, **run.held}
+    for name in run.outcomes(target):
+        if name == "distance":
+            continue
+        outcome = outcomes.outcome(name)
+        labels = Labels(target.name, name, outcome.unit)
+        for attribute in compared:
+            if truth is not None and truth.attribute == attribute:
+                continue  # the right answer changes with it
+            others = covariates(known, {key: column for key, column in columns.items() if key != attribute})
+            if others:
+                effect = _adjusted(run, outcome, known[attribute], columns[attribute], others, labels)
+                yield _observed_effect(
+                    effect, known[attribute], digest, outcome.unit, "" if truth is None else truth.text
+                )
+
+
+def _adjusted(
+    run: Run,
+    outcome: Outcome,
+    attribute: Attribute,
+    column: Float[np.ndarray, " n"],
+    others: Mapping[str, Float[np.ndarray, " _"]],
+    labels: Labels,
+) -> Effect:
+    own = {attribute.name: column}
+    if attribute.kind == "binary":
+        return aipw(outcome.values, own, others, clusters=run.people, labels=labels, seed=run.design.seed)
+    return ols(outcome.values, {**own, **others}, clusters=run.people, labels=labels)[0]
+
+
+def _observed_effect(effect: Effect, attribute: Attribute, digest: str, unit: str, truth: str) -> WorldEffect:
+    binary = attribute.kind == "binary"
+    return WorldEffect(
+        world=0,
+        target=effect.target,
+        digest=digest,
+        attribute=attribute.name,
+        kind=attribute.kind,
+        attribute_unit=attribute.unit,
+        outcome=effect.outcome,
+        unit=unit,
+        truth=truth,
+        slope=not binary,
+        origin=0.0 if binary else math.nan,
+        to=1.0 if binary else math.nan,
+        labels=(attribute.label(0.0), attribute.label(1.0)) if binary else ("", ""),
+        estimate=effect.estimate,
+        low=effect.low,
+        high=effect.high,
+        p_adjusted=effect.p,
+        n_subjects=effect.n_subjects,
+        reason=effect.reason,
+    )
+
 
 RESULTS: Final = "results.json"
 MATCH: Final = "match.json"
@@ -205,7 +374,7 @@ def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
 
 def observation(study: StudyEntry, digests: Mapping[str, str], folder: Path, place: Path) -> Reading:
     """The world of observed images, and their adjusted effects."""
-    adjusted, notes = observed.adjusted_effects(place, digests)
+    adjusted, notes = adjusted_effects(place, digests)
     shown = photographed(GeneratorDescription(study.spec["generator"]), place)
     return Reading(folder, world_of(study, notes), adjusted, shown)
 

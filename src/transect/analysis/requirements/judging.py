@@ -1,29 +1,30 @@
-"""Requirements of an audit, judged on the tables of its run folder."""
+"""What a finished run says about each requirement: met, violated, or not shown; of audits, recognition and leakage."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.special import ndtri
 
-from transect.analysis.findings import answers_of
-from transect.analysis.finished_run import Run
-from transect.analysis.group_pairs import pairs_of_groups
-from transect.analysis.requirements import preferences
-from transect.analysis.requirements.reading import named
+from transect.analysis.asked_answers import named as preferred_named
+from transect.analysis.asked_answers import preferred
+from transect.analysis.findings import answers_of, pairs_of_groups
+from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_images
 from transect.analysis.requirements.records import Checked, Requirement
-from transect.analysis.same_images import runs_in, same_images
-from transect.analysis.target_outcomes import TargetOutcomes
-from transect.analysis.trust import not_judged
+from transect.analysis.requirements.records import named as reading_named
+from transect.analysis.verdicts import not_judged
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
-from transect.effects.requirements import (
+from transect.effects.preferences import PREFERRED
+from transect.effects.samples import Measure
+from transect.effects.verdicts import (
     ERROR,
     Bound,
     group_rates,
@@ -33,13 +34,135 @@ from transect.effects.requirements import (
     status,
     subjects_needed,
 )
-from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
-from transect.runs import bins
-from transect.runs.margins import DEFAULT
+from transect.runs import report_options
+from transect.runs.json_records import read_json
+from transect.runs.report_options import DEFAULT_MARGIN
 from transect.runs.spec import PairsEntry, TargetEntry
 from transect.runs.wording import counted
+
+
+def is_about_two(requirement: Requirement, runs: Sequence[Run]) -> bool:
+    """Whether a requirement is of a question about two images: by its outcome, or by the target that it names."""
+    return requirement.outcome == PREFERRED or any(preferred_named(run, requirement.target) for run in runs)
+
+
+def asked_in(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, PairsEntry]]:
+    """The questions that a requirement is about, with their runs."""
+    if requirement.kind != "difference" or not requirement.attribute:
+        raise BadInput(
+            f"{name}: expected attribute and margin of a question about two images, got another limit; it has no rate "
+            "and no baseline"
+        )
+    if requirement.outcome not in ("", PREFERRED):
+        raise UnknownName(f"outcome in {name!r}:", requirement.outcome, [PREFERRED])
+    about = [run for run in runs if run.spec.pairs and requirement.study in ("", run.spec.name)]
+    known = sorted({each for run in about for each in run.design.levels})
+    if requirement.attribute not in known:
+        raise UnknownName(f"attribute in {name!r}:", requirement.attribute, known)
+    asked = [(run, entry) for run in about for entry in run.spec.pairs if requirement.attribute in run.design.levels]
+    chosen = [each for each in asked if requirement.target in ("", each[1].name)]
+    if not chosen:
+        raise UnknownName(f"target in {name!r}:", requirement.target, [entry.name for _, entry in asked])
+    return chosen
+
+
+def preferences_bounds(run: Run, entry: PairsEntry, attribute: str) -> tuple[list[str], list[Bound], int]:
+    """The size of the difference of every two levels, in words and with its bounds, and how many people at most have no
+    answer in both orders.
+    """
+    wide = [each for each in preferred(run, entry, 1 - 2 * ERROR)[0] if each.attribute == attribute]
+    strict = [each for each in preferred(run, entry, 1 - ERROR / len(wide))[0] if each.attribute == attribute]
+    found = [
+        Bound(abs(effect.estimate), max(tight.low, -tight.high), max(effect.high, -effect.low), effect.n_subjects)
+        for effect, tight in zip(wide, strict, strict=True)
+    ]
+    return [effect.name for effect in wide], found, max(int(each.spec["subjects_dropped"]) for each in wide)
+
+
+def if_answered(bound: Bound, people: int) -> float:
+    """How large the difference could be if people without an answer in both orders all preferred the same level.
+
+    >>> if_answered(Bound(0.0, -0.1, 0.1, 80), 20)
+    0.28
+    """
+    return (bound.n_subjects * bound.upper + people) / (bound.n_subjects + people)
+
+
+RECOGNITION: Final = "recognition.json"
+LEAKAGE: Final = "leakage.json"
+_KINDS: Final = {RECOGNITION: "ratio", LEAKAGE: "leakage"}
+_ADVICE: Final = "run the command again"
+
+
+def numbers_in(folder: Path) -> str:
+    """The file of numbers in a folder of a recognition benchmark or a leakage analysis; "" in another folder."""
+    return next((name for name in _KINDS if (folder / name).is_file()), "")
+
+
+def judge_other_job(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, ...]:
+    """What a recognition benchmark or a leakage analysis says about each requirement.
+
+    Their stored intervals have 95 %, so that each end errs in at most 2.5 %, less than the 5 % of other requirements.
+
+    Raises BadInput for a requirement of another job, or numbers that are not there.
+    """
+    file = numbers_in(folder)
+    numbers = read_json(folder / file, "the numbers of that job", _ADVICE)
+    rows = []
+    for name, sound in reading_named(requirements):
+        if sound.kind != _KINDS[file]:
+            raise BadInput(f"{name}: expected a requirement that {file} can show, got another; check it elsewhere")
+        try:
+            rows.append(_ratio(name, sound, numbers) if file == RECOGNITION else _leakage(name, sound, numbers))
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError):
+            raise BadInput(f"{folder / file}: expected the numbers of that job, got other ones; {_ADVICE}") from None
+    return tuple(rows)
+
+
+def _ratio(name: str, requirement: Requirement, numbers: Mapping[str, Any]) -> Checked:
+    """The ratio of every group's FNMR to the geometric mean, at every threshold of all images."""
+    sample = numbers["samples"]["all"]
+    people = {group["group"]: group["identities"] for group in sample["groups"]}
+    rows = [row for row in sample["differentials"] if row["rate"] == "fnmr"]
+    groups, bounds = [], []
+    for row in rows:
+        for ratio in row["ratios"] or [{"group": row["reason"], "ratio": None, "low": None, "high": None}]:
+            groups.append(f"{ratio['group']} at threshold {row['threshold']:.3g}")
+            bounds.append(_bound(ratio, "ratio", people.get(ratio["group"], 0)))
+    limit = requirement.max_fnmr_ratio or math.nan
+    together = [_held_together(bound, len(bounds)) for bound in bounds]
+    return conclude(name, str(numbers["embeddings"]), groups, together, limit, points=False)
+
+
+def _held_together(bound: Bound, quantities: int) -> Bound:
+    """The bound with a lower end that holds for all ratios together: further below on the scale of logarithms, on which
+    the intervals of ratios are symmetric.
+    """
+    if not (bound.lower > 0 and bound.estimate > 0):
+        return bound
+    wider = float(ndtri(1 - ERROR / quantities) / ndtri(1 - 0.025))
+    return replace(bound, lower=bound.estimate * (bound.lower / bound.estimate) ** max(wider, 1.0))
+
+
+def _leakage(name: str, requirement: Requirement, numbers: Mapping[str, Any]) -> Checked:
+    """Amplification, the model's leakage less that of the labels at the model's accuracy."""
+    figure = numbers["amplification"]
+    if figure is None:
+        raise BadInput(f"{name}: leakage_delta_max: expected an analysis with predictions, got one without")
+    bound = _bound(figure, "estimate", int(figure["n"]))
+    limit = requirement.leakage_delta_max or math.nan
+    return conclude(name, str(numbers["model"]), ["amplification in points"], [bound], limit, points=False)
+
+
+def _bound(row: Mapping[str, Any], estimate: str, n: int) -> Bound:
+    return Bound(_number(row[estimate]), _number(row["low"]), _number(row["high"]), n)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
 
 _COULD: Final = ", which could exceed the limit"
 _JOB_OF: Final = {"ratio": "a recognition benchmark", "leakage": "a leakage analysis"}
@@ -49,11 +172,11 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     """What a finished run says about each requirement, for every target where none is named."""
     runs = runs_in(folder)
     rows = []
-    for name, sound in named(requirements):
+    for name, sound in reading_named(requirements):
         if sound.kind in _JOB_OF:
             raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
-        if preferences.is_about_two(sound, runs):
-            asked = preferences.asked_in(name, sound, runs)
+        if is_about_two(sound, runs):
+            asked = asked_in(name, sound, runs)
             rows += [_checked_preference(name, sound, run, entry) for run, entry in asked]
             continue
         rows += [_checked(name, sound, run, target) for run, target in _judged_on(name, sound, runs)]
@@ -62,15 +185,15 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
 
 def _checked_preference(name: str, requirement: Requirement, run: Run, entry: PairsEntry) -> Checked:
     """As `_checked`, of a question about two images; not met where people without an answer could exceed the limit."""
-    limit = DEFAULT if requirement.margin is None else requirement.margin
+    limit = DEFAULT_MARGIN if requirement.margin is None else requirement.margin
     if limit >= 1:
         raise BadInput(f"{name}: expected a share below 1, got {limit:g}; two points are 0.02")
-    groups, bounds, left_out = preferences.bounds(run, entry, requirement.attribute)
+    groups, bounds, left_out = preferences_bounds(run, entry, requirement.attribute)
     row = conclude(name, entry.name, groups, bounds, limit, points=True)
     if not left_out:
         return row
     text = f"{row.text}; {counted(left_out, 'subject')} had no answer in both orders"
-    could = row.status == "met" and any(preferences.if_answered(bound, left_out) >= limit for bound in bounds)
+    could = row.status == "met" and any(if_answered(bound, left_out) >= limit for bound in bounds)
     return replace(row, status="not shown" if could else row.status, text=f"{text}{_COULD if could else ''}")
 
 
@@ -131,7 +254,7 @@ def _limit(name: str, requirement: Requirement, outcome: Outcome) -> float:
     limit = requirement.max_rate if requirement.kind == "rate" else requirement.margin
     if limit is None and not points:
         raise BadInput(f"{name}: expected a margin in the unit of {outcome.name}, got none; state margin")
-    stated = DEFAULT if limit is None else limit
+    stated = DEFAULT_MARGIN if limit is None else limit
     if points and stated >= 1:
         raise BadInput(f"{name}: expected a share below 1, got {stated:g}; two points are 0.02")
     return stated
@@ -277,7 +400,7 @@ class _About:
         ]
 
     def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
-        edges = bins.read(self.run.folder.path)
+        edges = report_options.read_bins(self.run.folder.path)
         name = self.requirement.attribute
         return pairs_of_groups(self.run, self.target.name, self.outcome, name, edges, confidence)
 
@@ -344,7 +467,7 @@ class _About:
     def _grouped(self, name: str) -> tuple[list[str], Int[np.ndarray, " n"]]:
         attribute, design = self.run.attributes[name], self.run.design
         if not design.levels:
-            groups = cut(attribute, self.run.true[name], bins.read(self.run.folder.path).get(name))
+            groups = cut(attribute, self.run.true[name], report_options.read_bins(self.run.folder.path).get(name))
             return [f"{name} {groups.label(place)}" for place in range(len(groups.centers))], groups.index
         axis = list(design.levels).index(name)
         index = np.tile(np.unravel_index(np.arange(design.n_cells), design.shape)[axis], design.subjects)

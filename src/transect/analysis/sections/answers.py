@@ -1,20 +1,24 @@
-"""What one target answered in one study, as arrays: what every section starts from."""
+"""One target's answers in one study as arrays, and what sections share: groups, attributes in parts, points, tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import SupportsFloat, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.analysis.asked_answers import Asked
-from transect.effects.truth import Truth
+from transect.effects.interrogation import Condition
+from transect.effects.observational import cut
+from transect.effects.outcomes import Truth
+from transect.effects.samples import MOST_LEVELS
 from transect.effects.verification import Verified
 from transect.ratings.perceived_attributes import OF_THE_PICTURE, PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Task
-from transect.reports.records import Point, Table, column_unit
+from transect.reports.records import Figure, Panel, Point, Section, Table, column_unit
 from transect.runs.spec import StepSize
 from transect.runs.wording import spaced
 
@@ -204,10 +208,182 @@ def covariates(
 
 
 def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]) -> dict[str, Float[np.ndarray, " n"]]:
-    from transect.effects.encoding import one_hot
+    from transect.effects.samples import one_hot
 
     known = values[np.isfinite(values)]
     whole = bool(np.isin(known, range(len(attribute.levels))).all())
     indicators = one_hot({name: values}, levels={name: attribute.levels} if whole else None)
     present = [place for place in range(len(indicators.names)) if np.nansum(indicators.x[:, place]) > 0]
     return {indicators.names[place]: indicators.x[:, place] for place in present[1:]}
+
+
+def condition(answers: Answers, name: str) -> Condition:
+    """Each image's group of an attribute, in order.
+
+    A level that was set is a group. So is each value of an attribute that was observed and has at most six; a range is
+    cut at the user's cut points (`bins`), else at its terciles. Ranges are closed at their low end: "[30, 50)". What
+    raters saw is grouped by `PerceivedAttribute.cuts`. Groups that no image has are left out.
+    """
+    if name in answers.design.levels:
+        return _set(answers, name)
+    if name in answers.seen:
+        return _perceived(answers.seen[name], answers.bins.get(name))
+    attribute, values = answers.known[name], {**answers.held, **answers.values}[name]
+    known = np.isfinite(values)
+    if not attribute.discrete and name not in answers.bins and len(np.unique(values[known])) <= MOST_LEVELS:
+        levels, codes = np.unique(values[known], return_inverse=True)
+        every = np.full(len(values), -1, dtype=np.int64)
+        every[known] = codes
+        return Condition(tuple(attribute.label(level) for level in levels), every)
+    groups = cut(attribute, values, answers.bins.get(name))
+    present = [place for place in range(len(groups.centers)) if (groups.index == place).any()]
+    codes = np.full(len(values), -1, dtype=np.int64)
+    for code, place in enumerate(present):
+        codes[groups.index == place] = code
+    return Condition(tuple(groups.label(place) for place in present), codes)
+
+
+def _perceived(seen: PerceivedAttribute, stated: Sequence[float] | None) -> Condition:
+    groups = seen.cuts(stated)
+    codes = groups.of_values(seen.values)
+    present = np.unique(codes[codes >= 0]).tolist()
+    return Condition(tuple(groups.names[place] for place in present), renumbered(codes, present, len(groups.names)))
+
+
+def renumbered(codes: Int[np.ndarray, " n"], present: Sequence[int], groups: int) -> Int[np.ndarray, " n"]:
+    """Codes as places among the groups that are present; -1 for the others."""
+    places = np.full(groups + 1, -1, dtype=np.int64)
+    places[list(present)] = np.arange(len(present))
+    return np.asarray(places[codes])
+
+
+def texts(groups: Condition) -> np.ndarray:
+    """Each image's group as a text, "" for none: object [n]."""
+    return np.asarray(np.array([*groups.groups, ""], dtype=object)[groups.codes])
+
+
+def _set(answers: Answers, name: str) -> Condition:
+    attribute, levels = answers.attributes[name], answers.design.levels[name]
+    place = np.array([levels.index(cell[name]) for cell in answers.design.cells()], dtype=np.int64)
+    return Condition(tuple(attribute.label(level) for level in levels), place[answers.cells])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Split:
+    """told: the two sides in words; at: the first value of the second side; chosen: 1 or 0 [n], NaN without a value;
+    others: columns to hold equal.
+    """
+
+    told: str
+    at: float
+    chosen: Float[np.ndarray, " n"]
+    others: Mapping[str, Float[np.ndarray, " _"]]
+
+
+def splits(
+    answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
+) -> dict[str, Split]:
+    """Every attribute that varies and has no more than two names, parted at its median (or off and on)."""
+    parts, everything = {}, {**columns, **held}
+    for name, values in columns.items():
+        known = values[np.isfinite(values)]
+        if len(np.unique(known)) < 2 or nominal(answers.known.get(name)):
+            continue
+        attribute = answers.known[name] if named(answers.known, name, values) else None
+        others = covariates(answers.known, {other: column for other, column in everything.items() if other != name})
+        at = _middle(known, answers.cut_points(name))
+        parts[name] = Split(_told(attribute, at), at, half(values, at), others)
+    return parts
+
+
+def whole(
+    answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], parted: Mapping[str, Split]
+) -> dict[str, str]:
+    """Why the attributes that `splits` left out have no two sides, in words."""
+    reasons = {}
+    for name, values in columns.items():
+        if name not in parted:
+            known = values[np.isfinite(values)]
+            levels = answers.known[name].levels if nominal(answers.known.get(name)) else ()
+            reasons[name] = f"{len(levels)} levels" if len(np.unique(known)) > 1 else "does not vary"
+    return reasons
+
+
+def named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:
+    """Whether every value is a level of the attribute."""
+    attribute = attributes.get(name)
+    return (
+        attribute is not None
+        and attribute.discrete
+        and bool(np.isin(values[np.isfinite(values)], range(len(attribute.levels))).all())
+    )
+
+
+def half(values: Float[np.ndarray, " n"], at: float) -> Float[np.ndarray, " n"]:
+    """0 below a value and 1 from it on; NaN without a value.
+
+    >>> half(np.array([0.0, 0.0, 1.0, np.nan]), 1.0)
+    array([ 0.,  0.,  1., nan])
+    """
+    return np.where(np.isfinite(values), (values >= at).astype(np.float64), np.nan)
+
+
+def _middle(known: Float[np.ndarray, " n"], stated: Sequence[float] = ()) -> float:
+    """The stated cut point nearest to the median, else the median, or the next value where that is the smallest.
+
+    known: finite values, not all the same. Stated points that leave a side empty are passed over.
+
+    >>> _middle(np.array([20.0, 30.0, 40.0, 70.0]), (25.0, 50.0, 90.0)), _middle(np.array([0.0, 0.0, 1.0]))
+    (25.0, 1.0)
+    """
+    middle = float(np.median(known))
+    parting = [point for point in stated if known.min() < point <= known.max()]
+    if parting:
+        return min(parting, key=lambda point: abs(point - middle))
+    return middle if middle > known.min() else float(known[known > known.min()].min())
+
+
+def _told(attribute: Attribute | None, at: float) -> str:
+    if attribute is not None:
+        return f"{attribute.levels[1]} vs {attribute.levels[0]}"
+    return f"from {at:.3g} on vs below"
+
+
+def without_empty(section: Section) -> Section:
+    """The section without points, series, panels and figures that have no value; a last paragraph names them."""
+    figures = [(figure, _drawn(figure)) for figure in section.figures]
+    left_out = [name for figure, drawn in figures for name in _missing(figure, drawn)]
+    kept = [drawn for _, drawn in figures if drawn.panels]
+    note = [f"Not drawn, since no image has the answers that it needs: {'; '.join(left_out)}."] if left_out else []
+    return replace(section, figures=kept, text=[*section.text, *note])
+
+
+def _known(point: Point) -> bool:
+    return point.value is not None and math.isfinite(point.value)
+
+
+def _drawn(figure: Figure) -> Figure:
+    panels = []
+    for panel in figure.panels:
+        series = [replace(one, points=[point for point in one.points if _known(point)]) for one in panel.series]
+        if shown := [one for one in series if one.points]:
+            panels.append(replace(panel, series=shown))
+    return replace(figure, panels=panels)
+
+
+def _missing(figure: Figure, drawn: Figure) -> Iterator[str]:
+    """The names of what was left out: the whole figure, a panel of it, or labels within."""
+    if not drawn.panels:
+        yield figure.title
+        return
+    kept = {panel.heading: _labels(panel) for panel in drawn.panels}
+    for panel in figure.panels:
+        if panel.heading not in kept:
+            yield f"{figure.title}, {panel.heading}"
+        elif labels := [label for label in _labels(panel) if label not in kept[panel.heading]]:
+            yield f"{figure.title}, {', '.join(labels)}"
+
+
+def _labels(panel: Panel) -> list[str]:
+    return list(dict.fromkeys(point.label for series in panel.series for point in series.points if point.label))

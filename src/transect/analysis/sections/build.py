@@ -12,29 +12,20 @@ from dataclasses import replace
 
 from transect.analysis.sections import (
     adjustment,
-    balance,
-    by_attribute,
-    comparison,
-    confounding,
-    correlated,
-    interrogation,
-    models,
-    other_raters,
-    people,
-    perceived,
-    seen_together,
+    associations,
+    error_rates,
+    rater_uncertainty,
+    ratings,
     sensitivity,
-    several_targets,
-    thresholds,
     unanswered,
     verification,
 )
+from transect.analysis.sections import spoken_answers as in_words
+from transect.analysis.sections.adjustment import check
 from transect.analysis.sections.answers import Answers
-from transect.analysis.sections.in_words import build as in_words
-from transect.analysis.sections.models import check
 from transect.errors import BadInput
 from transect.reports.records import Section
-from transect.runs.progress import stage
+from transect.runs.parts import stage
 
 
 def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> list[Section]:
@@ -57,15 +48,21 @@ def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> 
         of_target = [answers for answers in answer_sets if answers.target == target]
         sections += _of_target(of_target, chosen)
     for study in dict.fromkeys(answers.study for answers in answer_sets):
-        if found := several_targets.section([answers for answers in answer_sets if answers.study == study]):
+        if found := associations.several_targets_section(
+            [answers for answers in answer_sets if answers.study == study]
+        ):
             sections.append(found)
     plain = (
         [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps] if targets else []
     )
-    sections += [section for answers in plain if (section := seen_together.section(answers))]
-    if plain and any(not answers.design.levels for answers in plain) and (balance_section := balance.section(plain)):
+    sections += [section for answers in plain if (section := associations.distribution_section(answers))]
+    if (
+        plain
+        and any(not answers.design.levels for answers in plain)
+        and (balance_section := associations.balance_section(plain))
+    ):
         sections.append(balance_section)
-    sections += [section for answers in plain if (section := correlated.section(answers))]
+    sections += [section for answers in plain if (section := associations.correlation_section(answers))]
     return _told_apart(sections)
 
 
@@ -92,20 +89,20 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
     plain = [answers for answers in answer_sets if not answers.steps]
     sections += [section for answers in plain for section in in_words.sections(answers)]
     sections += [section for answers in plain if (section := unanswered.section(answers))]
-    sections += [section for answers in plain if (section := interrogation.section(answers))]
+    sections += [section for answers in plain if (section := error_rates.condition_section(answers))]
     sections += [section for answers in plain if (section := verification.section(answers))]
     experiments = [answers for answers in plain if answers.design.levels]
     observations = [answers for answers in plain if not answers.design.levels]
     for experiment in experiments:
-        sections += [comparison.section(experiment, answers) for answers in observations]
-    sections += [perceived.section(answers) for answers in experiments if answers.perceived]
+        sections += [associations.comparison_section(experiment, answers) for answers in observations]
+    sections += [ratings.perceived_section(answers) for answers in experiments if answers.perceived]
     for answers in filter(_modelled, answer_sets):
-        sections += [adjustment.section(answers), *([models.section(answers, chosen)] if chosen else [])]
+        sections += [adjustment.section(answers), *([adjustment.model_section(answers, chosen)] if chosen else [])]
     if chosen and (untaken := [answers for answers in answer_sets if not _modelled(answers)]):
-        sections.append(models.refused(untaken))
-    sections += [section for answers in plain if (section := people.section(answers))]
-    sections += [section for answers in plain if (section := other_raters.section(answers))]
-    sections += [section for answers in observations if (section := confounding.section(answers))]
-    sections += [section for answers in observations if (section := by_attribute.section(answers))]
-    sections += [thresholds.section(answers) for answers in plain if thresholds.has_section(answers)]
+        sections.append(adjustment.refused(untaken))
+    sections += [section for answers in plain if (section := ratings.people_section(answers))]
+    sections += [section for answers in plain if (section := rater_uncertainty.section(answers))]
+    sections += [section for answers in observations if (section := adjustment.confounding_section(answers))]
+    sections += [section for answers in observations if (section := error_rates.attribute_section(answers))]
+    sections += [error_rates.threshold_section(answers) for answers in plain if error_rates.has_section(answers)]
     return sections

@@ -1,4 +1,4 @@
-"""Rates and means along the levels of each attribute that was set, and their changes from the first, with bands."""
+"""Outcomes along levels: curves with bands, and shares of answers that change each way."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Final, TypeAlias, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.analysis.sections.answers import point, words
-from transect.effects.bands import SOURCES, Band, difference_band, mean_band, rate_band
+from transect.analysis.sections.answers import point, table, words
+from transect.effects.clusters import by_person, people_with
 from transect.effects.contrasts import level_differences
-from transect.effects.repeated import by_person, people_with
+from transect.effects.curves import SOURCES as BANDS_SOURCES
+from transect.effects.curves import Band, difference_band, mean_band, rate_band
+from transect.effects.rates import SOURCES as CHANGES_SOURCES
+from transect.effects.rates import Changes, Share, changes
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
-from transect.reports.records import Figure, Panel, Section, Series, Unit
+from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 
 FEWEST_LEVELS: Final = 3
 _Who: TypeAlias = Int[np.ndarray, " n"] | None
@@ -71,7 +74,7 @@ def sections(
             title=f"Curves along levels: {words(study)}",
             text=[*_TEXT, *_without(curves)],
             figures=[_figure(outcome, rows) for outcome, rows in of_outcome.items()],
-            sources=list(SOURCES),
+            sources=list(BANDS_SOURCES),
         )
     ]
 
@@ -176,3 +179,73 @@ def _unit(curve: _Curve) -> Unit:
     if curve.measure.unit != "proportion":
         return "number"
     return "points" if curve.change else "proportion"
+
+
+_CHANGING_TEXT: Final = (
+    "A net effect is the share that changes from no to yes minus the share that changes from yes to no. For "
+    "errors, misses and false alarms, yes is a wrong answer. The test of an effect asks whether the changes balance: "
+    "p is 1 where equally many change each way, however many they are.",
+)
+_PAIRS: Final = (
+    "Each subject is seen at both levels in several pairs of images. Shares are of these pairs of "
+    "images, each subject with equal weight; subjects are counted that have at least one such pair."
+)
+_PEOPLE: Final = (
+    "Several photographs show one person. Shares are means over photographs, each of which counts once, as in the "
+    "effects; intervals treat the photographs of one person as one cluster. Subjects are people, counted where at "
+    "least one pair of images of theirs changes that way."
+)
+
+
+def changing_sections(
+    study: str,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+    who: Int[np.ndarray, " n"] | None = None,
+) -> list[Section]:
+    """The section of one experiment; none where no outcome is a yes or no that is tested."""
+    several = any(design.n_cells > len(levels) for levels in design.levels.values())
+    what = "photographs" if who is not None else "pairs" if several else "subjects"
+    more = [_PEOPLE] if who is not None else [_PAIRS] if several else []
+    tables = []
+    for measure, values in answered:
+        rows = (
+            [_row(row) for row in changes(values, design, attributes, who=who)]
+            if measure.is_binary and measure.tested
+            else []
+        )
+        if rows:
+            tables.append(_table(rows, f"{measure.outcome} of {measure.target}", what))
+    if not tables:
+        return []
+    return [
+        Section(
+            key="changes",
+            study=study,
+            target="",
+            title=f"Changes in each direction behind each net effect: {words(study)}",
+            text=[*_CHANGING_TEXT, *more],
+            warnings=[],
+            figures=[],
+            tables=tables,
+            sources=list(CHANGES_SOURCES),
+        )
+    ]
+
+
+def _table(rows: Sequence[Sequence[object]], measure: str, what: str) -> Table:
+    heads = [("effect", "text"), ("net, points", "points")]
+    for way in ("no to yes", "yes to no"):
+        heads += [(way, "proportion"), (f"{way}: low", "proportion"), (f"{way}: high", "proportion")]
+        heads += [(f"{way}: pairs", "count"), (f"{way}: subjects", "count")]
+    heads += [("all pairs", "count"), ("all subjects", "count"), ("note", "text")]
+    return table(f"Share of {what} that change each way: {measure}, with 95 % intervals", heads, rows)
+
+
+def _row(row: Changes) -> list[object]:
+    return [words(row.name), row.net, *_cells(row.up), *_cells(row.down), row.n_pairs, row.n_subjects, row.reason]
+
+
+def _cells(share: Share) -> list[object]:
+    return [share.share, share.low, share.high, share.pairs, share.subjects]

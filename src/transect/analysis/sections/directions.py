@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.sections.answers import table, words
-from transect.analysis.sections.correlated import matrix_table
+from transect.analysis.sections.associations import matrix_table
 from transect.controls.directions import LEAK
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 from transect.runs.spec import RunSpec

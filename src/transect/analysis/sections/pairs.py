@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from transect.analysis.sections.answers import point, table, words
-from transect.annotation.agreement.numbers import PairFigures
-from transect.annotation.simulated import notice
+from transect.annotation.agreement.numbers import PairFigures, notice
 from transect.effects.identity_pairs import SOURCE as SINGH
 from transect.effects.pair_perception import BRADLEY_TERRY, SOURCES, Bounded, PairRanking, PerceivedDifference
 from transect.reports.records import Figure, Panel, Section, Series, Table

@@ -1,7 +1,10 @@
-"""The raters of a study: how many, how far they agree, who was left out (a count, never a name), and what they said."""
+"""Raters: who answered and how far they agree, what they saw along transects, what lies farthest from them, and
+galleries.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, final
@@ -9,14 +12,27 @@ from typing import Any, Final, Literal, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.analysis.sections.answers import point, table, words
+from transect.analysis.sections.answers import Answers, point, table, words
 from transect.annotation.agreement import krippendorff_alpha, percent_agreement, rater_reliability, spread
-from transect.annotation.agreement.alpha_interval import SOURCE as ALPHA_INTERVAL
-from transect.annotation.agreement.krippendorff import SOURCE as ALPHA
-from transect.annotation.agreement.logistic_curve import SOURCE
-from transect.annotation.simulated import notice, simulated_count
-from transect.records import Annotations
-from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.annotation.agreement.coefficients import ALPHA_SOURCE as ALPHA
+from transect.annotation.agreement.coefficients import INTERVAL_SOURCE as ALPHA_INTERVAL
+from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
+from transect.annotation.agreement.numbers import notice, simulated_count
+from transect.effects.image_validation import Rule
+from transect.effects.outcomes import Truth
+from transect.records import Annotations, Attribute, Design, Task
+from transect.reports.records import (
+    Figure,
+    Panel,
+    PictureGallery,
+    PictureGroup,
+    Point,
+    RatedPicture,
+    Section,
+    Series,
+    Table,
+)
+from transect.reports.wording import short_name
 
 BINS: Final = 20
 _WIDEST: Final = 0.5
@@ -286,3 +302,410 @@ def _slots(image: Int[np.ndarray, " r"]) -> Int[np.ndarray, " r"]:
     slots = np.empty(len(image), dtype=np.int64)
     slots[order] = np.arange(len(image)) - first
     return slots
+
+
+SHOWN: Final = 3
+"""Subjects whose own transects are drawn, those with most answers; the table has the curve of all."""
+STEPS: Final = 40
+_SEEN_ALONG_TEXT: Final = (
+    "Each dot is an answer (larger where several are equal), at the value that was set; the line is a logistic "
+    "function fitted by least squares (Balakrishnan et al. 2020, Fig. 7). Where answers follow it within one "
+    "level, raters see what was set; where they are flat, the control changed something that raters do not see.",
+    "Intended and perceived (their Fig. 9b): what the generator was asked for, and the mean of what people saw "
+    "on each image. Effects of what was seen use the latter.",
+    "Answers about an attribute along the transect of another one show whether the manipulation moved it too: they "
+    "should be flat.",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One experiment: its design, attributes, the intended values [n] by name, and the subject of each image [n]."""
+
+    study: str
+    design: Design
+    attributes: Mapping[str, Attribute]
+    intended: Mapping[str, Float[np.ndarray, " n"]]
+    subjects: Int[np.ndarray, " n"]
+
+
+def seen_along_section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
+    """The section of one experiment: every question along every attribute that was varied; None without either."""
+    along = [name for name in shown.design.levels if name in shown.intended and not shown.attributes[name].nominal]
+    ordered = [question for question in rated if question.scale != "nominal"]
+    pairs = [(question, name) for question in ordered for name in along]
+    pairs.sort(key=lambda pair: not _own(*pair))
+    unordered = [question for question in rated if _unordered(shown, question)]
+    if not pairs and not unordered:
+        return None
+    curves = {(question.name, name): _curves(shown, question, name) for question, name in pairs}
+    return Section(
+        key="seen along",
+        study=shown.study,
+        title=f"What people saw along the transects of {words(shown.study)}",
+        text=list(_SEEN_ALONG_TEXT if len(pairs) > sum(_own(*pair) for pair in pairs) else _SEEN_ALONG_TEXT[:2]),
+        warnings=[],
+        figures=[
+            figure
+            for question, name in pairs
+            for figure in _figures(shown, question, name, curves[question.name, name])
+        ],
+        tables=[
+            *([_curve_table(pairs, curves)] if pairs else []),
+            *(_against(shown, question, name) for question, name in pairs),
+            *(_levels_against(shown, question) for question in unordered),
+        ],
+        sources=[SOURCE],
+    )
+
+
+def _own(question: Rated, name: str) -> bool:
+    return question.attribute == name
+
+
+def _unordered(shown: Shown, question: Rated) -> bool:
+    """Whether a question about what was varied has levels in no order."""
+    if question.attribute not in shown.design.levels or question.attribute not in shown.intended:
+        return False
+    return question.scale == "nominal" or shown.attributes[question.attribute].nominal
+
+
+_Curves = dict[int | None, LogisticCurve]
+"""By subject; None: all of them."""
+
+
+def _curves(shown: Shown, question: Rated, name: str) -> _Curves:
+    """The curve of all subjects, and of those with most answers, along one attribute."""
+    x = shown.intended[name]
+    answers = np.isfinite(question.ratings).sum(axis=1)
+    subjects, place = np.unique(shown.subjects, return_inverse=True)
+    many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
+    curves: _Curves = {None: _fitted(x, question, np.ones(len(x), dtype=bool))}
+    return curves | {int(subjects[k]): _fitted(x, question, place == k) for k in many}
+
+
+def _fitted(x: Float[np.ndarray, " n"], question: Rated, rows: np.ndarray) -> LogisticCurve:
+    ratings = question.ratings[rows]
+    places = np.broadcast_to(x[rows, None], ratings.shape)
+    return fit_logistic(places.ravel(), ratings.ravel(), question.low, question.low + question.width, question.level)
+
+
+def _titled(question: Rated, name: str) -> str:
+    """The question, and the attribute along which it was answered where that is another."""
+    return words(question.name) + ("" if _own(question, name) else f", along {words(name)}")
+
+
+def _figures(shown: Shown, question: Rated, name: str, curves: _Curves) -> list[Figure]:
+    """Answers along the transects, and mean answers by image against the intended value."""
+    named, folded = _named(shown, name), not _own(question, name)
+    along = Figure(
+        kind="scatter",
+        title=f"Answers along the transect: {_titled(question, name)}",
+        caption=f"(at most {SHOWN} subjects with most answers, then all; the numbers are answers)",
+        folded=folded,
+        panels=[_panel(shown, question, name, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
+    )
+    x, means = shown.intended[name], question.mean
+    dots = _dots(
+        x[:, None], np.round((means[:, None] - question.low) / question.width * 20) / 20 * question.width + question.low
+    )
+    against = Panel(
+        heading=f"{words(question.name)}, all images",
+        x_words=f"intended {named}",
+        y_words="mean answer",
+        series=[Series(name="mean answers of images", points=dots)],
+    )
+    caption = "(a dot per mean answer, to a twentieth of the scale; larger for more images; the numbers are images)"
+    title = f"Intended against perceived: {_titled(question, name)}"
+    return [along, Figure(kind="scatter", title=title, caption=caption, folded=folded, panels=[against])]
+
+
+def _named(shown: Shown, name: str) -> str:
+    unit = shown.attributes[name].unit
+    return words(name) + (f", {unit}" if unit else "")
+
+
+def _panel(shown: Shown, question: Rated, name: str, subject: int | None, curve: LogisticCurve) -> Panel:
+    rows = np.ones(len(question.ratings), dtype=bool) if subject is None else shown.subjects == subject
+    x = shown.intended[name]
+    series: list[Series] = [Series(name="answers", points=_dots(x[rows, None], question.ratings[rows]))]
+    if not curve.reason:
+        along = np.linspace(x[rows].min(), x[rows].max(), STEPS + 1)
+        points = [point(y, x=float(at)) for at, y in zip(along, curve.at(along), strict=True)]
+        series.append(Series(name="logistic curve", points=points, drawn="line"))
+    return Panel(
+        heading="all subjects" if subject is None else f"subject {subject}",
+        x_words=f"intended {_named(shown, name)}",
+        y_words="answer",
+        series=series,
+    )
+
+
+def _dots(x: Float[np.ndarray, "n _"], y: Float[np.ndarray, "n r"]) -> list[Point]:
+    """A point for each distinct pair, with how often it occurs."""
+    across = np.broadcast_to(x, y.shape)[np.isfinite(y)]
+    pairs, counts = np.unique(np.column_stack([across, y[np.isfinite(y)]]), axis=0, return_counts=True)
+    return [point(pair[1], x=float(pair[0]), n=int(n)) for pair, n in zip(pairs, counts, strict=True)]
+
+
+_Pair = tuple[Rated, str]
+"""A question, and the attribute along which it was answered."""
+
+
+def _curve_table(pairs: Sequence[_Pair], curves: Mapping[tuple[str, str], _Curves]) -> Table:
+    heads = [("question", "text"), ("along", "text"), ("subjects", "text"), ("begins at", "number")]
+    heads += [("ends at", "number")]
+    heads += [("halfway at", "number"), ("slope", "number"), ("answers within one level of it", "proportion")]
+    heads += [("answers", "count"), ("places", "count"), ("note", "text")]
+    rows = []
+    for question, name in pairs:
+        for subject, c in curves[question.name, name].items():
+            called = "all" if subject is None else f"subject {subject}"
+            numbers = [c.start, c.end, c.middle, c.slope, c.near]
+            rows.append([words(question.name), words(name), called, *numbers, c.answers, c.places, c.reason])
+    return table("Logistic curves", heads, rows)
+
+
+def _against(shown: Shown, question: Rated, name: str) -> Table:
+    """Mean and quartiles of the images' mean answers at each intended value."""
+    heads = [
+        (f"intended {words(name)}", "text"),
+        ("mean perceived", "number"),
+        ("lower quartile", "number"),
+    ]
+    heads += [("upper quartile", "number"), ("images rated", "count"), ("not rated", "count")]
+    means, rows = question.mean, []
+    for value in shown.design.levels[name]:
+        seen = means[np.isclose(shown.intended[name], value)]
+        known = seen[np.isfinite(seen)]
+        ends = [float(known.mean()), *np.quantile(known, [0.25, 0.75]).tolist()] if len(known) else [np.nan] * 3
+        rows.append([shown.attributes[name].label(value), *ends, len(known), len(seen) - len(known)])
+    return table(f"Intended against perceived: {_titled(question, name)}", heads, rows)
+
+
+def _levels_against(shown: Shown, question: Rated) -> Table:
+    """Images by intended level and the level that most raters saw."""
+    named = [question.levels[k] if question.levels else f"{value:g}" for k, value in enumerate(question.values)]
+    heads = [
+        (f"intended {words(question.attribute)}", "text"),
+        *((f"seen: {name}", "count") for name in named),
+    ]
+    heads += [("no majority", "count")]
+    rows = []
+    for value in shown.design.levels[question.attribute]:
+        majority = question.majority[np.isclose(shown.intended[question.attribute], value)]
+        counts = [int((majority == seen).sum()) for seen in question.values]
+        rows.append([shown.attributes[question.attribute].label(value), *counts, int(np.isnan(majority).sum())])
+    return table(f"Intended against perceived: {words(question.name)}", heads, rows)
+
+
+MOST: Final = 12
+"""Images of each direction that are shown."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """A target's answers beside people's, both from 0 (no) to 1 (yes); of a regression in the units of the attribute.
+
+    model, people [n]: NaN where there is none. over, under: rows of the images that are shown, on which the model is
+    farthest above and below, farthest first.
+    """
+
+    study: str
+    target: str
+    text: str
+    model: Float[np.ndarray, " n"]
+    people: Float[np.ndarray, " n"]
+    over: Int[np.ndarray, " o"]
+    under: Int[np.ndarray, " u"]
+    binary: bool
+
+
+def deviations(answers: Answers, truth: Truth, rated: Rated) -> Deviations | None:
+    """What lies farthest from people's mean answer; None where the target gives no answer that could be compared.
+
+    Where people are asked about more than two levels their mean's place on the scale stands for a share of yes, as in
+    the paper; of levels without order it is the share of answers that agree with the truth.
+    """
+    if answers.task is Task.REGRESSION:
+        if truth.comparison:
+            return None
+        model, people, binary = answers.scores, rated.mean, False
+    elif answers.task is Task.EMBEDDING:
+        return None
+    else:
+        known = answers.scores[np.isfinite(answers.scores)]
+        probable = answers.cut and len(known) > 0 and bool(((known >= 0) & (known <= 1)).all())
+        model, people, binary = (answers.scores if probable else answers.answers), _yes(truth, rated), True
+    gap = model - people
+    order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
+    over, under = (order[(sign * gap[order]) > 0][:MOST] for sign in (1, -1))
+    return Deviations(answers.study, answers.target, truth.text, model, people, over, under, binary)
+
+
+def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
+    """How far people's answers lie towards yes, 0 to 1."""
+    if truth.comparison in ("==", "!=") or rated.scale == "nominal":
+        answers = Truth(truth.text, rated.name, truth.comparison, truth.value).of({rated.name: rated.ratings.ravel()})
+        grid = answers.reshape(rated.ratings.shape)
+        known = np.isfinite(grid)
+        n = known.sum(axis=1)
+        sums = np.where(known, grid, 0.0).sum(axis=1)
+        return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
+    share = (rated.mean - rated.low) / rated.width
+    return 1 - share if truth.comparison in ("<", "<=") else share
+
+
+def deviations_section(differences: Deviations, ids: list[str]) -> Section:
+    """Both directions as a table; the pictures stand in a gallery of the page on the raters."""
+    heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
+    tables = []
+    for title, rows in (("The model above people", differences.over), ("The model below people", differences.under)):
+        cells = [
+            [ids[k], differences.model[k], differences.people[k], abs(differences.model[k] - differences.people[k])]
+            for k in rows.tolist()
+        ]
+        tables.append(table(title, heads, cells))
+    gap = np.abs(differences.model - differences.people)
+    both = gap[np.isfinite(gap)]
+    mean = float(both.mean()) if len(both) else np.nan
+    summary = [
+        ("images with both", "count"),
+        ("without", "count"),
+        ("mean deviation", "number"),
+        ("largest", "number"),
+    ]
+    largest = float(both.max()) if len(both) else np.nan
+    tables.insert(0, table("How far apart", summary, [[len(both), len(gap) - len(both), mean, largest]]))
+    return Section(
+        key="deviations",
+        study=differences.study,
+        title=f"Farthest from people's answers: {short_name(differences.target)}",
+        text=[
+            f"The truth is {words(differences.text)}. People's mean answer is the reference, as where no "
+            "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "
+            "et al. 2020, Fig. 17). A deviation from the mean of a few people may also be their error."
+        ],
+        warnings=[],
+        figures=[],
+        tables=tables,
+        sources=[SOURCE],
+    )
+
+
+GALLERIES_BINS: Final = 10
+EACH: Final = 3
+"""Pictures of each tenth of the scale."""
+_KEPT: Final = "(from the ratings stored with the run, as in its report)"
+
+
+def by_score(
+    study: str,
+    ids: Sequence[str],
+    subjects: Int[np.ndarray, " n"],
+    question: Rated,
+    rules: Sequence[Rule],
+    steps: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
+) -> PictureGallery:
+    """Images by mean answer, from one end of the scale to the other (Figs. 8 and 10).
+
+    Of each tenth of the scale those nearest to its middle, of different subjects where there are enough; a picture
+    whose mean a rule leaves out is marked. kept: rules that the run's report goes by, and the values [n] that they are
+    judged on there, which may be in other units.
+    """
+    edges = question.low + question.width * np.linspace(0, 1, GALLERIES_BINS + 1)
+    means, mine = question.mean, [rule for rule in rules if rule.attribute == question.name]
+    theirs = [(rule, values) for rule, values in steps if rule.attribute == question.name]
+    matched = [rule.applies(values) for rule, values in [*((rule, means) for rule in mine), *theirs]]
+    cut = np.any(matched, axis=0) if matched else np.zeros(len(means), dtype=bool)
+    groups = []
+    for k, (low, high) in enumerate(itertools.pairwise(edges)):
+        within = (means >= low) & ((means < high) if k < GALLERIES_BINS - 1 else (means <= high))
+        rows = np.flatnonzero(within)
+        near = rows[np.argsort(np.abs(means[rows] - (low + high) / 2), kind="stable")]
+        chosen = _different(near, subjects)[:EACH]
+        label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
+        groups.append(PictureGroup(label, [_scored(study, ids, means, row, cut) for row in chosen]))
+    bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
+    framed = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
+    text = (
+        f"Images by mean answer, from one end of the scale to the other: at most {EACH} images of each tenth, "
+        f"below its range and its number of images.{framed}"
+    )
+    return PictureGallery(f"Faces by {words(question.name)}", text, "by-score", groups)
+
+
+def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
+    """The rows in their order, but first one of each subject."""
+    first = set(np.unique(subjects[rows], return_index=True)[1].tolist())
+    return [int(rows[k]) for k in sorted(range(len(rows)), key=lambda k: k not in first)]
+
+
+def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> RatedPicture:
+    return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
+
+
+def _picture(study: str, image: str, seen: str, left_out: str = "") -> RatedPicture:
+    return RatedPicture(study, image, seen.replace("-", "−"), left_out)
+
+
+def side_by_side(study: str, ids: Sequence[str], shown: Shown, question: Rated) -> PictureGallery:
+    """A few subjects' images with what was intended and what was seen (Fig. 9b), those with most answers first."""
+    answers = np.isfinite(question.ratings).sum(axis=1)
+    subjects, place = np.unique(shown.subjects, return_inverse=True)
+    many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
+    attribute, means = (
+        shown.attributes[question.attribute],
+        question.majority if question.scale == "nominal" else question.mean,
+    )
+    groups = []
+    for k in many.tolist():
+        rows = np.flatnonzero(place == k)
+        intended = shown.intended[question.attribute]
+        rows = rows[np.argsort(intended[rows], kind="stable")]
+        pictures = [
+            _picture(
+                study,
+                ids[row],
+                f"intended {attribute.label(float(intended[row]))}, {_seen(question, means[row])}",
+            )
+            for row in rows[:24].tolist()
+        ]
+        groups.append(PictureGroup(f"subject {int(subjects[k])}", pictures))
+    text = (
+        "What was set on each image, and the mean of what people saw on it; for levels in no order, the most "
+        "common answer."
+    )
+    return PictureGallery(f"Intended and seen: {words(question.name)}", text, "rows", groups)
+
+
+def _seen(question: Rated, value: float) -> str:
+    if not np.isfinite(value):
+        return "no majority" if question.scale == "nominal" else "not rated"
+    if question.scale == "nominal" and question.levels:
+        return f"seen {question.levels[question.values.index(float(value))]}"
+    return f"seen {value:.2f}"
+
+
+def farthest(differences: Deviations, study: str, ids: Sequence[str]) -> PictureGallery:
+    """The images on which a model lies farthest from people, in both directions (Fig. 17)."""
+    directions: Mapping[str, np.ndarray] = {
+        "the model above people": differences.over,
+        "the model below people": differences.under,
+    }
+    groups = [
+        PictureGroup(
+            name,
+            [
+                _picture(study, ids[k], f"model {differences.model[k]:.2f}, people {differences.people[k]:.2f}")
+                for k in rows.tolist()
+            ],
+        )
+        for name, rows in directions.items()
+    ]
+    text = f"Answers about {differences.text}, farthest first; people's answers are means." + (
+        " 0 is no, 1 is yes." if differences.binary else ""
+    )
+    return PictureGallery(f"Farthest from people: {differences.target}", text, "rows", groups)

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.effects import dyadic, intervals, multiplicity, randomization
-from transect.effects.group_estimates import SOURCES as OBSERVED
+from transect.effects import intervals, multiplicity, resampling, verification
+from transect.effects.observational import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
@@ -85,7 +85,7 @@ def _text(verified: Verified, tests: int) -> list[str]:
     at = verified.threshold
     within = ", and at the same level of " + " and ".join(map(words, verified.within)) if verified.within else ""
     known = np.isfinite(at.low)
-    few = _NO_INTERVAL.format(subjects=counted(at.n_subjects, "subject"), fewest=dyadic.FEWEST_IDENTITIES)
+    few = _NO_INTERVAL.format(subjects=counted(at.n_subjects, "subject"), fewest=verification.FEWEST_IDENTITIES)
     ends = f" ({at.low:.4g} to {at.high:.4g})" if known else ""
     numbers = {"value": at.value, "ends": ends, "requested": at.requested, "n": at.n}
     numbers["interval"] = _INTERVAL if known else few
@@ -163,7 +163,7 @@ def _non_matches(
     at = verified.threshold
     ends = [_rate(subjects, _at(verified, end), mask)[0] for end in (at.low, at.high)]
     if np.isfinite(at.requested):
-        low, high = dyadic.moved(np.array([rate]), np.array([[low, high]]), np.array([ends]))[0].tolist()
+        low, high = verification.moved(np.array([rate]), np.array([[low, high]]), np.array([ends]))[0].tolist()
     return rate, low, high, n, ends[0], ends[1]
 
 
@@ -190,7 +190,7 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
         if k:
             d = (shares[k] - shares[0])[:, None]
             interval = intervals.mean_difference_interval(d, binary=True, seed=answers.design.seed)
-            p, _ = randomization.sign_flip(d, seed=answers.design.seed)
+            p, _ = resampling.sign_flip(d, seed=answers.design.seed)
             known = np.isfinite(d)
             estimate = float(d[known].mean()) if known.any() else np.nan
             ends = (float(interval.low[0]), float(interval.high[0]))

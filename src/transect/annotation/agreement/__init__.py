@@ -1,15 +1,17 @@
 """Agreement between raters and of each rater with themselves: functions over arrays [units, raters], NaN: no answer."""
 
 from transect.annotation.agreement.coefficients import (
+    Alpha,
+    DawidSkene,
     cohen_kappa,
+    dawid_skene,
     fleiss_kappa,
+    krippendorff_alpha,
     mean_cohen_kappa,
     percent_agreement,
     rater_reliability,
     spread,
 )
-from transect.annotation.agreement.dawid_skene import DawidSkene, dawid_skene
-from transect.annotation.agreement.krippendorff import Alpha, krippendorff_alpha
 from transect.annotation.agreement.logistic_curve import LogisticCurve, fit_logistic
 
 __all__ = [

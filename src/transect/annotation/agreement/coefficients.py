@@ -1,15 +1,196 @@
-"""Percent agreement, kappas, the spread of answers on one image, and how each rater agrees with the others."""
+"""How far raters agree: percent agreement, kappas, Krippendorff's alpha with its interval, and Dawid and Skene's
+model.
+
+Pairs of answers to the same unit, and how far the levels of a pair are apart: what Krippendorff's alpha counts.
+
+The interval of Krippendorff's alpha: every value that the answers do not contradict.
+
+A bootstrap draws only from the units at hand. Few of them hold a rare answer or a disagreement, and a sample
+without any has an interval of no width. Here each value of alpha is tested under the variance that it implies
+itself.
+
+Percent agreement, kappas, the spread of answers on one image, and how each rater agrees with the others.
+
+Krippendorff's alpha for levels in no order, in order, or equal steps apart, with an interval by subject.
+
+Dawid and Skene's model: the true levels and each rater's confusion matrix, estimated together.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import betaincinv, stdtrit
 
 from transect.errors import BadInput
+
+Metric = Literal["nominal", "ordinal", "interval"]
+
+
+def answer_counts(
+    ratings: Float[np.ndarray, "units raters"], levels: Float[np.ndarray, " k"]
+) -> Float[np.ndarray, "units k"]:
+    """How often each level was given to each unit."""
+    return np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(np.float64)
+
+
+def coincidences(counts: Float[np.ndarray, "units k"]) -> Float[np.ndarray, "units k k"]:
+    """Each unit's pairs of answers by their two levels; a unit of m answers counts m in all."""
+    pairs = counts[:, :, None] * counts[:, None, :]
+    level = np.arange(counts.shape[1])
+    pairs[:, level, level] -= counts
+    return np.asarray(pairs / (counts.sum(axis=1) - 1)[:, None, None])
+
+
+def places(totals: Float[np.ndarray, " k"], levels: Float[np.ndarray, " k"], metric: Metric) -> Float[np.ndarray, " k"]:
+    """Each level on the line along which disagreement is measured: its middle rank as a share, or its value."""
+    return levels if metric == "interval" else (totals.cumsum() - totals / 2) / totals.sum()
+
+
+def distances(
+    totals: Float[np.ndarray, " k"], levels: Float[np.ndarray, " k"], metric: Metric
+) -> Float[np.ndarray, "k k"]:
+    """The disagreement of each pair of levels."""
+    if metric == "nominal":
+        return np.asarray(1.0 - np.eye(len(levels)))
+    # The published sum from c to k, less half of both ends, is the difference of the levels' middle ranks.
+    place = places(totals, levels, metric)
+    return np.asarray((place[:, None] - place[None, :]) ** 2)
+
+
+INTERVAL_SOURCE: Final = "Owen 2001, Empirical likelihood, doi:10.1201/9781420036152"
+_IMAGINED: Final = 1e-3
+"""The weight of an imagined unit, in subjects."""
+_FEW: Final = 10
+"""Subjects with a disagreement below which the upper end is at least that of the exact limit of their share."""
+_TAIL: Final = 0.025
+_STEP: Final = 1e-9
+_ROUNDING: Final = 1e-12
+
+
+def alpha_interval(
+    counts: Float[np.ndarray, "units k"],
+    levels: Float[np.ndarray, " k"],
+    metric: Metric,
+    subject: Int[np.ndarray, " units"],
+) -> tuple[float, float]:
+    """The ends of the 95 % interval of alpha, between the least value that it can have and 1.
+
+    counts: answers of each level to each unit, at least two; levels: their values, rising, at least two; subject: the
+    number of each unit's subject, from 0.
+
+    Alpha is a where observed disagreement is 1 - a times the expected one. To first order both are sums over subjects,
+    so that each subject moves observed - (1 - a) expected by a number whose mean is 0 if a is true. The interval has
+    every a for which their mean is within Student's t of 0, in standard errors of the likeliest distribution of these
+    numbers that has mean 0 (Owen 2001). That distribution may hold what the sample lacks: units of equal answers of
+    each level, of two adjacent levels, and of levels as in all units, each with almost no weight of its own. With few
+    disagreements the upper end is no less than the exact limit of their share allows (Clopper and Pearson 1934). How
+    these are joined is Transect's own; `tests/statistical/test_agreement_coverage.py` shows what it covers.
+
+    >>> equal = np.array([[2.0, 0.0], [0.0, 2.0]] * 10)
+    >>> low, high = alpha_interval(equal, np.array([0.0, 1.0]), "nominal", np.arange(20))
+    >>> round(low, 2), high
+    (0.65, 1.0)
+    """
+    moves = _moves(counts, levels, metric, subject)
+    alpha = 1 - float(moves.observed[: moves.n].sum() / moves.expected[: moves.n].sum())
+    least = -1 / (float(counts.sum(axis=1).min()) - 1)  # reached where each unit's answers are split in half
+    low, high = (_end(moves, alpha, end) for end in (least, 1.0))
+    differing = len(np.unique(subject[(counts > 0).sum(axis=1) > 1]))
+    if differing == 0:
+        return low, 1.0
+    share = float(betaincinv(differing, moves.n - differing + 1, _TAIL)) * moves.n / differing
+    return low, max(high, 1 - (1 - alpha) * share) if differing < _FEW else high
+
+
+class _Moves(NamedTuple):
+    """By how much each subject, and then each imagined unit, moves observed and expected disagreement; n: subjects."""
+
+    observed: Float[np.ndarray, " n"]
+    expected: Float[np.ndarray, " n"]
+    n: int
+
+
+def _moves(
+    counts: Float[np.ndarray, "units k"],
+    levels: Float[np.ndarray, " k"],
+    metric: Metric,
+    subject: Int[np.ndarray, " units"],
+) -> _Moves:
+    n, totals = int(subject.max()) + 1, counts.sum(axis=0)
+    imagined = _imagined(totals / totals.sum()) * counts.sum() / n  # as many answers as a subject has
+    size = len(counts) / n
+    real, other = (_derivatives(rows, counts, levels, metric) for rows in (counts, imagined / size))
+    both = [np.bincount(subject, weights=column, minlength=n) for column in real]
+    observed, expected = (np.concatenate([a, size * b]) for a, b in zip(both, other, strict=True))
+    return _Moves(observed, expected * totals.sum() / (totals.sum() - 1), n)
+
+
+def _imagined(shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "u k"]:
+    """Shares of levels among a unit's answers: all equal, of two adjacent levels, and as in all units."""
+    equal = np.eye(len(shares))
+    return np.vstack([equal, (equal[1:] + equal[:-1]) / 2, shares])
+
+
+def _derivatives(
+    rows: Float[np.ndarray, "u k"],
+    counts: Float[np.ndarray, "units k"],
+    levels: Float[np.ndarray, " k"],
+    metric: Metric,
+) -> tuple[Float[np.ndarray, " u"], Float[np.ndarray, " u"]]:
+    """By how much units with these answers move the sums of observed and of expected disagreement of `counts`.
+
+    Of ordered levels the middle ranks move, too.
+    """
+    totals = counts.sum(axis=0)
+    n, shares, apart = totals.sum(), totals / totals.sum(), distances(totals, levels, metric)
+    answers = rows.sum(axis=1)
+    observed = (coincidences(rows) * apart).sum(axis=(1, 2))
+    expected = 2 * rows @ (apart @ shares) - answers * float(shares @ apart @ shares)
+    if metric == "ordinal":
+        place = places(totals, levels, metric)
+        shift = (rows.cumsum(axis=1) - rows / 2 - answers[:, None] * place) / n
+        far = place[:, None] - place[None, :]
+        observed = observed + shift @ (4 * (coincidences(counts).sum(axis=0) * far).sum(axis=1))
+        expected = expected + shift @ (4 * n * shares * (far @ shares))
+    return observed, expected
+
+
+def _end(moves: _Moves, alpha: float, end: float) -> float:
+    """The value between alpha and the end at which the test begins to reject; the end if it never does."""
+    start = alpha + _STEP * (end - alpha)  # alpha itself has no variance where every unit agrees, or none does
+    if _excess(start, moves) >= 0 or _excess(end, moves) <= 0:
+        return end
+    return float(brentq(_excess, start, end, args=(moves,)))
+
+
+def _excess(alpha: float, moves: _Moves) -> float:
+    """The squared sum of the moves less its squared limit: above 0 where alpha is rejected."""
+    move = moves.observed - (1 - alpha) * moves.expected
+    terms = np.abs(moves.observed) + abs(1 - alpha) * np.abs(moves.expected)
+    move[np.abs(move) <= _ROUNDING * terms.max()] = 0  # else a rounding error counts as a subject that differs
+    total, limit = float(move[: moves.n].sum()), float(stdtrit(moves.n - 1, 1 - _TAIL))
+    return total**2 - limit**2 * moves.n * _variance(move, moves.n)
+
+
+def _variance(move: Float[np.ndarray, " u"], n: int) -> float:
+    """The variance of the likeliest distribution of mean 0; 0 where there is none, as all moves have one sign."""
+    if not move.min() < 0 < move.max():
+        return 0.0
+    weight = np.where(np.arange(len(move)) < n, 1.0, _IMAGINED)
+    weight /= weight.sum()
+    up, down = move > 0, move < 0
+    # Of the multipliers outside of these bounds some give a subject more than the whole weight.
+    low = float(((weight[up] - 1) / move[up]).max())
+    high = float(((weight[down] - 1) / move[down]).min())
+    multiplier = brentq(lambda each: float((weight * move / (1 + each * move)).sum()), low, high)
+    return float((weight * move**2 / (1 + multiplier * move)).sum())
 
 
 def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
@@ -152,3 +333,122 @@ def _counts(
     return levels, np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(float) if len(
         levels
     ) else np.zeros((len(ratings), 0))
+
+
+ALPHA_SOURCE: Final = (
+    "Krippendorff 2011, Computing Krippendorff's alpha-reliability, https://repository.upenn.edu/asc_papers/43"
+)
+ONE_SUBJECT: Final = "one subject alone: no interval"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """Krippendorff's alpha, its 95 % interval, and the units, answers and subjects that it rests on.
+
+    NaN with the reason; an interval may have a reason to be missing where alpha has a value.
+    """
+
+    value: float
+    low: float
+    high: float
+    units: int
+    answers: int
+    subjects: int
+    reason: str = ""
+
+
+def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjects: ArrayLike | None = None) -> Alpha:
+    """1 minus observed over expected disagreement: 1 where all agree, 0 where agreement is at chance level.
+
+    ratings [units, raters]: values, NaN for no answer; units with fewer than two answers are ignored. subjects [units]:
+    which units belong together (default: each is its own). The interval is for these raters and for subjects like
+    these (see `alpha_interval`); it says nothing of other raters.
+
+    Returns Alpha; NaN with the reason where no unit has two answers, or all answers are equal. The interval is NaN,
+    with the reason, of one subject alone. Raises BadInput for ratings that are no table, or another number of subjects.
+    Source: Krippendorff 2011.
+    """
+    table = ratings_array(ratings)
+    names = np.arange(len(table)) if subjects is None else np.asarray(subjects)
+    if names.shape != (len(table),):
+        raise BadInput(f"subjects: expected one of each of {len(table)} units, got {names.size}; pass one for each")
+    several = np.isfinite(table).sum(axis=1) > 1
+    table, subject = table[several], np.unique(names[several], return_inverse=True)[1]
+    levels = np.unique(table[np.isfinite(table)])
+    people = len(np.unique(subject))
+    size = len(table), int(np.isfinite(table).sum()), people
+    if len(levels) < 2:
+        reason = "all answers are equal" if len(table) else "no unit has two answers"
+        return Alpha(np.nan, np.nan, np.nan, *size, reason)
+    counts = answer_counts(table, levels)
+    value = _alpha(counts, levels, metric)
+    if people < 2:
+        return Alpha(value, np.nan, np.nan, *size, ONE_SUBJECT)
+    return Alpha(value, *alpha_interval(counts, levels, metric, subject), *size)
+
+
+def _alpha(counts: Float[np.ndarray, "units k"], levels: Float[np.ndarray, " k"], metric: Metric) -> float:
+    totals = counts.sum(axis=0)
+    apart = distances(totals, levels, metric)
+    observed = float((coincidences(counts).sum(axis=0) * apart).sum())
+    return float(1 - observed * (totals.sum() - 1) / float(totals @ apart @ totals))
+
+
+DAWID_SKENE_SOURCE: Final = (
+    "Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates using the EM algorithm, "
+    "doi:10.2307/2346806"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """shares [units, levels]: how probable each level is; NaN for a unit without an answer. confusion [raters, levels,
+    levels]: how probable each answer of a rater is for each true level. prior [levels]. iterations: of the algorithm.
+    """
+
+    shares: Float[np.ndarray, "units levels"]
+    confusion: Float[np.ndarray, "raters levels levels"]
+    prior: Float[np.ndarray, " levels"]
+    iterations: int
+
+    @property
+    def level(self) -> Float[np.ndarray, " units"]:
+        """The most probable level of each unit; NaN for one without an answer."""
+        known = np.isfinite(self.shares).all(axis=1)
+        best = np.where(known, np.argmax(np.nan_to_num(self.shares), axis=1), np.nan)
+        return np.asarray(best, dtype=np.float64)
+
+
+def dawid_skene(
+    ratings: ArrayLike, levels: int, *, iterations: int = 200, tolerance: float = 1e-8, prior_counts: float = 0.01
+) -> DawidSkene:
+    """Fit the model by expectation-maximization, starting from the shares of the raters' answers.
+
+    ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: the count added to every cell of a
+    confusion matrix, so that an answer never seen is improbable, not impossible. Raises BadInput for other values.
+    Source: Dawid & Skene 1979.
+    """
+    table = ratings_array(ratings)
+    known = np.isfinite(table)
+    answers = table[known]
+    if levels < 2 or not np.isin(answers, np.arange(levels)).all():
+        raise BadInput(f"ratings: expected whole levels from 0 to {levels - 1}, got others; give indices of levels")
+    indicators = np.stack([table == level for level in range(levels)], axis=2).astype(float)  # [units, raters, levels]
+    rated = known.any(axis=1)
+    shares = indicators.sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
+    steps = 0
+    while True:
+        steps += 1
+        prior = shares[rated].mean(axis=0) if rated.any() else np.full(levels, 1 / levels)
+        confusion = np.einsum("ut,url->rtl", shares * rated[:, None], indicators) + prior_counts
+        confusion /= confusion.sum(axis=2, keepdims=True)
+        log = np.log(np.maximum(prior, 1e-300)) + np.einsum("url,rtl->ut", indicators, np.log(confusion))
+        new = np.exp(log - log.max(axis=1, keepdims=True))
+        new /= new.sum(axis=1, keepdims=True)
+        moved = float(np.abs(new - shares)[rated].max(initial=0.0))
+        shares = new
+        if moved < tolerance or steps >= iterations:
+            break
+    return DawidSkene(np.where(rated[:, None], shares, np.nan), confusion, prior, steps)

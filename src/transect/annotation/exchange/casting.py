@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput
-from transect.runs.inputs import TableLike, as_table
+from transect.runs.table_inputs import TableLike, as_table
 from transect.texts import words_of
 
 _CALLED: Final = {

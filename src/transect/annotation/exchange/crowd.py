@@ -27,13 +27,12 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from transect.annotation.project import Project
+from transect.annotation.project import Project, Row, rows
 from transect.annotation.questions import RaterQuestion
-from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
 from transect.errors import BadInput
 from transect.runs.folder import slug, write_atomically
-from transect.runs.png import packed
+from transect.runs.pictures import packed
 from transect.texts import shown
 
 CANNOT_TELL: Final = "cannot tell"

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple, final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.answering import LONGEST
-from transect.annotation.counting import recount
+from transect.annotation.assignment import LONGEST, recount
 from transect.annotation.database import read_setting, write_setting
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion

@@ -8,13 +8,12 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from transect.annotation import progress, sessions
-from transect.annotation.exchange.answers_table import answers_table, as_parquet
+from transect.annotation import progress, raters
+from transect.annotation.exchange.outgoing import answers_table, as_parquet
 from transect.annotation.raters import set_state
-from transect.annotation.server.forms import form_of
 from transect.annotation.server.guard import COOKIES
-from transect.annotation.server.service import AdminSession, Service, Serving, check_csrf
-from transect.runs.csv_files import csv_of
+from transect.annotation.server.service import AdminSession, Service, Serving, check_csrf, form_of
+from transect.runs.table_inputs import csv_of
 
 router: Final = APIRouter()
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
@@ -87,7 +86,7 @@ async def rater(request: Request, service: Serving, rater: Annotated[int, Path(g
 async def logout(request: Request, service: Serving) -> Response:
     """Log the organiser out."""
     token = request.cookies.get(COOKIES["admin"], "")
-    response = await _change(request, service, lambda _: sessions.end(service.database, token))
+    response = await _change(request, service, lambda _: raters.end(service.database, token))
     response.headers["location"] = "/admin/login"
     response.delete_cookie(COOKIES["admin"])
     return response

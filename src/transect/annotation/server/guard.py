@@ -1,10 +1,14 @@
-"""What every request passes before any page is looked at: host, origin, size of the body, rate; and what leaves with
+"""Rate limits: token buckets in memory, the oldest forgotten first.
+
+What every request passes before any page is looked at: host, origin, size of the body, rate; and what leaves with
 every reply: headers that let a browser run nothing but the pages' own files.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address, ip_network
@@ -13,7 +17,43 @@ from typing import Any, Final, final
 from urllib.parse import urlsplit
 
 from transect.annotation.raters import hash_of
-from transect.annotation.server.limits import Buckets
+
+
+@final
+class Buckets:
+    """`burst` requests at once, refilled at `rate` a second, for each key."""
+
+    def __init__(self, burst: int, rate: float, most: int = 20_000) -> None:
+        self.burst, self.rate, self._most = burst, rate, most
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, key: str, now: float) -> bool:
+        """Whether one more is allowed, which is then counted."""
+        with self._lock:
+            level = self._level(key, now)
+            self._levels[key] = (level - 1 if level >= 1 else level, now)
+            self._levels.move_to_end(key)
+            while len(self._levels) > self._most:
+                self._levels.popitem(last=False)
+            return level >= 1
+
+    def give(self, key: str) -> None:
+        """Take back the last count of a key."""
+        with self._lock:
+            if key in self._levels:
+                level, before = self._levels[key]
+                self._levels[key] = (min(float(self.burst), level + 1), before)
+
+    def left(self, key: str, now: float) -> bool:
+        """Whether one more would be allowed; nothing is counted."""
+        with self._lock:
+            return self._level(key, now) >= 1
+
+    def _level(self, key: str, now: float) -> float:
+        level, before = self._levels.get(key, (float(self.burst), now))
+        return min(float(self.burst), level + max(now - before, 0.0) * self.rate)
+
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -11,15 +11,13 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from transect.annotation import progress
-from transect.annotation.answering import LONGEST, Given, Refused, answer, undo
-from transect.annotation.assignment import Task, next_tasks
+from transect.annotation.assignment import LONGEST, Refused, Submitted, Task, answer, next_tasks, undo
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import by_token, consent
 from transect.annotation.schema import items, tasks
-from transect.annotation.server.forms import form_of
-from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf
-from transect.runs.png import packed
+from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf, form_of
+from transect.runs.pictures import packed
 
 router: Final = APIRouter()
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
@@ -140,7 +138,7 @@ def held(service: Serving, rater: Reading) -> Work:
 @router.post("/api/answers", responses=_CONFLICT)
 def answered(service: Serving, rater: Writing, body: AnswerBody) -> Acknowledged:
     """Keep an answer; it is on disk when this replies."""
-    sent = Given(body.task, body.key, body.value, body.detail, body.milliseconds)
+    sent = Submitted(body.task, body.key, body.value, body.detail, body.milliseconds)
     try:
         taken = answer(service.project, rater, sent, service.clock())
     except Refused as error:

@@ -1,4 +1,9 @@
-"""What the routes share: the project, the clock, who is known, and who is logged in."""
+"""Wrong passwords: few from one address, and a browser that logged in before has a count of its own.
+
+Forms of pages, read without a library for uploads: there are none.
+
+What the routes share: the project, the clock, who is known, and who is logged in.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,78 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, final
+from urllib.parse import parse_qsl
 
 from fastapi import Depends, Header, HTTPException, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from transect.annotation import sessions
+from transect.annotation import raters
+from transect.annotation.database import Database
 from transect.annotation.project import Project
 from transect.annotation.raters import hash_of
-from transect.annotation.server.guard import COOKIES
-from transect.annotation.server.limits import Buckets
-from transect.annotation.server.logins import Logins
+from transect.annotation.server.guard import COOKIES, Buckets, is_loopback
+
+BROWSER: Final = "transect_browser"
+"""The cookie of a browser from which the organiser logged in."""
+_ALL: Final = "all"
+_YEAR: Final = 365 * 24 * 3600
+
+
+@final
+class Logins:
+    """The organiser's logins: ten wrong passwords by address or known browser, then one in half a minute.
+
+    Many addresses may be one person's, and a proxy that is set up badly lets people choose theirs: unknown browsers
+    together have a hundred wrong passwords, then one in six seconds. Those of this machine are not among them.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+        self._each = Buckets(burst=10, rate=1 / 30)
+        self._all = Buckets(burst=100, rate=1 / 6)
+
+    def is_right(self, request: Request, password: str) -> bool:
+        """Whether the password is right. Raises HTTPException 429, before it looks, where too many were wrong."""
+        counts = self._counts(request)
+        now = self._clock()
+        if not all(buckets.take(key, now) for buckets, key in counts):
+            raise HTTPException(429, "too many wrong passwords: wait a minute", {"retry-after": "30"})
+        if not raters.is_password(self._database, password):
+            return False
+        for buckets, key in counts:
+            buckets.give(key)
+        return True
+
+    def remember(self, response: Response, *, secure: bool) -> None:
+        """Give a browser that logged in its cookie."""
+        token = raters.browser_token(self._database)
+        response.set_cookie(
+            BROWSER, token, max_age=_YEAR, path="/admin/login", httponly=True, secure=secure, samesite="strict"
+        )
+
+    def _counts(self, request: Request) -> list[tuple[Buckets, str]]:
+        """What an attempt is counted in."""
+        if browser := raters.browser_of(self._database, request.cookies.get(BROWSER, "")):
+            return [(self._each, f"browser {browser}")]
+        address = request.client.host if request.client else ""
+        own = [(self._each, f"address {address}")]
+        return own if is_loopback(address) else [*own, (self._all, _ALL)]
+
+
+_MOST_FIELDS = 20
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form; 400 where the body is none."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "expected a form")
+    try:
+        text = (await request.body()).decode("utf-8")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        raise HTTPException(400, "expected a form in UTF-8") from None
+
 
 _MOST_KNOWN: Final = 20_000
 
@@ -75,22 +142,22 @@ class Service:
 
     def log_in(self, response: Response, rater: int | None) -> Response:
         """Give a response the cookie of a new session."""
-        token = sessions.begin(self.database, rater, self.clock())
+        token = raters.begin(self.database, rater, self.clock())
         self.known.add(hash_of(token))
         response.set_cookie(
             COOKIES["admin" if rater is None else "rater"],
             token,
-            max_age=int(sessions.LIFE),
+            max_age=int(raters.LIFE),
             httponly=True,
             secure=self.secure,
             samesite="strict" if rater is None else "lax",  # a link in a mail leads to a page that is logged in
         )
         return response
 
-    def session(self, request: Request, kind: str) -> sessions.Session | None:
+    def session(self, request: Request, kind: str) -> raters.Session | None:
         """Who sent a request, if anybody of that kind is logged in."""
         token = request.cookies.get(COOKIES[kind], "")
-        session = sessions.find(self.database, token, self.clock()) if token else None
+        session = raters.find(self.database, token, self.clock()) if token else None
         if session is None or (session.rater is None) != (kind == "admin"):
             self.known.drop(hash_of(token))
             return None
@@ -107,18 +174,18 @@ def service_of(request: Request) -> Service:
 Serving = Annotated[Service, Depends(service_of)]
 
 
-def rater_of(request: Request, service: Serving) -> sessions.Session:
+def rater_of(request: Request, service: Serving) -> raters.Session:
     """The rater's session; 401 where nobody is logged in."""
     return _somebody(service.session(request, "rater"))
 
 
-def admin_of(request: Request, service: Serving) -> sessions.Session:
+def admin_of(request: Request, service: Serving) -> raters.Session:
     """The administrator's session; 401 where nobody is logged in."""
     return _somebody(service.session(request, "admin"))
 
 
-RaterSession = Annotated[sessions.Session, Depends(rater_of)]
-AdminSession = Annotated[sessions.Session, Depends(admin_of)]
+RaterSession = Annotated[raters.Session, Depends(rater_of)]
+AdminSession = Annotated[raters.Session, Depends(admin_of)]
 
 
 def writing_rater(session: RaterSession, x_csrf_token: Annotated[str, Header(max_length=128)] = "") -> int:
@@ -136,19 +203,19 @@ Writing = Annotated[int, Depends(writing_rater)]
 Reading = Annotated[int, Depends(reading_rater)]
 
 
-def check_csrf(session: sessions.Session, token: str) -> None:
+def check_csrf(session: raters.Session, token: str) -> None:
     """403 where a change was not sent by a page of this session."""
     if not hmac.compare_digest(session.csrf.encode(), token.encode()):
         raise HTTPException(403, "this page is too old: load it again")
 
 
-def _somebody(session: sessions.Session | None) -> sessions.Session:
+def _somebody(session: raters.Session | None) -> raters.Session:
     if session is None:
         raise HTTPException(401, "nobody is logged in: open your link again")
     return session
 
 
-def _rater(session: sessions.Session) -> int:
+def _rater(session: raters.Session) -> int:
     if session.rater is None:
         raise HTTPException(401, "nobody is logged in: open your link again")
     if not session.consented:

@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from transect.attacks.attackers.auto import Auto
-from transect.attacks.attackers.bayes import Bayes
-from transect.attacks.attackers.converged import Converged
-from transect.attacks.attackers.logistic import Logistic
-from transect.attacks.attackers.mlp import HIDDEN, Mlp
-from transect.attacks.attackers.protocol import Attacker
-from transect.attacks.attackers.trees import Trees
+from transect.attacks.attackers.classical import Attacker, Auto, Bayes, Logistic, Trees
+from transect.attacks.attackers.networks import HIDDEN, Converged, Mlp
 from transect.errors import BadInput, UnknownName
 
 __all__ = ["Attacker", "Auto", "Bayes", "Converged", "Logistic", "Mlp", "Trees", "load", "names"]

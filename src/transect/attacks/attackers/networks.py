@@ -1,10 +1,14 @@
-"""Many multi-layer perceptrons as one model: axis 0 of every array is the network, and products are batched.
+"""The attacking networks of Wang et al. 2019, many trained as one model: axis 0 of every array is the network.
 
 Each network is BatchNorm, then linear layers with BatchNorm and LeakyReLU between them, trained by Adam with weight
-decay on cross-entropy: the attacker of Wang et al. 2019. Gradients are written out, so that work which changes nothing
-is left out: a bias in front of a BatchNorm and the shift of the first one cancel (with a single linear layer that shift
-is one with its bias), no gradient flows to the input, and the first layer of one-hot rows is a look-up. What a network
-says depends on its own data and seed alone.
+decay on cross-entropy. Gradients are written out, so that work which changes nothing is left out: a bias in front
+of a BatchNorm and the shift of the first one cancel (with a single linear layer that shift is one with its bias),
+no gradient flows to the input, and the first layer of one-hot rows is a look-up. What a network says depends on its
+own data and seed alone. The paper's text has four linear layers, the released code five; Table 2 also has one and
+two. As released: Adam at 5e-5, weight decay 1e-5, batches of 128, 100 epochs; by default the last epoch speaks, in
+the published protocol the snapshot that was best on the development rows. `Converged` is not the published
+protocol: every distinct row enters once, with its number of items in each class as weight, until the network no
+longer changes.
 
 Shapes: N networks, b rows, k inputs, c classes. Everything is float32.
 """
@@ -17,8 +21,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.attacks.attackers.classical import distinct_rows, watched
+from transect.attacks.records import Problem
+from transect.runs.parts import Progress
+
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
+
 
 EPSILON: Final = 1e-5
 MOMENTUM: Final = 0.1
@@ -239,3 +251,257 @@ def _added_up(category: Tensor, error: Tensor, k: int) -> Tensor:
     for i in range(n):
         total[i].index_add_(0, category[i], error[i])
     return total
+
+
+HIDDEN: Final[dict[str, tuple[int, ...]]] = {
+    "mlp": (300, 300, 300, 300),
+    "mlp-4": (300, 300, 300),
+    "mlp-2": (300,),
+    "mlp-2x100": (100,),
+    "mlp-1": (),
+}
+EPOCHS: Final = 100
+BATCH: Final = 128
+TOGETHER: Final = {"cpu": 4, "cuda": 64}
+"""Networks trained at the same time: more would leave a processor's cache, fewer would leave a GPU idle."""
+_ROWS_AT_ONCE: Final = 4096
+_SEEDS: Final = 1 << 62
+
+
+@final
+@dataclass
+class Mlp:
+    """Networks with these hidden layers; `device` is cpu, cuda or cuda:N; `together` 0 takes what suits it.
+
+    Answers are the same whatever else is asked, on one kind of device.
+    """
+
+    name: str = "mlp"
+    epochs: int = EPOCHS
+    device: str = "cpu"
+    together: int = 0
+    is_slow: bool = True
+    is_random: bool = True
+    knows_noise: bool = False
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Units of each hidden layer."""
+        return HIDDEN[self.name]
+
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
+        """A score for each tested item and class; see `Attacker`."""
+        together = self.together or TOGETHER[self.device.split(":")[0]]
+        answers: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
+        with Progress(f"{stage}: {self.name}", len(problems), quiet=not stage) as progress:
+            for group in _of_equal_shape(problems):
+                for start in range(0, len(group), together):
+                    batch = group[start : start + together]
+                    for number, answer in zip(batch, self._train([problems[i] for i in batch]), strict=True):
+                        answers[number] = answer
+                    progress.advance(len(batch))
+        return answers
+
+    def _train(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+        import torch
+
+        first = problems[0]
+        seeds = [problem.seed % _SEEDS for problem in problems]
+        looks_up = first.evidence.category is not None and bool(self.hidden)
+        train = Rows.of(problems, [problem.train for problem in problems], self.device, looks_up)
+        test = Rows.of(problems, [problem.test for problem in problems], self.device, looks_up)
+        development = Rows.of(problems, [problem.development for problem in problems], self.device, looks_up)
+        networks = Networks((len(first.evidence.names), *self.hidden, first.n_classes), seeds, self.device)
+        generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
+        best, answers = np.full(len(problems), -1.0), list[np.ndarray]()
+        for epoch in range(self.epochs):
+            _one_epoch(networks, train, generators)
+            if len(development):
+                scores = development.accuracy(networks)
+                better = np.flatnonzero(scores > best)
+                best[better] = scores[better]
+                latest = test.scores(networks) if len(better) else []
+                answers = [latest[i] if i in better else answers[i] for i in range(len(problems))]
+            elif epoch == self.epochs - 1:
+                answers = test.scores(networks)
+        return answers
+
+
+@final
+@dataclass
+class Rows:
+    """The same number of rows for every network, on its device: categories or values, and classes."""
+
+    classes: Tensor
+    category: Any = None
+    values: Any = None
+
+    @classmethod
+    def of(
+        cls, problems: Sequence[Problem], rows: Sequence[Int[np.ndarray, " _"]], device: str, looks_up: bool
+    ) -> Rows:
+        """Rows of each problem. looks_up: keep categories as they are instead of as one-hot rows."""
+        import torch
+
+        classes = torch.from_numpy(np.stack([p.protected[taken] for p, taken in zip(problems, rows, strict=True)]))
+        if looks_up:
+            categories = [p.evidence.category for p in problems]
+            taken = [
+                category[chosen] for category, chosen in zip(categories, rows, strict=True) if category is not None
+            ]
+            return cls(classes.to(device), category=torch.from_numpy(np.stack(taken)).to(device))
+        dense = np.stack([p.evidence.dense(chosen) for p, chosen in zip(problems, rows, strict=True)])
+        return cls(classes.to(device), values=torch.from_numpy(dense).to(device))
+
+    def __len__(self) -> int:
+        return self.classes.shape[1]
+
+    def batch(self, order: Tensor) -> tuple[Batch, Tensor]:
+        """The rows order[N, b] of each network, and their classes."""
+        import torch
+
+        classes = self.classes.gather(1, order)
+        if self.category is not None:
+            return Batch(category=self.category.gather(1, order)), classes
+        return Batch(
+            values=torch.stack([values[rows] for values, rows in zip(self.values, order, strict=True)])
+        ), classes
+
+    def scores(self, networks: Networks) -> list[Float[np.ndarray, "_ _"]]:
+        """What each network says of its rows; equal categories are asked about once."""
+        import torch
+
+        if self.category is not None:
+            every = torch.arange(networks.sizes[0], device=self.category.device).expand(networks.n, -1)
+            table = networks.logits(Batch(category=every))
+            return [logits[rows].cpu().numpy() for logits, rows in zip(table, self.category, strict=True)]
+        parts = [
+            networks.logits(Batch(values=self.values[:, start : start + _ROWS_AT_ONCE]))
+            for start in range(0, len(self), _ROWS_AT_ONCE)
+        ]
+        return list(torch.cat(parts, dim=1).cpu().numpy()) if parts else [np.empty((0, 0))] * networks.n
+
+    def accuracy(self, networks: Networks) -> Float[np.ndarray, " _"]:
+        """Share of the rows that each network classifies correctly."""
+        truth = self.classes.cpu().numpy()
+        guesses = [scores.argmax(axis=1) for scores in self.scores(networks)]
+        return np.array([(guess == right).mean() for guess, right in zip(guesses, truth, strict=True)])
+
+
+def _one_epoch(networks: Networks, rows: Rows, generators: Sequence[Generator]) -> None:
+    """Every row once, in an order drawn by each network's own generator; a last batch of a single row is left out."""
+    import torch
+
+    order = torch.stack([torch.randperm(len(rows), generator=g) for g in generators]).to(networks.device)
+    for start in range(0, len(rows), BATCH):
+        chosen = order[:, start : start + BATCH]
+        if chosen.shape[1] > 1:
+            networks.train_step(*rows.batch(chosen))
+
+
+def _of_equal_shape(problems: Sequence[Problem]) -> list[list[int]]:
+    """Positions of problems whose networks have the same shape and numbers of rows."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for number, p in enumerate(problems):
+        shape = (p.evidence.format, len(p.evidence.names), p.n_classes, len(p.train), len(p.test), len(p.development))
+        groups.setdefault(shape, []).append(number)
+    return list(groups.values())
+
+
+STEPS: Final = 400
+CONVERGED_RATE: Final = 3e-3
+_SETTLED: Final = 1e-5
+_PATIENCE: Final = 10
+_EPSILON: Final = 1e-5
+_SLOPE: Final = 0.01
+_CONVERGED_SEEDS: Final = 1 << 62
+
+
+@final
+@dataclass
+class Converged:
+    """Five linear layers as released, Adam at 3e-3 on all distinct rows, at most `steps` steps.
+
+    Stops when the weighted loss has fallen by less than 1e-5 of itself in each of ten steps.
+    """
+
+    name: str = "converged"
+    steps: int = STEPS
+    device: str = "cpu"
+    is_slow: bool = True
+    is_random: bool = True
+    knows_noise: bool = False
+
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
+        """A score for each tested item and class; see `Attacker`."""
+        return [self._scores(problem) for problem in watched(self.name, stage, problems)]
+
+    def _scores(self, problem: Problem) -> Float[np.ndarray, "_ _"]:
+        import torch
+
+        train_rows, weights = _weighted(problem)
+        tested, which = distinct_rows(problem.evidence, problem.test)
+        x = torch.from_numpy(problem.evidence.dense(train_rows)).to(self.device)
+        targets = torch.from_numpy(weights).to(self.device)
+        layers = _layers((x.shape[1], *HIDDEN["mlp"], problem.n_classes), problem.seed % _CONVERGED_SEEDS, self.device)
+        statistics = _fit(layers, x, targets, self.steps)
+        with torch.no_grad():
+            logits = _say(layers, torch.from_numpy(problem.evidence.dense(tested)).to(self.device), statistics)
+        return np.asarray(logits.cpu().numpy()[which])
+
+
+def _weighted(problem: Problem) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m c"]]:
+    """A training row for each distinct one, and its share of the items of each class, float32; all sums to 1."""
+    rows, merged = distinct_rows(problem.evidence, problem.train)
+    c = problem.n_classes
+    counts = np.bincount(merged * c + problem.protected[problem.train], minlength=len(rows) * c).reshape(-1, c)
+    return rows, (counts / (c * np.maximum(counts.sum(axis=0), 1))).astype(np.float32)
+
+
+def _layers(sizes: Sequence[int], seed: int, device: str) -> list[list[Tensor]]:
+    """Scale, shift and weight of each layer, and the last bias."""
+    import torch
+
+    drawn = initial_weights(sizes, seed)
+    layers = [
+        [torch.ones(inputs), torch.zeros(inputs), weight] for inputs, weight in zip(sizes[:-1], drawn[:-1], strict=True)
+    ]
+    return [[p.to(device).requires_grad_() for p in layer] for layer in [*layers, [drawn[-1]]]]
+
+
+def _fit(layers: list[list[Tensor]], x: Tensor, targets: Tensor, steps: int) -> list[tuple[Tensor, Tensor]]:
+    """Trains in place; returns the mean and variance that each BatchNorm ended with."""
+    import torch
+
+    adam = torch.optim.Adam([p for layer in layers for p in layer], lr=CONVERGED_RATE, fused=True)
+    share, before, calm = targets.sum(dim=1, keepdim=True), float("inf"), 0
+    for _ in range(steps):
+        loss = -(targets * torch.log_softmax(_say(layers, x, [], share), dim=1)).sum()
+        adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        now = float(loss.detach())
+        calm = calm + 1 if before - now < _SETTLED * abs(before) else 0
+        before = min(before, now)
+        if calm >= _PATIENCE:
+            break
+    statistics: list[tuple[Tensor, Tensor]] = []
+    with torch.no_grad():
+        _say(layers, x, statistics, share)
+    return statistics
+
+
+def _say(
+    layers: list[list[Tensor]], h: Tensor, statistics: list[tuple[Tensor, Tensor]], share: Tensor | None = None
+) -> Tensor:
+    """Logits; with `share` each BatchNorm uses, and appends, the weighted statistics of its input."""
+    import torch
+
+    for number, (scale, shift, weight) in enumerate(layers[:-1]):
+        if share is not None:
+            mean = (share * h).sum(dim=0)
+            statistics.append((mean, (share * (h - mean) ** 2).sum(dim=0)))
+        mean, variance = statistics[number]
+        h = (h - mean) * torch.rsqrt(variance + _EPSILON) * scale + shift
+        h = (torch.nn.functional.leaky_relu(h, _SLOPE) if number else h) @ weight
+    return torch.add(h, layers[-1][0])

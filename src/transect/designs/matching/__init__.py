@@ -4,14 +4,12 @@ Every method takes a `Sample`, the images with the constraints on a pair, and re
 them, and a reason for each treated image without one.
 """
 
-from transect.designs.matching.cardinality import cardinality
-from transect.designs.matching.coarsened import coarsened_exact
-from transect.designs.matching.metrics import in_metric, layered, weighted
-from transect.designs.matching.optimum import optimal
+from transect.designs.matching.groups import match_groups
+from transect.designs.matching.nearest import greedy
+from transect.designs.matching.optimal import optimal
 from transect.designs.matching.references import choose_references, usable_references, without_reference
-from transect.designs.matching.sample import Matching, Sample, make_sample
-from transect.designs.matching.sequential import greedy
-from transect.designs.matching.several import match_groups
+from transect.designs.matching.sample import Matching, Sample, in_metric, layered, make_sample, weighted
+from transect.designs.matching.subsets import cardinality, coarsened_exact
 from transect.designs.matching.weighting import entropy_weights, overlap_weights
 
 __all__ = [

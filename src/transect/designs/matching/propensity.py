@@ -15,11 +15,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import expit
 
-from transect.designs.matching.logistic import area_under_curve, cross_fitted, folds, log_odds
-from transect.designs.matching.refusals import explain
+from transect.designs.matching.nearest import greedy
 from transect.designs.matching.sample import Facts, Matching, Sample, SharedRange
-from transect.designs.matching.search import Search, allowed
-from transect.designs.matching.sequential import greedy
+from transect.designs.matching.search import Search, allowed, explain
+from transect.designs.matching.weighting import area_under_curve, cross_fitted, folds, log_odds
 from transect.errors import BadInput
 
 METHOD: Final = "propensity, cross-fitted log odds"

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.designs.matching.sample import MISSING, NO_REFERENCE, Matching, Sample
 from transect.designs.matching.search import distances
-from transect.runs.progress import Progress, announced
+from transect.runs.parts import Progress, announced
 
 Measure: TypeAlias = Callable[[Int[np.ndarray, " m"], Int[np.ndarray, " m"]], Float[np.ndarray, " m"]]
 """From rows and columns of a sample, int64 [m] each, to the distance of each pair, float64 [m], 0 or more."""

@@ -1,7 +1,11 @@
-"""The nearest allowed controls of many images, without ever holding an n x n matrix.
+"""Blocks of distances as matrix products, with bounds on what rounding can have done to them.
 
-Blocks of squared distances are matrix products; what they name is measured again in float64, pair by pair, so that the
-answer does not depend on blocks, threads or the products' precision. Constraints are applied inside the blocks.
+The nearest allowed controls of many images, without ever holding an n x n matrix.
+
+Blocks of squared distances are matrix products; what they name is measured again in float64, pair by pair, so that
+the answer does not depend on blocks, threads or the products' precision. Constraints are applied inside the blocks.
+
+Why has a treated image no partner? One reason each, so that pairs and refusals add up to the treated images.
 """
 
 from __future__ import annotations
@@ -14,7 +18,52 @@ from jaxtyping import Bool, Float, Int
 
 from transect.designs.matching import sample as sampling
 from transect.designs.matching.sample import Sample, in_blocks
-from transect.designs.matching.space import Space
+
+_SAFETY: Final = 16.0
+"""Standard errors of a rounded sum allowed for: roundings add up like a random walk (Higham and Mary 2019)."""
+
+
+@final
+class Space:
+    """Features centred at their mean and scaled so that no norm exceeds 1, read block by block."""
+
+    def __init__(self, features: Float[np.ndarray, "n d"], rows: Int[np.ndarray, " m"], double: bool) -> None:
+        """rows: the images that will be asked for. double: multiply in float64 instead of float32."""
+        self.features, self.double = features, double
+        size = max(1, (1 << 23) // features.shape[1])
+        parts = [rows[part] for part in in_blocks(len(rows), size)]
+        self.center = sum(np.asarray(features[part], dtype=np.float64).sum(axis=0) for part in parts) / len(rows)
+        norms = [np.linalg.norm(np.asarray(features[part], dtype=np.float64) - self.center, axis=1) for part in parts]
+        self.scale = float(max(part.max() for part in norms)) or 1.0
+        self.unit = float(np.finfo(np.float64 if double else np.float32).eps)
+        self.margin = self.unit * (2 * _SAFETY * np.sqrt(features.shape[1]) + 8)
+
+    def block(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
+        """Centred and scaled features of some images."""
+        kind = np.float64 if self.double else np.float32
+        values: np.ndarray = np.array(self.features[rows], dtype=kind)
+        values -= self.center.astype(kind)
+        values *= values.dtype.type(1 / self.scale)
+        return values
+
+    def lower_bounds(
+        self, rows: Float[np.ndarray, "m d"], columns: Float[np.ndarray, "b d"]
+    ) -> Float[np.ndarray, "m b"]:
+        """At most the distance of every row of `rows` to every row of `columns`, in the features' unit.
+
+        The squared distance |x|² + |y|² - 2 x·y of vectors of norm 1 at most has lost at most `margin`; rounding on
+        entry moved each vector by at most rows unit.
+        """
+        bounds: np.ndarray = rows @ columns.T
+        bounds *= -2
+        bounds += (columns * columns).sum(axis=1)[None, :]
+        bounds += ((rows * rows).sum(axis=1) - bounds.dtype.type(self.margin))[:, None]
+        np.sqrt(np.maximum(bounds, 0, out=bounds), out=bounds)
+        bounds -= 4 * self.unit
+        np.maximum(bounds, 0, out=bounds)
+        bounds *= bounds.dtype.type(self.scale * (1 - 4 * self.unit))
+        return bounds
+
 
 CONSTRAINTS: Final = (
     sampling.NO_STRATUM,
@@ -244,3 +293,48 @@ def _lowest_in(bounds: Float[np.ndarray, "m b"], k: int) -> Int[np.ndarray, "m j
     if bounds.shape[1] <= k:
         return np.broadcast_to(np.arange(bounds.shape[1]), bounds.shape)
     return np.argpartition(bounds, k - 1, axis=1)[:, :k]
+
+
+def explain(
+    sample: Sample, search: Search, first: Candidates, a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
+) -> tuple[dict[int, str], dict[int, tuple[int, float]], float]:
+    """Reasons by treated image, its nearest control of the stratum, and the least caliper that would not refuse all.
+
+    first: the candidates of `sample.rows` among all columns. The reason is the first constraint, in the order of
+    CONSTRAINTS, that leaves an image no control at all; where controls are left, its identity is in another pair, or
+    every such control is.
+    """
+    refused = ineligible_treated(sample)
+    used = set(sample.identity[np.concatenate([a, b])].tolist())
+    without = np.flatnonzero(~np.isin(sample.rows, np.concatenate([a, b])))
+    rows, near = sample.rows[without], first.near[without]
+    for row, remaining in zip(rows.tolist(), first.remaining[without], strict=True):
+        refused[row] = _reason(remaining, sample.identity[row] in used)
+    some = near >= 0
+    apart = distances(sample.features, rows[some], near[some])
+    nearest = zip(rows[some].tolist(), near[some].tolist(), apart.tolist(), strict=True)
+    least = _least(sample, search, first) if not len(a) else float("nan")
+    return refused, {row: (column, distance) for row, column, distance in nearest}, least
+
+
+def _reason(remaining: Int[np.ndarray, " c"], used: bool) -> str:
+    empty = np.flatnonzero(remaining == 0)
+    if len(empty):
+        return CONSTRAINTS[empty[0]]
+    return sampling.IDENTITY_USED if used else sampling.TAKEN
+
+
+def ineligible_treated(sample: Sample) -> dict[int, str]:
+    """Reasons of treated images that cannot enter any pair; with a dose, of all such images."""
+    either = sample.dose_gap > 0
+    return {row: why for row, why in sample.ineligible.items() if either or sample.treatment[row] == 1}
+
+
+def _least(sample: Sample, search: Search, first: Candidates) -> float:
+    """The smallest distance of an allowed pair, caliper aside; inf without one."""
+    wide = Search(sample)
+    if search.caliper < np.inf:
+        first = wide.nearest(sample.rows, sample.columns, 1)
+    listed = np.flatnonzero(first.columns[:, 0] >= 0)
+    lowest = listed[np.argsort(first.bounds[listed, 0])][:1000]
+    return float(wide.measure(sample.rows[lowest], first.columns[lowest, 0]).min(initial=np.inf))

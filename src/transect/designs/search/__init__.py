@@ -5,11 +5,9 @@ a batch from the history of queries and answers, so that a search resumes from i
 """
 
 from transect.designs.search.active import ActiveSearch, eager
-from transect.designs.search.conditions import Thompson
 from transect.designs.search.harvest import Harvest
-from transect.designs.search.history import APART, Explorer, History, Strategy, Suggestions, apart
-from transect.designs.search.interrogation import Interrogation, diversity_weight
-from transect.designs.search.spread import Random, Sobol
+from transect.designs.search.history import APART, Explorer, History, Random, Sobol, Strategy, Suggestions, apart
+from transect.designs.search.interrogation import Interrogation, Thompson, diversity_weight
 
 __all__ = [
     "APART",

@@ -1,12 +1,22 @@
-"""Active search: explore evenly, and follow up failures where a new one is likely.
+"""How likely is a failure at a point? A Gaussian process for answers of yes or no, small enough for one core.
 
-Active search asks where a yes is most likely (Garnett et al. 2012, arXiv:1206.6406), here under a hard constraint: no
-follow-up lies within a tenth of the cube's diagonal of a failure that is known, as in constraint active search
+Laplace's approximation with the logistic likelihood: Rasmussen and Williams 2006, Gaussian Processes for Machine
+Learning, algorithms 3.1 (mode), 3.2 (prediction) and 5.1 (marginal likelihood and its gradient). scikit-learn's
+GaussianProcessClassifier has neither a mean other than 0 nor a prior of the length scales.
+
+The kernel is a product of rational quadratics, one per attribute: k(x, x') = s² Π_j 1 / (1 + (x_j - x'_j)² / (2
+l_j²)). Each is a squared exponential whose length scale is uncertain, so that a long step along one attribute,
+which most often does not matter, is thought to leave the answer as it was sooner than short steps along all.
+
+Active search: explore evenly, and follow up failures where a new one is likely.
+
+Active search asks where a yes is most likely (Garnett et al. 2012, arXiv:1206.6406), here under a hard constraint:
+no follow-up lies within a tenth of the cube's diagonal of a failure that is known, as in constraint active search
 (Malkomes et al. 2021, ICML), so that diversity is a guarantee and not a weight. Candidates come from trust regions
 round the failures: sparse steps from them (Eriksson et al. 2019, arXiv:1910.01739), some within the length scales.
 
-Exploration continues to the end as one Sobol sequence. Follow-ups are earned: each failure that exploration finds pays
-for some, up to a share of all calls; a failure without neighbours (a mislabelled one, say) is soon given up.
+Exploration continues to the end as one Sobol sequence. Follow-ups are earned: each failure that exploration finds
+pays for some, up to a share of all calls; a failure without neighbours (a mislabelled one, say) is soon given up.
 """
 
 from __future__ import annotations
@@ -16,12 +26,177 @@ from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import logit
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 
-from transect.designs.search.history import APART, History, Suggestions, as_points, diagonal, distances, stream
-from transect.designs.search.spread import sobol_points
-from transect.designs.search.surrogate import Surrogate, fit
+from transect.designs.search.history import (
+    APART,
+    History,
+    Suggestions,
+    as_points,
+    diagonal,
+    distances,
+    sobol_points,
+    stream,
+)
 from transect.errors import BadInput
+
+SIGNAL: Final = 4.0
+"""Standard deviation of the log odds of a failure over the cube: from almost never to almost always."""
+NUGGET: Final = 0.3
+"""Variance of the log odds between images at one point: one odd answer is not believed against its neighbours."""
+USUAL_LENGTH: Final = 0.4
+LENGTH_SPREAD: Final = 1.0
+"""Length scales are a priori log-normal around 0.4 of an attribute's range, with this standard deviation of the log."""
+_NEWTON_STEPS: Final = 20
+_FIT_STEPS: Final = 15
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """A fitted surrogate. lengths float64 [d]: the distance along each attribute over which answers are similar.
+
+    points, gradient: what the mode of the log odds is made of; root, factor: square root of the likelihood's curvature
+    and Cholesky factor of B = I + W½ K W½. evidence: log marginal likelihood with the prior of the length scales.
+    """
+
+    lengths: Float[np.ndarray, " d"]
+    mean: float
+    points: Float[np.ndarray, "n d"]
+    gradient: Float[np.ndarray, " n"]
+    root: Float[np.ndarray, " n"]
+    factor: Float[np.ndarray, "n n"]
+    evidence: float
+
+    def probability(self, points: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
+        """Chance of a failure at each point, in [0, 1], averaged over the uncertain log odds (algorithm 3.2).
+
+        The average is MacKay's, doi:10.1162/neco.1992.4.5.720.
+        """
+        across = kernel(points, self.points, self.lengths)
+        center = self.mean + across @ self.gradient
+        v = solve_triangular(self.factor, self.root[:, None] * across.T, lower=True, check_finite=False)
+        variance = np.maximum(SIGNAL**2 - (v**2).sum(axis=0), 0.0)
+        return np.asarray(expit(center / np.sqrt(1 + np.pi * variance / 8)))
+
+
+def kernel(
+    points: Float[np.ndarray, "n d"], others: Float[np.ndarray, "m d"], lengths: Float[np.ndarray, " d"]
+) -> Float[np.ndarray, "n m"]:
+    """Covariance of the log odds of all pairs."""
+    product = np.ones((len(points), len(others)))
+    for j, length in enumerate(lengths):
+        product *= 1 + (points[:, j, None] - others[:, j]) ** 2 / (2 * length**2)
+    return np.asarray(SIGNAL**2 / product)
+
+
+def fit(points: Float[np.ndarray, "n d"], failures: Float[np.ndarray, " n"], mean: float) -> Surrogate:
+    """The surrogate with the length scales of the highest marginal likelihood (times their prior).
+
+    points in [0, 1]; failures 0 or 1; mean: prior log odds of a failure. It starts from the same length scales each
+    time, so that the fit depends on the data alone. Without points the prior comes back.
+    """
+    squares = (points[:, None, :] - points[None, :, :]) ** 2
+    sign = np.where(failures == 1, 1.0, -1.0)
+    start = np.full(points.shape[1], np.log(USUAL_LENGTH))
+
+    def objective(logs: Float[np.ndarray, " d"]) -> tuple[float, Float[np.ndarray, " d"]]:
+        mode = _mode(_covariance(squares, logs), sign, mean)
+        away = (logs - np.log(USUAL_LENGTH)) / LENGTH_SPREAD
+        value = mode.evidence - 0.5 * float(away @ away)
+        return -value, -(_slopes(mode, squares, logs) - away / LENGTH_SPREAD)
+
+    best = start
+    if len(points):
+        bounds = [(np.log(0.03), np.log(10.0))] * len(start)
+        best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _FIT_STEPS}).x
+    mode = _mode(_covariance(squares, best), sign, mean)
+    return Surrogate(np.exp(best), mean, points, mode.gradient, mode.root, mode.factor, mode.evidence)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """The mode of the posterior and what algorithm 5.1 needs of it."""
+
+    covariance: Float[np.ndarray, "n n"]
+    f: Float[np.ndarray, " n"]
+    gradient: Float[np.ndarray, " n"]
+    weights: Float[np.ndarray, " n"]
+    root: Float[np.ndarray, " n"]
+    factor: Float[np.ndarray, "n n"]
+    evidence: float
+
+
+def _covariance(squares: Float[np.ndarray, "n n d"], logs: Float[np.ndarray, " d"]) -> Float[np.ndarray, "n n"]:
+    bent = np.prod(1 + squares * (0.5 * np.exp(-2 * logs)), axis=2)
+    return np.asarray(SIGNAL**2 / bent + NUGGET * np.eye(len(squares)))
+
+
+def _mode(covariance: Float[np.ndarray, "n n"], sign: Float[np.ndarray, " n"], mean: float) -> _Mode:
+    """Algorithm 3.1: Newton's steps to the mode of the log odds f."""
+    K, yes = covariance, (sign + 1) / 2
+    a = np.zeros(len(sign))
+    f, value = np.full(len(sign), mean), _height(a, np.full(len(sign), mean), sign, mean)
+    for _ in range(_NEWTON_STEPS):
+        root, L = _curvature(K, f)
+        b = root**2 * (f - mean) + yes - expit(f)
+        step = b - root * cho_solve((L, True), root * (K @ b), check_finite=False) - a
+        before, size = value, 1.0
+        while size > 1e-3:  # far from the mode a whole step can overshoot
+            trial = a + size * step
+            f = K @ trial + mean
+            value = _height(trial, f, sign, mean)
+            if value >= before:
+                break
+            size /= 2
+        a = trial
+        if value - before < 1e-6:
+            break
+    root, L = _curvature(K, f)
+    evidence = value - float(np.log(np.diag(L)).sum())
+    return _Mode(K, f, yes - expit(f), root**2, root, L, evidence)
+
+
+def _height(
+    a: Float[np.ndarray, " n"], f: Float[np.ndarray, " n"], sign: Float[np.ndarray, " n"], mean: float
+) -> float:
+    """Log posterior of the log odds f = mean + K a, but for what does not depend on f."""
+    return float(-0.5 * a @ (f - mean) + log_expit(sign * f).sum())
+
+
+def _curvature(
+    K: Float[np.ndarray, "n n"], f: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n n"]]:
+    """W½ and the Cholesky factor of B = I + W½ K W½."""
+    p = expit(f)
+    root = np.sqrt(p * (1 - p))
+    return root, cholesky(np.eye(len(f)) + root[:, None] * K * root, lower=True, check_finite=False)
+
+
+def _slopes(mode: _Mode, squares: Float[np.ndarray, "n n d"], logs: Float[np.ndarray, " d"]) -> Float[np.ndarray, " d"]:
+    """Algorithm 5.1: the gradient of the log marginal likelihood in the logs of the length scales.
+
+    s2 has the sign of the derivation, ½ diag((K⁻¹ + W)⁻¹) ∇³ log p: with the printed minus finite differences disagree.
+    """
+    K, root, L = mode.covariance, mode.root, mode.factor
+    R = root[:, None] * cho_solve((L, True), np.diag(root), check_finite=False)
+    C = solve_triangular(L, root[:, None] * K, lower=True, check_finite=False)
+    p = expit(mode.f)
+    third = -mode.weights * (1 - 2 * p)
+    s2 = 0.5 * (np.diag(K) - (C**2).sum(axis=0)) * third
+    smooth = K - NUGGET * np.eye(len(K))
+    a, slopes = mode.gradient, np.empty(len(logs))
+    outer = 0.5 * (np.outer(a, a) - R) * smooth
+    pulled = s2 - R @ (K @ s2)  # s2ᵀ (I - K R), as one row
+    for j, log in enumerate(logs):
+        scaled = squares[:, :, j] * np.exp(-2 * log)
+        change = scaled / (1 + 0.5 * scaled)
+        slopes[j] = (outer * change).sum() + pulled @ ((smooth * change) @ a)
+    return slopes
+
 
 CENTERS: Final = 32
 CANDIDATES: Final = 96

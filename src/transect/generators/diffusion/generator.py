@@ -1,19 +1,15 @@
-"""A diffusion pipeline as generator and controls in one: one seed, one subject, and words or edits set its attributes.
-
-Text: the subject is the noise that it starts from; prompts differ in the words of one attribute alone (prompt pairs).
-Edit: the subject is a photograph, to which noise is added, and removed under the edit's prompt; the level is
-the share of noise (Meng et al. 2022, SDEdit, arXiv:2108.01073). Instruct: the same by instruction; the level is the
-share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Inpaint: a level's prompt is painted inside
-a mask, and all pixels outside are put back bitwise. Several edits follow one another.
-"""
+"""Images of a diffusion pipeline that a TOML file describes: from prompts, or edits and inpainting of photographs."""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +17,321 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from scipy.special import ndtr
 
-from transect.datasets.labelled import SUBJECT
-from transect.errors import BadInput
-from transect.generators.diffusion.photographs import EditedPhotographs
-from transect.generators.diffusion.pipelines import check_prompts, facts_of, open_pipeline, own_size
+from transect.datasets import LabelledImages, open_dataset
+from transect.datasets.labelled import SUBJECT, digest
+from transect.errors import BadInput, MissingExtra
 from transect.generators.diffusion.settings import Settings, read_settings
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
-from transect.generators.photographs.masks import composite
+from transect.generators.photographs.masks import Mask, Shown, composite, feathered, open_mask, path_inside
+from transect.generators.photographs.subjects import Subjects, corner, fitted, squared
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
+from transect.runs.json_records import loads
+from transect.texts import words_of
+
+UNMASKED: Final = "photographs on which the mask of {} has no pixel"
+
+
+@final
+@dataclass(frozen=True)
+class EditedPhotographs:
+    """Photographs by number, from 0. subjects, masks: of mode inpaint, by attribute; else the data set's own rows.
+
+    edited: names of attributes, which labels may not have.
+    """
+
+    labelled: LabelledImages
+    rows: Int[np.ndarray, " n"]
+    edited: frozenset[str]
+    subjects: Subjects | None = None
+    masks: Mapping[str, Mask] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, settings: Settings, base: Path, image_size: int) -> EditedPhotographs:
+        """The photographs of a file's `source`; paths in it are relative to `base`.
+
+        Those that cannot be painted are left out and counted. Raises as `open_dataset`, `Subjects.open`, `open_mask`.
+        """
+        reader, colon, location = settings.source.partition(":")
+        place = location if Path(location).is_absolute() else str(base / location)
+        named, edited = f"{reader}{colon}{place}", frozenset(settings.attributes)
+        if settings.mode != "inpaint":
+            labelled = open_dataset(named, image_size=image_size, labelled=False)
+            return cls(labelled, np.arange(len(labelled), dtype=np.int64), edited)
+        _check_opencv()
+        subjects = Subjects.open(named, image_size)
+        names = [path_inside(subjects.labelled, int(row)) for row in subjects.rows]
+        masks = {
+            name: open_mask(entry.mask or settings.mask, base, subjects.labelled, names)
+            for name, entry in settings.attributes.items()
+        }
+        subjects = _maskable(subjects, masks)
+        return cls(subjects.labelled, subjects.rows, edited, subjects, masks)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def labels(self) -> dict[str, Attribute]:
+        """The data set's labels by the name that they have here: label.NAME where an edit is called so."""
+        taken = {*self.edited, SUBJECT}
+        return {f"label.{each.name}" if each.name in taken else each.name: each for each in self.labelled.attributes}
+
+    def label(self, name: str, numbers: Int[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+        """A label of those photographs, NaN where it is not known."""
+        return np.asarray(self.labelled.column(self.labels[name].name)[self.rows[numbers]], dtype=np.float64)
+
+    def people(self, numbers: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
+        """Who is on those photographs."""
+        return np.asarray(np.array(self.labelled.subjects, dtype=np.int64)[self.rows[numbers]])
+
+    def drawn(self, seeds: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
+        """The photograph of each seed."""
+        return seeds % SUBJECTS_PER_SEED if self.subjects is None else self.subjects.drawn(seeds)
+
+    def picture(self, number: int) -> UInt8[np.ndarray, "s s 3"]:
+        """The photograph as it is."""
+        if self.subjects is None:
+            return np.asarray(self.labelled.pixels([int(self.rows[number])])[0])
+        return squared(self.subjects.picture(number), self.labelled.image_size)
+
+    def shares(self, number: int, name: str) -> Float[np.ndarray, "s s"]:
+        """How much of what is painted each pixel takes, 0 to 1: 0 outside the attribute's mask and beside the picture.
+
+        Of mode inpaint alone.
+        """
+        if self.subjects is None:
+            raise KeyError(name)
+        shown, size = shown_of(self.subjects, number), self.labelled.image_size
+        mask, (height, width) = self.masks[name], shown.picture.shape[:2]
+        top, left = corner(height, width, size)
+        shares = np.zeros((size, size), dtype=np.float32)
+        shares[top : top + height, left : left + width] = feathered(mask.of(shown), mask.feather)
+        return shares
+
+    def notes(self) -> list[str]:
+        """A sentence for each reason for which photographs are left out."""
+        return self.labelled.notes() if self.subjects is None else list(self.subjects.notes())
+
+    def describe(self) -> dict[str, object]:
+        """What recreates the photographs and where they are painted; no path."""
+        levels = {name: list(each.levels) for name, each in self.labels.items() if each.discrete}
+        if self.subjects is None:
+            return {"source": self.labelled.describe(), "labels": levels}
+        found = self.subjects
+        return {
+            "labels": levels,
+            "source": {**self.labelled.describe(), "left_out": found.left_out, "images": len(found)},
+            "pictures_sha256": found.pictures_sha256,
+            "table_sha256": self.labelled.sha256,
+            "masks": {name: mask.describe() for name, mask in self.masks.items()},
+        }
+
+
+def shown_of(subjects: Subjects, number: int) -> Shown:
+    """A photograph as masks take it."""
+    look, row = subjects.looks[number], int(subjects.rows[number])
+    labelled = subjects.labelled
+
+    def frame(whole: UInt8[np.ndarray, "a b 3"]) -> UInt8[np.ndarray, "h w 3"]:
+        return fitted(labelled, whole)
+
+    return Shown(path_inside(labelled, row), row, look.width, look.height, subjects.picture(number), frame)
+
+
+def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:
+    """Those on which every mask has a pixel. Raises BadInput where there is none."""
+    reasons = []
+    for number in range(len(subjects)):
+        shown = shown_of(subjects, number)
+        empty = next((name for name, mask in masks.items() if not mask.of(shown).any()), "")
+        reasons.append(UNMASKED.format(empty) if empty else "")
+    kept = [number for number, reason in enumerate(reasons) if not reason]
+    left_out = Counter(subjects.left_out) + Counter(reason for reason in reasons if reason)
+    if not kept:
+        found = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        raise BadInput(f"{subjects.labelled.name}: expected photographs to paint, got none ({found}); change the mask")
+    looks = tuple(subjects.looks[number] for number in kept)
+    return replace(subjects, rows=subjects.rows[kept], looks=looks, left_out=dict(left_out))
+
+
+def _check_opencv() -> None:
+    try:
+        import cv2  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("opencv", "inpainting of photographs") from None
+
+
+Pipeline: TypeAlias = Any
+"""A pipeline of diffusers, which has no common class for what is used here."""
+
+_PICKLED: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack")
+_PROGRAMS: Final = (".py", ".pyc", ".so", ".dll", ".sh")
+_LIBRARIES: Final = ("diffusers", "transformers")
+_INDEX: Final = "model_index.json"
+LOADERS: Final = {
+    "text": "AutoPipelineForText2Image",
+    "edit": "AutoPipelineForImage2Image",
+    "instruct": "DiffusionPipeline",
+    "inpaint": "AutoPipelineForInpainting",
+}
+"""diffusers' class that opens a folder for each mode."""
+
+
+def check_folder(folder: Path) -> dict[str, object]:
+    """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
+    if not (folder / _INDEX).is_file():
+        raise BadInput(
+            f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; check the path"
+        )
+    for file in sorted(folder.rglob("*")):
+        _check_file(file)
+    index = _json(folder / _INDEX)
+    if not isinstance(index.get("_class_name"), str):
+        raise BadInput(
+            f"{folder / _INDEX}: expected a pipeline's name, found {index.get('_class_name')!r}; take another"
+        )
+    for name, part in index.items():
+        if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
+            raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
+    for file in sorted(folder.rglob("*.json")):
+        if "auto_map" in (settings := _json(file)) or "custom_pipelines" in settings:
+            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
+    return index
+
+
+def _check_file(file: Path) -> None:
+    if file.suffix.lower() in _PROGRAMS:
+        raise BadInput(f"{file}: expected weights and settings, found a program; pipelines with code are not run")
+    if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
+        raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
+    if file.is_symlink() and not file.resolve().exists():
+        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
+
+
+def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
+    """The pipeline on its device, quiet. Raises MissingExtra, or BadInput for a pipeline of another kind."""
+    index = check_folder(folder)
+    try:
+        import diffusers
+        import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
+    except ImportError:
+        raise MissingExtra("diffusers", "a diffusion generator") from None
+    import torch
+
+    _check_device(device, half)
+    options: dict[str, object] = {"use_safetensors": True, "local_files_only": True}
+    if importlib.util.find_spec("accelerate") is None:
+        options["low_cpu_mem_usage"] = False
+    options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
+    if "safety_checker" in index:  # it would black out images, and the report would not count them
+        options |= {"safety_checker": None, "requires_safety_checker": False}
+    with _quiet():
+        try:
+            pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
+        except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
+            reason = words_of(error, 200)
+            raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
+    _check_kind(pipeline, mode, folder)
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline.to(device)
+
+
+def check_prompts(pipeline: Pipeline, prompts: list[str]) -> None:
+    """Raises BadInput for a prompt that the text encoder would truncate, which could lose an attribute."""
+    tokenizer = getattr(pipeline, "tokenizer", None)
+    longest = getattr(tokenizer, "model_max_length", 0)
+    if tokenizer is None or not 0 < longest < 10_000:
+        return
+    for prompt in prompts:
+        with _quiet():
+            count = len(tokenizer(prompt).input_ids)
+        if count > longest:
+            raise BadInput(
+                f"prompt of {count} tokens: expected at most {longest}, the rest is cut off: {prompt[:60]!r}…"
+            )
+
+
+def facts_of(folder: Path) -> dict[str, object]:
+    """Libraries and a digest of every weight and setting, for a run's spec."""
+    import diffusers
+    import transformers
+
+    files = [file for file in sorted(folder.rglob("*")) if file.suffix in (".safetensors", ".json", ".txt", ".model")]
+    return {
+        "pipeline": _json(folder / _INDEX)["_class_name"],
+        "pipeline_sha256": digest(files),
+        "diffusers": diffusers.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def own_size(pipeline: Pipeline) -> int:
+    """Default width and height of the pipeline's images, in pixels."""
+    model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
+    size = getattr(getattr(model, "config", None), "sample_size", None)
+    size = getattr(pipeline, "default_sample_size", None) if size is None else size
+    factor = getattr(pipeline, "vae_scale_factor", 8)
+    return int(size) * int(factor) if isinstance(size, int) else 512
+
+
+def _check_device(device: str, half: bool) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = words_of(error, 120)
+        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
+    if half and device == "cpu":
+        raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
+
+
+def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
+    takes = inspect.signature(type(pipeline).__call__).parameters
+    arguments = {
+        "text": ("prompt", "generator"),
+        "edit": ("image", "strength"),
+        "instruct": ("image", "image_guidance_scale"),
+        "inpaint": ("image", "mask_image", "strength"),
+    }
+    if missing := [name for name in arguments[mode] if name not in takes]:
+        kind = type(pipeline).__name__
+        raise BadInput(f"{folder}: expected a pipeline for mode {mode}, got {kind}, which takes no {missing[0]}")
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        content = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: expected JSON, got {words_of(error, 80)}; copy the pipeline again") from None
+    return content if isinstance(content, dict) else {}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides the libraries' progress bars and advice on standard error; errors are still raised."""
+    import warnings
+
+    import transformers
+    from diffusers.utils import logging as of_diffusers
+
+    of_transformers = transformers.utils.logging
+    loggers = (of_diffusers, of_transformers)
+    before = [logger.get_verbosity() for logger in loggers]
+    for logger in loggers:
+        logger.set_verbosity_error()
+        logger.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.set_verbosity(level)
+            logger.enable_progress_bar()
+
 
 SPACE = "prompt"
 

@@ -16,10 +16,8 @@ from scipy.special import ive
 from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, fine_noise
-from transect.generators.faceworld.compositing import Parameters, power
-from transect.generators.faceworld.products import products
 from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.faceworld.rows import picked, put, some
+from transect.generators.faceworld.rows import Parameters, picked, power, products, put, some
 
 SHOT_NOISE = 0.8e-4
 """Variance of a unit signal at base gain."""

@@ -1,15 +1,8 @@
-"""From exogenous noise to attribute values: the structural causal model of FaceWorld.
-
-u ~ N(0, I) holds the identity code and one coordinate per attribute, which the population turns into values; a
-population may give an attribute a mechanism, a linear equation in other attributes. `exposure` always has one: the
-camera's meter, downstream of skin, light and metering; its own coordinate of u is the metering error.
-Interventions do(name = value) stand in `Latents.settings` and are applied when the model is solved, so that u is never
-changed: the same noise under another population is the same subject (abduction). Source: Pearl 2009, Causality,
-chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
-"""
+"""The causal model of faces, and its latent view z = R u, in which each attribute's normal score is linear."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -19,13 +12,13 @@ from jaxtyping import Float
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, attribute
-from transect.generators.faceworld.exposure import PARENTS as EXPOSURE_PARENTS
-from transect.generators.faceworld.exposure import metered_exposure
 from transect.generators.faceworld.population import Population
+from transect.generators.faceworld.reflectance import PARENTS as EXPOSURE_PARENTS
+from transect.generators.faceworld.reflectance import metered_exposure
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import Latents
-from transect.runs.inputs import as_names
+from transect.runs.table_inputs import as_names
 
 _BEFORE = 36
 _FREE = 1
@@ -81,3 +74,45 @@ def check_latents(latents: Latents) -> None:
 
 def _apply_setting(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
     return value if setting is None else np.where(np.isnan(setting), value, setting)
+
+
+LATENT_VIEW_SPACE = "z"
+_ROTATION_KEY = 0x7A
+
+
+@functools.lru_cache(maxsize=1)
+def rotation() -> Float[np.ndarray, "d d"]:
+    """R: orthogonal, determinant 1, uniformly distributed, the same in every process.
+
+    >>> R = rotation()
+    >>> bool(np.allclose(R @ R.T, np.eye(LATENT_DIM), rtol=0, atol=1e-12)), round(float(np.linalg.det(R)), 9)
+    (True, 1.0)
+    """
+    draws = np.random.Generator(np.random.Philox(key=_ROTATION_KEY)).standard_normal((LATENT_DIM, LATENT_DIM))
+    q, r = np.linalg.qr(draws)
+    q = q * np.sign(np.diag(r))  # without the signs, Q is not uniformly distributed
+    q[:, 0] *= np.sign(np.linalg.det(q))
+    q.setflags(write=False)
+    return q
+
+
+def rotate(latents: Latents) -> Latents:
+    """The latents in space z; raises BadInput when they are not FaceWorld's, of space u."""
+    check_latents(latents)
+    return replace(latents, values=_rows(rotation(), latents.values), space=LATENT_VIEW_SPACE)
+
+
+def rotate_back(latents: Latents) -> Latents:
+    """The latents in space u; raises BadInput when they are not FaceWorld's, of space z."""
+    shape = latents.values.shape
+    if latents.space != LATENT_VIEW_SPACE or len(shape) != 2 or shape[1] != LATENT_DIM:
+        raise BadInput(
+            f"expected latents of FaceWorld's latent view (space z, [n, {LATENT_DIM}]), got space {latents.space}"
+            f" and shape {list(shape)}; make them with FaceWorld.to_z"
+        )
+    return replace(latents, values=_rows(rotation().T, latents.values), space="u")
+
+
+def _rows(matrix: Float[np.ndarray, "d d"], values: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    # Row by row: the last bit of one product of all rows would depend on their number.
+    return np.array([matrix @ row for row in values]).reshape(values.shape)

@@ -10,23 +10,20 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
-from transect.generators.faceworld.compositing import (
-    Parameters,
-    beyond,
-    bump,
-    color,
-    coverage,
-    mix,
-    over,
-    smoothstep,
-    tint,
+from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.head import (
+    CHIN,
+    Frame,
+    mouth_y,
+    nose_base,
+    project,
+    read_shift,
+    shift_maps,
+    vertical_scale,
 )
-from transect.generators.faceworld.head import CHIN, Frame, project, vertical_scale
-from transect.generators.faceworld.lighting import Illumination, light_color
-from transect.generators.faceworld.relief import mouth_y, nose_base
-from transect.generators.faceworld.shape import read_shift, shift_maps
+from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.skin import Illumination, light_color
 from transect.generators.faceworld.strands import SINGLE_HAIRS
-from transect.generators.faceworld.textures import sample_mirrored
 
 _REGIONS: dict[str, tuple[float, float, float]] = {
     "stubble": (1.0, 1.0, 1.0),

@@ -1,23 +1,156 @@
-"""Hair: a cap around the skull, what hangs from it, and a hairline over the face.
-
-The cap is the head itself enlarged, so that it turns with the head; what hangs falls before or behind the shoulders.
-hair_styles.py says what a style is made of, strands.py how strands run and shine, tied.py what a tail and a knot are.
-"""
+"""The hair of the head: its styles, tails and knots, bangs and scalp."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, beyond, bump, coverage, mix, power, smoothstep
+from transect.generators.faceworld.attributes import HAIR_STYLES
+from transect.generators.faceworld.canvas import sample_mirrored
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
-from transect.generators.faceworld.rows import Rows, put, some
+from transect.generators.faceworld.heads import Window, cut, upright_box
+from transect.generators.faceworld.rows import (
+    Parameters,
+    Rows,
+    beyond,
+    bump,
+    coverage,
+    mix,
+    power,
+    put,
+    smoothstep,
+    some,
+)
 from transect.generators.faceworld.strands import Strands, feather, parted_share, shade, strands
-from transect.generators.faceworld.tied import bun, ponytail
-from transect.generators.faceworld.windows import Window, cut, upright_box
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A style at hair_length 0 and 1.
+
+    hang: how far hair hangs. lift: how high it lies on the skull. wave, curl, coil: shares of S-shaped, ringlet and
+    coily texture. tied: swept back. tail, knot: size of ponytail and bun. density: share of the scalp that is hidden.
+    fullness: by how much hair_volume changes it.
+    """
+
+    hang: Span = (0.0, 0.0)
+    lift: Span = (0.02, 0.02)
+    wave: Span = (0.0, 0.0)
+    curl: Span = (0.0, 0.0)
+    coil: Span = (0.0, 0.0)
+    tied: Span = (0.0, 0.0)
+    tail: Span = (0.0, 0.0)
+    knot: Span = (0.0, 0.0)
+    density: Span = (1.0, 1.0)
+    fullness: Span = (1.0, 1.0)
+
+
+STYLES: dict[str, Traits] = {
+    "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
+    "cropped": Traits(lift=(0.002, 0.23), density=(0.38, 1.0), fullness=(0.0, 0.4)),
+    "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
+    "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
+    "wavy": Traits(hang=(0.10, 0.90), lift=(0.075, 0.110), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.10, 0.90), lift=(0.060, 0.090)),
+    "ponytail": Traits(lift=(0.016, 0.075), tied=(1.0, 1.0), tail=(0.05, 1.0), fullness=(0.4, 0.4)),
+    "bun": Traits(lift=(0.014, 0.030), tied=(1.0, 1.0), knot=(0.08, 0.46), fullness=(0.4, 0.4)),
+}
+_TABLE = np.array([astuple(STYLES[name]) for name in HAIR_STYLES])
+_NAMES = tuple(field.name for field in fields(Traits))
+
+
+def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """The traits of each row's style at its length; `scalp`: the share of the scalp that is bare; `short`: of hair that
+    is so short that single hairs end all over the head.
+
+    `thinning`: how far the crown is bare. What is left then hangs less far.
+    """
+    ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
+    at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
+    traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
+    thinning = np.clip((values["baldness"] - 0.35) / 0.40, 0, 1)
+    traits["hang"] = traits["hang"] * (1 - 0.15 * thinning)
+    hair_loss = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
+    shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
+    volume = traits["fullness"] * np.asarray(values["hair_volume"])
+    flat = (
+        np.clip(1 - traits["lift"] / 0.09, 0, 1) * (traits["hang"] == 0) * (traits["tied"] == 0) * (traits["coil"] == 0)
+    )
+    bare = {"scalp": np.maximum(shaven, hair_loss), "thinning": thinning * (1 - shaven)}
+    return traits | bare | {"hair_volume": volume, "short": flat}
+
+
+_ROUND = 1.5
+"""Width of a knot over its height."""
+
+
+class Bundle(NamedTuple):
+    """All [b, h, w]. cover, before: coverage behind and before the shoulders. depth: share of light behind the head.
+
+    share: of each pixel that shows the bundle and not the hair of the head; lateral, fine: those of strands.Strands.
+    """
+
+    cover: Tensor
+    before: Tensor
+    depth: Tensor
+    share: Tensor
+    lateral: Tensor
+    fine: Tensor
+
+
+def ponytail(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tensor) -> Bundle:
+    """A tail that is tied behind the head, comes out beside it and falls, thickest below its middle.
+
+    strands: the lattice; head: coverage of the hair of the head, behind which it begins.
+    """
+    side = 2 * beyond(p["hair_parting"]) - 1
+    t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 2.0)
+    sway = 0.04 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
+    # Below a hat, and where the crown is bare, it is tied low.
+    low = torch.maximum(beyond(p["hat"]), p["thinning"])
+    out = 0.34 + 0.35 * smoothstep(frame.V - 0.40 * low, -0.80, -0.15) - 0.10 * smoothstep(frame.V, 0.10, 1.0)
+    out = out - 0.05 * p["thinning"]
+    full = (0.08 + 0.10 * p["tail"] + 0.02 * p["hair_volume"]) * (0.70 + 0.75 * t)
+    half = full * power((1 - t).clamp(min=0), 0.5)
+    place = frame.U - side * out - sway
+    fine = _wound(frame, strands, 0.8 * place / full + 0.02 * locks.ragged, frame.V / 1.4)
+    inside = half + 0.012 * locks.ragged - place.abs()
+    # A hat leaves it what hangs below, a hood nothing.
+    worn = low * (1 - smoothstep(frame.V, -0.38, -0.30))
+    shown = (1 - worn) * (1 - p["hooded"]) * smoothstep(frame.V, -0.72, -0.60) * smoothstep(1 - p["scalp"], 0.0, 0.35)
+    cover = feather(frame, inside, fine, 0.016) * feather(frame, 0.6 * (1 - t), fine, 0.040) * shown
+    root = 0.55 + 0.45 * smoothstep(inside, 0.0, 0.06) * smoothstep(t, 0.10, 0.45)
+    before = cover * smoothstep(frame.V, 0.88, 0.96)
+    return Bundle(cover, before, root, cover * (1 - head), 0.9 * place / full, fine)
+
+
+def bun(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tensor) -> Bundle:
+    """A knot on the crown, wound around itself; it stands behind the head's axis and turns with it."""
+    x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 0.97 - 0.25 * p["sin_pitch"]
+    radius = ((x / _ROUND) ** 2 + y * y + 1e-6).sqrt()
+    wound = _wound(frame, strands, 1.3 * radius + 0.10 * x / radius, 0.5 * x / radius)
+    left = smoothstep(1 - p["thinning"], 0.0, 0.6) * smoothstep(1 - p["scalp"], 0.0, 0.35)
+    knot = feather(frame, p["knot"] + 0.012 * locks.ragged - radius, wound, 0.012) * left
+    around = bump(x, _ROUND * p["knot"]) * beyond(0.10 - y)
+    depth = (1 - 0.6 * bump(y + 0.03, 0.05) * around) * (0.70 + 0.30 * smoothstep(p["knot"] - radius, 0.0, 0.08))
+    return Bundle(knot, torch.zeros_like(knot), depth, knot * (1 - head), 0.8 * x / (_ROUND * p["knot"]), wound)
+
+
+def _wound(frame: Frame, strands: Tensor, across: Tensor, along: Tensor) -> Tensor:
+    """Strands along a bundle, of about unit variance."""
+    lattice = strands.unsqueeze(1)
+    tresses = sample_mirrored(lattice, 0.36 * across + 0.3, 0.7 * along).squeeze(1)
+    fine = sample_mirrored(lattice, across, along).squeeze(1)
+    return 0.70 * tresses + 0.60 * (0.013 / frame.pixel).clamp(max=1) * fine
+
 
 _WIDEST_Y = -0.16
 _EDGE = 0.15

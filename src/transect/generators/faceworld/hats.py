@@ -1,11 +1,9 @@
-"""What is worn on the head: cap, beanie and brimmed hat, domes around the skull. They press down the hair below them.
-
-Hood and headscarf, which also go around the face, are in head_wraps.py, cloth and its folds in hat_cloth.py.
-"""
+"""What is worn on the head: caps, beanies and brimmed hats, hoods and headscarves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,20 +11,163 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import HATS
-from transect.generators.faceworld.compositing import (
+from transect.generators.faceworld.head import BREADTH, CROWN, REACH, Frame, read_tables
+from transect.generators.faceworld.rows import (
     Parameters,
+    Rows,
     Vector,
     beyond,
     bump,
     coverage,
+    mix,
     over,
     power,
+    put,
     smoothstep,
+    some,
+    tint,
+    unit,
 )
-from transect.generators.faceworld.hat_cloth import NO_LIMIT, Hat, cloth, cloth_light, rim_height
-from transect.generators.faceworld.head import BREADTH, CROWN, REACH, Frame, read_tables
-from transect.generators.faceworld.head_wraps import draw_headscarf, draw_hood
-from transect.generators.faceworld.rows import Rows, put, some
+from transect.generators.faceworld.skin import KEY, light_color
+
+NO_LIMIT = 1e3
+"""Half width to which hair without a hat is pressed."""
+
+_RIM_Y, _PULLED = -0.42, 0.055
+"""Height of a hat's rim on the forehead, and by how much it differs: in half of 150 portraits with hats the forehead
+.35 interocular distances above the brows is covered or shaded, and just above the brows in a third."""
+
+
+class Hat(NamedTuple):
+    """radiance [b, 3, h, w]; the others [b, h, w]. cover: coverage before all else. under: half width left to hair.
+
+    shadow: optical depth on what lies below. lining: coverage behind the head by the inner side.
+    """
+
+    radiance: Tensor
+    cover: Tensor
+    under: Tensor
+    shadow: Tensor
+    lining: Tensor
+
+
+def rim_height(frame: Frame, p: Parameters, drop: float, tilt: float) -> Tensor:
+    """Height of a hat's lower edge on the picture: an ellipse around the head, seen from above or below.
+
+    drop: by how much it lies lower at the sides; tilt: by how much it slants as the head turns.
+    """
+    across = (frame.U / (0.66 * (1 + BREADTH * p["face_width"]))).clamp(-1, 1)
+    round_ = (1 - across * across).clamp(min=0).sqrt()
+    worn = _RIM_Y + _PULLED * p["hat_height"]
+    return worn + drop * across * across + tilt * across * p["sin_yaw"] - 0.70 * p["sin_pitch"] * round_
+
+
+def cloth(p: Parameters, shade: Tensor) -> Tensor:
+    """Radiance of the hat's cloth under a shade [b, h, w]."""
+    return tint(p["hat_cloth"], shade) * light_color(shade)
+
+
+def cloth_light(p: Parameters, normal: Vector) -> Tensor:
+    """Light on cloth. normal: not quite of length 1, in the viewer's frame, as the outline has it."""
+    nx, ny, nz = normal
+    toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
+    return p["ambient"] * (0.86 - 0.24 * ny + 0.10 * nz) + KEY * ((toward + 0.12) / 1.12).clamp(min=0)
+
+
+def fold(normal: Vector, phase: Tensor, depth: Tensor, across: tuple[Tensor, Tensor]) -> tuple[Vector, Tensor]:
+    """The normal of cloth in folds of that phase and depth, and how much light their valleys keep.
+
+    across: the direction in the picture in which the phase grows, of length about 1.
+    """
+    tilt = depth * torch.cos(phase)
+    nx, ny, nz = normal
+    return unit(nx + tilt * across[0], ny + tilt * across[1], nz), 1 - 0.30 * depth * (1 - torch.sin(phase))
+
+
+_HOOD_MIDDLE, _SCARF_MIDDLE = -0.05, 0.13
+"""Heights of the middle of the opening for the face."""
+
+
+def draw_hood(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
+    """A hood that stands off the head: one sees its lining on both sides of the face, and its hem before it."""
+    wide = 1 + BREADTH * p["face_width"]
+    x = frame.U - 0.40 * p["sin_yaw"]
+    y = frame.V + 0.45 * p["sin_pitch"] - _HOOD_MIDDLE
+    lower = beyond(y)
+    # Round above the forehead; below the jaw its two sides come together.
+    across = x / (0.60 * wide) * (1 + 0.55 * lower * smoothstep(y, 0.35, 1.15))
+    radius, outward = _around(across, y / mix(_full(y, 0.76), _full(y, 1.14), lower))
+    beyond_hem = (radius - 1) * 0.60
+    outer = _outline(frame, wide, (1.22, 0.80), 0.010 * folds)
+    inside = torch.minimum(outer - frame.U.abs(), 1.30 - 0.10 * frame.U.abs() - frame.V)
+    whole = coverage(inside, 1.5 * frame.pixel)
+    cover = whole * coverage(beyond_hem, frame.pixel)
+    ny = -smoothstep(-frame.V, 0.45, 1.25)
+    nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
+    normal = unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.08).sqrt())
+    depth = 0.16 + 0.34 * smoothstep(frame.V, 0.2, 0.9)
+    normal, valleys = fold(normal, 19 * beyond_hem + 1.7 * folds + 2.0 * nx, depth, outward)
+    hem = 1 - 0.30 * bump(beyond_hem - 0.055, 0.008) + 0.14 * bump(beyond_hem - 0.022, 0.020)
+    seam = 1 - 0.25 * bump(frame.U + 0.35 * p["sin_yaw"], 0.010) * smoothstep(-frame.V, 0.80, 0.84)
+    lit = cloth_light(p, normal) * valleys * hem * seam * (1 + 0.05 * folds)
+    # The lining, which little light reaches, fills what the hem frames.
+    lining = 0.30 * p["ambient"] + 0.20 * smoothstep(radius, 0.55, 1.0)
+    shade = mix(lining, lit, coverage(beyond_hem, frame.pixel))
+    shadow = (0.15 + 0.75 * smoothstep(-y, -0.1, 0.7)) * smoothstep(radius, 0.66, 1.0)
+    return Hat(cloth(p, shade), cover, outer - 0.06, shadow, whole)
+
+
+def draw_headscarf(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
+    """A scarf that lies close around the face and under the chin, one end laid over the other shoulder."""
+    wide = 1 + BREADTH * p["face_width"]
+    face = frame.face
+    top = 0.76 + 0.04 * p["hat_height"].clamp(-1.5, 1.5)
+    down = face.y - _SCARF_MIDDLE
+    radius, _ = _around(face.x / (0.545 * wide), down / mix(top.expand_as(down), _full(down, 0.75), beyond(down)))
+    shown = coverage((1 - radius) * 0.52, frame.pixel) * beyond(face.cosine) * frame.head
+    outer = _outline(frame, wide, (1.11, 0.71), 0.014 * folds)
+    inside = torch.minimum(outer - frame.U.abs(), 1.42 - 0.30 * frame.U.abs() - frame.V)
+    cover = coverage(inside, 1.5 * frame.pixel) * (1 - shown)
+    x = (frame.U - 0.40 * p["sin_yaw"]) / 0.56
+    y = (frame.V - _SCARF_MIDDLE + 0.40 * p["sin_pitch"]) / 0.80
+    ring, outward = _around(x, y)
+    nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
+    ny = -smoothstep(-frame.V, 0.35, 1.15)
+    normal = unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.08).sqrt())
+    # Tight over the forehead, loose below the chin.
+    loose = smoothstep(frame.V, -0.45, 0.9)
+    end = 2 * beyond(p["hair_parting"]) - 1
+    phase = 15 * ring + 2.2 * folds + 2.2 * end * x
+    normal, valleys = fold(normal, phase, 0.20 + 0.40 * loose, outward)
+    # The end that crosses below the chin lies on the other.
+    over = frame.V - 0.99 + 0.42 * end * frame.U
+    crossing = 1 - 0.42 * bump(over.clamp(min=0), 0.05) * smoothstep(frame.V, 0.86, 0.96) * beyond(over)
+    hem = 1 + 0.16 * bump(radius - 1.045, 0.022) - 0.26 * bump(radius - 1.10, 0.020)
+    below = smoothstep(0.40 - (frame.U - 0.5 * p["sin_yaw"]).abs(), 0.0, 0.3) * bump(frame.V - 0.90, 0.10)
+    shade = cloth_light(p, normal) * valleys * crossing * hem * (1 - 0.45 * below)
+    shadow = 0.55 * smoothstep(radius, 0.84, 1.0) * (0.5 + 0.5 * smoothstep(-face.y, -0.2, 0.4))
+    nothing = torch.zeros_like(cover)
+    return Hat(cloth(p, shade), cover, nothing, shadow, nothing)
+
+
+def _full(like: Tensor, value: float) -> Tensor:
+    return torch.full_like(like, value)
+
+
+def _around(x: Tensor, y: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Distance from the middle of an opening in which it ends at 1, and the direction outwards."""
+    radius = (x * x + y * y + 1e-6).sqrt()
+    return radius, (x / radius, y / radius)
+
+
+def _outline(frame: Frame, wide: Tensor, size: tuple[float, float], ragged: Tensor) -> Tensor:
+    """Half width of cloth over head and shoulders. size: its height above the middle of the head and half width."""
+    top, half = size
+    up = ((-0.10 - frame.V) / (top - 0.10)).clamp(0, 1.2)
+    round_ = (1 - power(up.clamp(max=1), 2.4)).clamp(min=0).sqrt() - 3.0 * (up - 1).clamp(min=0)
+    spread = 0.03 * smoothstep(frame.V, 0.0, 0.6) + 0.34 * smoothstep(frame.V, 0.62, 1.25)
+    return half * wide * round_ + spread + ragged
+
 
 __all__ = ["NO_LIMIT", "Hat", "hat", "hat_traits"]
 
@@ -54,7 +195,7 @@ def hat(frame: Frame, p: Rows, folds: Tensor) -> Hat:
 
 def _cap(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     edge = rim_height(frame, p, 0.15, 0.10) - 0.03
-    outer, above = _outline(frame, 1.06, 0.15), edge - frame.V
+    outer, above = _hats_outline(frame, 1.06, 0.15), edge - frame.V
     normal = _normal(frame, outer)
     turned = normal[0] - 0.62 * p["sin_yaw"]
     seams = 1 - 0.26 * bump(turned, 0.014) - 0.22 * bump(turned.abs() - 0.66, 0.016)
@@ -91,7 +232,7 @@ def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
 def _beanie(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     edge = rim_height(frame, p, 0.22, 0.10)
     above = edge - frame.V
-    outer = _outline(frame, 1.075, 0.15)
+    outer = _hats_outline(frame, 1.075, 0.15)
     # The turned-up cuff lies over the cap and stands off it.
     cuff = smoothstep(0.225 - above, -0.012, 0.012)
     outer = outer + 0.028 * cuff + 0.006 * folds * (1 - cuff)
@@ -153,7 +294,7 @@ def _brim(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
     return cover, lit
 
 
-def _outline(frame: Frame, thick: float, lift: float) -> Tensor:
+def _hats_outline(frame: Frame, thick: float, lift: float) -> Tensor:
     """Half width of a dome: the skull's, enlarged and drawn up."""
     y = (frame.V - 0.1) / (1 + lift / 1.1) + 0.1
     widest = read_tables(frame.tables[:, REACH : REACH + 1], y.clamp(max=-0.16))[:, 0]

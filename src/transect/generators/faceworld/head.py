@@ -1,18 +1,12 @@
-"""The head: a stack of ellipses whose visible side is found in closed form under any pose, without marching rays.
-
-Head coordinates: x to the viewer's right, y down, z to the viewer; eyes at y = -0.1, chin near 0.88, crown at -1: it
-lies behind the face, so that from a portrait's distance it seems lower than on a skull. At height y the section is
-(x / w)² + (z / d)² = 1 with half width w(y) and half depth d(y). A point of azimuth φ has
-x = w sin φ, z = d cos φ; turned by yaw θ it lies at X = R sin(φ + δ), R² = (w cos θ)² + (d sin θ)²,
-δ = atan2(d sin θ, w cos θ), so that φ follows from X at once. Pitch and relief enter by fixed-point iteration on a
-coarse lattice.
-"""
+"""The head: its smooth form, the shape of a face and its relief, and what of them a pixel shows."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -21,12 +15,142 @@ from scipy.interpolate import CubicSpline
 from torch import Tensor
 from torch.nn import functional
 
-from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
-from transect.generators.faceworld.compositing import Parameters, Vector, coverage, smoothstep, unit
-from transect.generators.faceworld.products import products
-from transect.generators.faceworld.relief import Scalar
-from transect.generators.faceworld.rows import Pick, some
-from transect.generators.faceworld.shape import read_shift, shift_maps
+from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid, sample
+from transect.generators.faceworld.rows import Parameters, Pick, Vector, coverage, products, smoothstep, some, unit
+
+X_EXTENT = 0.72
+Y_CENTER, Y_EXTENT = -0.08, 1.02
+_COLUMNS, _ROWS = 144, 192
+
+Scalar = TypeVar("Scalar", Tensor, Float[np.ndarray, " n"])
+"""What a shape is computed from: a number per picture, as a tensor or an array."""
+
+
+def eye_x(p: Mapping[str, Scalar]) -> Scalar:
+    """Distance of an eye's center from the midline."""
+    return 0.27 * (1 + 0.04 * p["eye_spacing"] + 0.055 * p["face_width"])
+
+
+def nose_half_width(p: Mapping[str, Scalar]) -> Scalar:
+    """Distance of a nostril's wing from the midline."""
+    return 0.146 * (1 + 0.13 * p["nose_width"] + 0.05 * p["face_width"] + 0.10 * (p["face_shape"] - 0.5))
+
+
+def nose_base(p: Mapping[str, Scalar]) -> Scalar:
+    """Height of the base of the nose."""
+    return 0.305 + 0.038 * p["nose_length"]
+
+
+def mouth_y(p: Mapping[str, Scalar]) -> Scalar:
+    """Height of the line between the lips."""
+    return 0.522 + 0.018 * p["mouth_height"] + 0.016 * p["nose_length"]
+
+
+def lattice_size(pixel: float) -> tuple[int, int]:
+    """Rows and columns of the maps for pixels of that width in face units: finer than these, whole vectors."""
+    rows, columns = (-(-int(2 * extent / (0.75 * pixel)) // 16) * 16 for extent in (Y_EXTENT, X_EXTENT))
+    return min(rows, _ROWS), min(columns, _COLUMNS)
+
+
+def read_maps(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """The maps at face coordinates x, y [b, h, w]: [b, c, h, w]."""
+    return sample(maps, x / X_EXTENT, (y - Y_CENTER) / Y_EXTENT)
+
+
+SHAPE_X_EXTENT = 0.80
+SHAPE_Y_CENTER, SHAPE_Y_EXTENT = 0.0, 1.05
+"""The part of the face that the fields cover, in face units; beyond, they continue as at the edge."""
+
+IDENTITY_FIELDS = tuple(f"shape_{number}" for number in range(1, 8))
+FIELDS = ("mean", "smile", "mouth_open", "age", "masculine", *IDENTITY_FIELDS)
+"""The fields in the order of the file. mean: of every face; smile and mouth_open: from none to full; age: of 25 years
+more than 47; masculine: from the least to the most."""
+
+YEARS, MIDDLE_AGE = 25.0, 47.0
+"""Apparent years between those whom onlookers call young and others, and in the middle of both."""
+
+
+POINTS = {"ear_left": (-0.60, 0.02, 0), "ear_right": (0.60, 0.02, 0), "chin_drop": (0.0, 0.885, 1)}
+"""Where ears grow from the face, and the chin: x, y and the axis along which the fields' shift is kept by that name."""
+
+
+EYE = (0.27, -0.10)
+"""The middle of an average eye, where `eye_wide` and `eye_tall` say how much the fields stretch a face."""
+
+
+def shape_weights(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """The weight of each field, by `weight_` and its name, the shifts of POINTS, and the stretch of the eyes."""
+    weights = {
+        "mean": np.ones_like(p["age"]),
+        "smile": p["smile"],
+        "mouth_open": p["mouth_open"],
+        "age": (p["age"] - MIDDLE_AGE) / YEARS,
+        "masculine": p["face_shape"] - 0.5,
+    }
+    named = {f"weight_{name}": weights[name] if name in weights else p[name] for name in FIELDS}
+    for name, point in POINTS.items():
+        parts = [named[f"weight_{field}"] * by for field, by in zip(FIELDS, _shifts(*point), strict=True)]
+        named[name] = np.sum(parts, axis=0)
+    for axis, name in enumerate(("eye_wide", "eye_tall")):
+        parts = [named[f"weight_{field}"] * by for field, by in zip(FIELDS, _stretches(axis), strict=True)]
+        named[name] = 1 + np.sum(parts, axis=0)
+    return named
+
+
+WEIGHTS = tuple(f"weight_{name}" for name in FIELDS)
+
+
+def shift_maps(p: Mapping[str, Tensor]) -> Tensor:
+    """[b, 2, rows, columns]: the shift of each head in x and y, on a lattice over the face."""
+    weights = torch.cat([p[name].reshape(-1, 1, 1) for name in WEIGHTS], dim=2)
+    fields = fields_of(weights.device)
+    rows, columns = fields.shape[2:]
+    filled = torch.nn.functional.pad(weights, (0, fields.shape[0] - len(FIELDS)))
+    return products(filled, fields.view(1, fields.shape[0], -1)).view(-1, 2, rows, columns)
+
+
+def read_shift(maps: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """The shift in x and y at face coordinates x, y [b, h, w]."""
+    across, down = sample(maps, x / SHAPE_X_EXTENT, (y - SHAPE_Y_CENTER) / SHAPE_Y_EXTENT).unbind(1)
+    return across, down
+
+
+@functools.cache
+def _shifts(x: float, y: float, axis: int) -> tuple[float, ...]:
+    """How far each field shifts the point of the lattice next to (x, y) along an axis."""
+    fields = fields_of(torch.device("cpu"))[: len(FIELDS), axis].double().numpy()
+    rows, columns = fields.shape[1:]
+    row = round(((y - SHAPE_Y_CENTER) / SHAPE_Y_EXTENT + 1) / 2 * (rows - 1))
+    column = round((x / SHAPE_X_EXTENT + 1) / 2 * (columns - 1))
+    return tuple(fields[:, row, column].tolist())
+
+
+@functools.cache
+def _stretches(axis: int) -> tuple[float, ...]:
+    """By how much each field stretches the place of an eye along an axis, as a share."""
+    fields = fields_of(torch.device("cpu"))[: len(FIELDS), axis].double().numpy()
+    rows, columns = fields.shape[1:]
+    row = round(((EYE[1] - SHAPE_Y_CENTER) / SHAPE_Y_EXTENT + 1) / 2 * (rows - 1))
+    column = round((EYE[0] / SHAPE_X_EXTENT + 1) / 2 * (columns - 1))
+    near = fields[:, row - 2 : row + 3, column - 2 : column + 3]
+    if axis == 0:
+        found = (near[:, 2, -1] - near[:, 2, 0]) / (8 * SHAPE_X_EXTENT / (columns - 1))
+    else:
+        found = (near[:, -1, 2] - near[:, 0, 2]) / (8 * SHAPE_Y_EXTENT / (rows - 1))
+    return tuple(found.tolist())
+
+
+@functools.lru_cache(maxsize=8)
+def fields_of(device: torch.device) -> Tensor:
+    """[fields, 2, rows, columns], filled up with zeros to whole vectors of fields."""
+    file = resources.files("transect.generators.faceworld") / "facts" / "face_shape.npz"
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        fields = np.stack([archive[name] for name in FIELDS]).astype(np.float32)
+    padded = np.zeros((-(-len(fields) // 16) * 16, *fields.shape[1:]), dtype=np.float32)
+    padded[: len(fields)] = fields
+    with torch.inference_mode(False):
+        return torch.from_numpy(padded).to(device)
+
 
 CROWN, CHIN = -1.0, 0.89
 EYE_Y = -0.10

@@ -11,9 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.brows import BROW_HALF_WIDTH, brow_line
-from transect.generators.faceworld.compositing import Parameters
-from transect.generators.faceworld.eyes import eye_line, lid_edges
+from transect.generators.faceworld.eyes import BROW_HALF_WIDTH, brow_line, eye_line, lid_edges
 from transect.generators.faceworld.head import (
     DEPTH,
     EYE_Y,
@@ -21,16 +19,20 @@ from transect.generators.faceworld.head import (
     WIDTH,
     advance,
     blunted,
+    eye_x,
+    nose_base,
+    nose_half_width,
     profile_tables,
     project,
+    read_shift,
     read_tables,
+    shift_maps,
     to_pixels,
     unroll,
     vertical_scale,
 )
 from transect.generators.faceworld.mouth import mouth_curves
-from transect.generators.faceworld.relief import eye_x, nose_base, nose_half_width
-from transect.generators.faceworld.shape import read_shift, shift_maps
+from transect.generators.faceworld.rows import Parameters
 
 _ANGLES = ("yaw", "pitch", "roll")
 _VECTOR = 32

@@ -15,18 +15,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
-from transect.generators.faceworld.exposure import FILL
 from transect.generators.faceworld.facial_hair import facial_hair_traits
 from transect.generators.faceworld.glasses import glasses_traits
-from transect.generators.faceworld.hair_pigment import hair_reflectance
-from transect.generators.faceworld.hair_styles import hair_traits
+from transect.generators.faceworld.hair import hair_traits
 from transect.generators.faceworld.hats import hat_traits
-from transect.generators.faceworld.head import vertical_scale
-from transect.generators.faceworld.lighting import AMBIENT
-from transect.generators.faceworld.reflectance import iris_reflectance, luminance, skin_reflectance
+from transect.generators.faceworld.head import shape_weights, vertical_scale
+from transect.generators.faceworld.reflectance import (
+    FILL,
+    hair_reflectance,
+    iris_reflectance,
+    luminance,
+    skin_reflectance,
+)
 from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import scene_traits
-from transect.generators.faceworld.shape import shape_weights
+from transect.generators.faceworld.skin import AMBIENT
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25

@@ -1,9 +1,7 @@
-"""How often each value occurs: marginal distributions of the attributes, tied by a Gaussian copula.
+"""Populations of FaceWorld: marginals, the copula that correlates them, and mechanisms of attributes that others
+cause.
 
-A population is a small TOML file: one marginal per attribute (an attribute that is left out keeps the one of
-`balanced`), common causes with a loading per attribute and correlations of pairs, all of the normal scores, and
-mechanisms of attributes that others cause. Source of the construction: Nelsen 2006, An Introduction to Copulas, section
-2.2; population files state their own sources.
+Source of the nearest correlation matrix: Higham 2002, doi:10.1093/imanum/22.3.329.
 """
 
 from __future__ import annotations
@@ -12,18 +10,329 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
+from scipy.special import ndtr, ndtri
 
-from transect.errors import BadInput
-from transect.generators.faceworld.attributes import NAMES
-from transect.generators.faceworld.copula import CommonCause, Correlation, cholesky, correlation_matrix
-from transect.generators.faceworld.marginals import AnyMarginal, Marginal, Strict, check_support, fill
-from transect.generators.faceworld.mechanisms import Mechanism, check_mechanism, solving_order
+from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.attributes import NAMES, attribute
+from transect.generators.faceworld.reflectance import PARENTS as EXPOSURE_PARENTS
 from transect.runs import toml_files
+
+_NUMBERS = ("uniform", "normal", "sometimes")
+_DISTRIBUTIONS = {
+    "binary": ("bernoulli",),
+    "categorical": ("categorical",),
+    "continuous": _NUMBERS,
+    "ordinal": _NUMBERS,
+}
+
+
+class Strict(BaseModel):
+    """Frozen; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Uniform(Strict):
+    """Every value between low and high equally often."""
+
+    distribution: Literal["uniform"]
+    low: float
+    high: float
+
+    def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """The value at normal score z."""
+        return np.asarray(self.low + (self.high - self.low) * ndtr(z))
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return self.low, self.high
+
+
+class Normal(Strict):
+    """A normal distribution cut off at low and high (by default, the attribute's range)."""
+
+    distribution: Literal["normal"]
+    mean: float
+    sd: Annotated[float, Field(gt=0)]
+    low: float
+    high: float
+
+    def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """The value at normal score z: the inverse of the truncated normal distribution function."""
+        # In the lower tail probabilities keep their digits: a distribution cut there is mirrored if needed.
+        sign = -1 if self.mean < self.low else 1
+        ends = sorted((sign * (self.low - self.mean) / self.sd, sign * (self.high - self.mean) / self.sd))
+        below, above = ndtr(ends[0]), ndtr(ends[1])
+        standard = sign * ndtri(below + ndtr(sign * z) * (above - below))
+        return np.asarray(np.clip(self.mean + self.sd * standard, self.low, self.high))
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return self.low, self.high
+
+
+class Sometimes(Strict):
+    """`otherwise` for all but a share of the subjects; uniform between low and high for that share."""
+
+    distribution: Literal["sometimes"]
+    share: Annotated[float, Field(ge=0, le=1)]
+    low: float
+    high: float
+    otherwise: float = 0.0
+
+    def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """The value at normal score z: the highest scores are the share that differs."""
+        rank = (ndtr(z) - (1 - self.share)) / max(self.share, np.finfo(float).tiny)
+        return np.where(rank > 0, self.low + (self.high - self.low) * np.clip(rank, 0, 1), self.otherwise)
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return min(self.low, self.otherwise), max(self.high, self.otherwise)
+
+
+class Bernoulli(Strict):
+    """1 with that probability, else 0."""
+
+    distribution: Literal["bernoulli"]
+    probability: Annotated[float, Field(ge=0, le=1)]
+
+    def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """1 where the normal score is among the highest `probability`, else 0."""
+        return np.asarray((ndtr(z) > 1 - self.probability).astype(np.float64))
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return 0.0, 1.0
+
+
+class Categorical(Strict):
+    """Levels with those shares, in the order of the attribute's levels; a level that is left out never occurs."""
+
+    distribution: Literal["categorical"]
+    shares: tuple[Annotated[float, Field(ge=0)], ...]
+
+    def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """The index of the level at normal score z."""
+        ends = np.cumsum(self.shares)
+        last = int(np.flatnonzero(self.shares)[-1])
+        return np.asarray(np.minimum(np.searchsorted(ends, ndtr(z), side="right"), last), dtype=np.float64)
+
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest level that occurs."""
+        occurring = np.flatnonzero(self.shares)
+        return float(occurring[0]), float(occurring[-1])
+
+
+AnyMarginal: TypeAlias = Uniform | Normal | Sometimes | Bernoulli | Categorical
+Marginal = Annotated[AnyMarginal, Field(discriminator="distribution")]
+
+
+def known(where: str, key: str, name: str) -> None:
+    """Raises BadInput, with the file and the key, unless there is such an attribute."""
+    try:
+        attribute(name)
+    except UnknownName as error:
+        raise BadInput(f"{where}: {key}: {error}") from None
+
+
+def fill(where: str, name: str, marginal: object) -> None:
+    """Completes what the file may leave to the attribute: the range of a normal, the order of a categorical."""
+    known(where, "marginals", name)
+    if isinstance(marginal, dict) and marginal.get("distribution") == "normal":
+        low, high = attribute(name).bounds
+        marginal.setdefault("low", low)
+        marginal.setdefault("high", high)
+    if isinstance(marginal, dict) and isinstance(marginal.get("shares"), dict):
+        marginal["shares"] = _in_order(f"{where}: marginals.{name}.shares", name, marginal["shares"])
+
+
+def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[object, ...]:
+    levels = attribute(name).levels
+    unknown = [level for level in shares if level not in levels]
+    if unknown:
+        raise BadInput(f"{key}: expected levels of {name} ({', '.join(levels)}), got {unknown[0]!r}; change it")
+    return tuple(shares.get(level, 0.0) for level in levels)
+
+
+def check_support(where: str, name: str, marginal: AnyMarginal) -> None:
+    """Raises BadInput unless the marginal is of the attribute's kind and stays in its range."""
+    key, bounds = f"{where}: marginals.{name}", attribute(name).bounds
+    kinds = _DISTRIBUTIONS[attribute(name).kind]
+    if marginal.distribution not in kinds:
+        raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}; change it")
+    if isinstance(marginal, Categorical):
+        _check_shares(key, marginal.shares, len(attribute(name).levels))
+    low, high = marginal.support()
+    if isinstance(marginal, Normal) and not low - 5 * marginal.sd <= marginal.mean <= high + 5 * marginal.sd:
+        raise BadInput(f"{key}.mean: expected within 5 sd of {low:g} to {high:g}, got {marginal.mean:g}; move it")
+    if not (bounds[0] <= low <= high <= bounds[1]):
+        allowed = f"{bounds[0]:g} <= low <= high <= {bounds[1]:g}"
+        raise BadInput(f"{key}: expected {allowed}, got low {low:g} and high {high:g}; move them")
+
+
+def _check_shares(key: str, shares: tuple[float, ...], levels: int) -> None:
+    if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
+        raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
+
+
+_SMALLEST_EIGENVALUE = 1e-9
+_NEAREST_FLOOR = 1e-4
+_PROJECTIONS = 200
+
+
+class Correlation(Strict):
+    """Correlation of the normal scores of two attributes."""
+
+    between: tuple[str, str]
+    value: Annotated[float, Field(gt=-1, lt=1)]
+
+
+class CommonCause(Strict):
+    """What several attributes share: it correlates each two of them by the product of their loadings."""
+
+    name: str
+    loadings: dict[str, Annotated[float, Field(gt=-1, lt=1)]]
+
+
+def correlation_matrix(
+    where: str, causes: tuple[CommonCause, ...], correlations: tuple[Correlation, ...]
+) -> Float[np.ndarray, "k k"]:
+    """Products of the loadings, summed over common causes, plus the correlations given by pair; 1 on the diagonal."""
+    matrix = np.zeros((len(NAMES), len(NAMES)))
+    for index, cause in enumerate(causes):
+        loading = np.zeros(len(NAMES))
+        for name, value in cause.loadings.items():
+            known(where, f"common_causes {index + 1}", name)
+            loading[NAMES.index(name)] = value
+        matrix += np.outer(loading, loading)
+    pairs: set[frozenset[str]] = set()
+    for index, item in enumerate(correlations):
+        for name in item.between:
+            known(where, f"correlations {index + 1}", name)
+        pair = frozenset(item.between)
+        if len(pair) < 2 or pair in pairs:
+            raise BadInput(
+                f"{where}: correlations {index + 1}: expected a new pair of attributes, got {item.between}; remove it"
+            )
+        pairs.add(pair)
+        i, j = (NAMES.index(name) for name in item.between)
+        matrix[[i, j], [j, i]] += item.value
+    np.fill_diagonal(matrix, 1)
+    return matrix
+
+
+def cholesky(where: str, matrix: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
+    """Lower factor L of the correlation matrix C = L Lᵀ; raises BadInput when C is not positive definite."""
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest <= _SMALLEST_EIGENVALUE:
+        # I + s (C - I) has the eigenvalues 1 + s (λ - 1): positive definite while s < 1 / (1 - λ_min).
+        limit = np.floor(1000 / (1 - smallest) - 1e-9) / 1000
+        raise BadInput(
+            f"{where}: correlations: expected a positive definite matrix, got smallest eigenvalue {smallest:.3g};"
+            f" multiplied by {limit:g} or less they would be; the nearest that are: {_changes(matrix)}"
+        )
+    return np.linalg.cholesky(matrix)
+
+
+def _changes(matrix: Float[np.ndarray, "k k"], shown: int = 4) -> str:
+    """The pairs that the nearest correlation matrix changes most, with their values there."""
+    nearest = nearest_correlation(matrix)
+    changes = np.triu(np.abs(nearest - matrix), 1)
+    order = np.argsort(-changes, axis=None, kind="stable")[:shown]
+    rows, columns = (index.tolist() for index in np.unravel_index(order, changes.shape))
+    pairs = [(i, j) for i, j in zip(rows, columns, strict=True) if changes[i, j] > 0.005]
+    return ", ".join(f"{NAMES[i]} with {NAMES[j]} {nearest[i, j]:.2f}" for i, j in pairs)
+
+
+def nearest_correlation(matrix: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
+    """The correlation matrix nearest to a symmetric matrix in the Frobenius norm, with eigenvalues >= 1e-4.
+
+    Alternating projections on the two convex sets with Dykstra's correction: Higham 2002, Computing the nearest
+    correlation matrix, doi:10.1093/imanum/22.3.329.
+    """
+    y, correction = matrix.copy(), np.zeros_like(matrix)
+    for _ in range(_PROJECTIONS):
+        r = y - correction
+        eigenvalues, vectors = np.linalg.eigh(r)
+        x = (vectors * np.maximum(eigenvalues, _NEAREST_FLOOR)) @ vectors.T
+        correction = x - r
+        y = x.copy()
+        np.fill_diagonal(y, 1)
+    return y
+
+
+class Mechanism(Strict):
+    """A structural equation. parents: a coefficient each; of a categorical parent, what each of its levels adds."""
+
+    parents: Annotated[dict[str, float | dict[str, float]], Field(min_length=1)]
+    intercept: float = 0.0
+    noise: Annotated[float, Field(ge=0)] = 1.0
+
+    def value(
+        self, name: str, parents: Mapping[str, Float[np.ndarray, " n"]], score: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """The attribute `name` given the values of its parents and its own normal score.
+
+        >>> older = Mechanism(parents={"age": 0.01}, intercept=-0.3, noise=0.0)
+        >>> older.value("baldness", {"age": np.array([20.0, 60.0])}, np.zeros(2)).round(3).tolist()
+        [0.0, 0.3]
+        """
+        total = self.intercept + self.noise * score
+        for parent, weight in self.parents.items():
+            total = total + _contribution(parent, weight, parents[parent])
+        if attribute(name).discrete:
+            return np.asarray(total > 0, dtype=np.float64)
+        return np.asarray(np.clip(total, *attribute(name).bounds))
+
+
+def _contribution(
+    parent: str, weight: float | dict[str, float], value: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    if not isinstance(weight, dict):
+        return weight * value
+    return np.asarray(np.array([weight.get(level, 0.0) for level in attribute(parent).levels])[value.astype(int)])
+
+
+def check_mechanism(where: str, name: str, mechanism: Mechanism) -> None:
+    """Raises BadInput unless the equation is one that the attribute and its parents can have."""
+    key = f"{where}: mechanisms.{name}"
+    known(where, "mechanisms", name)
+    if name == "exposure":
+        raise BadInput(f"{key}: expected another attribute, exposure has a mechanism: the camera's meter; remove it")
+    if attribute(name).kind == "categorical":
+        raise BadInput(f"{key}: expected a number or a binary attribute, got a categorical one; give it a marginal")
+    for parent, weight in mechanism.parents.items():
+        known(where, f"mechanisms.{name}.parents", parent)
+        _check_weight(f"{key}.parents.{parent}", parent, weight)
+
+
+def _check_weight(key: str, parent: str, weight: float | dict[str, float]) -> None:
+    categorical, levels = attribute(parent).kind == "categorical", attribute(parent).levels
+    if categorical != isinstance(weight, dict):
+        expected = f"a number for each level ({', '.join(levels)})" if categorical else "one number"
+        raise BadInput(f"{key}: expected {expected}, got {weight!r}; change it")
+    unknown = [level for level in weight if level not in levels] if isinstance(weight, dict) else []
+    if unknown:
+        raise BadInput(f"{key}: expected levels of {parent} ({', '.join(levels)}), got {unknown[0]!r}; change it")
+
+
+def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str, ...]:
+    """All attributes, causes before effects; raises BadInput that names a cycle."""
+    causes = {name: (*mechanisms[name].parents,) if name in mechanisms else () for name in NAMES}
+    causes["exposure"] = EXPOSURE_PARENTS
+    try:
+        return tuple(TopologicalSorter(causes).static_order())
+    except CycleError as error:
+        path = " -> ".join(error.args[1])
+        raise BadInput(f"{where}: mechanisms: expected no cycle, got {path}; remove one of these parents") from None
+
 
 SHIPPED = ("balanced", "celebrity-like", "parliament-like", "face-metered")
 _SHIPPED_AS = "population "

@@ -1,8 +1,4 @@
-"""Composes the pictures of a tile from back to front, in linear light, and hands them to the camera.
-
-A tile holds several subjects, so that one operation serves them all. No pixel depends on its mates: canvas.py and
-rows.py explain how.
-"""
+"""Draws rows of faces: linear light before the camera, masks of parts, boxes and landmarks."""
 
 from __future__ import annotations
 
@@ -11,33 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
-from transect.generators.faceworld.accessories import earring
-from transect.generators.faceworld.brows import brows
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
-from transect.generators.faceworld.canvas import Canvas, spread_over
-from transect.generators.faceworld.compositing import over
-from transect.generators.faceworld.ears import ear
-from transect.generators.faceworld.eyeballs import FINE, eyeballs
-from transect.generators.faceworld.eyes import eye_opening, lid_skin, locate_lids, socket
+from transect.generators.faceworld.canvas import Canvas, draw_lattices, sample_mirrored, spread_over
+from transect.generators.faceworld.ears import ear, earring
+from transect.generators.faceworld.eyes import FINE, brows, eye_opening, eyeballs, lashes, lid_skin, locate_lids, socket
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
-from transect.generators.faceworld.glasses import glasses
+from transect.generators.faceworld.glasses import glasses, glasses_parts
 from transect.generators.faceworld.hair import Hair, hair, shade_skin
 from transect.generators.faceworld.hats import NO_LIMIT, Hat, hat
-from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.heads import Heads, head_maps, shape_heads
+from transect.generators.faceworld.head import HAIRLINE_Y, Frame, read_maps
+from transect.generators.faceworld.heads import WHOLE, Heads, Window, below, cut, cut_light, head_maps, shape_heads
 from transect.generators.faceworld.landmarks import face_points, landmarks
-from transect.generators.faceworld.lashes import lashes
-from transect.generators.faceworld.lighting import Illumination
-from transect.generators.faceworld.mouth import mouth, nostrils
-from transect.generators.faceworld.relief import read_maps
-from transect.generators.faceworld.rows import Pick, Rows, picked, put, some
+from transect.generators.faceworld.mouth import mouth, mouth_cover, nostrils
+from transect.generators.faceworld.rows import Parameters, Pick, Rows, over, picked, put, some
 from transect.generators.faceworld.scene import background, clothes
-from transect.generators.faceworld.skin import face_skin, neck
-from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
-from transect.generators.faceworld.windows import WHOLE, Window, below, cut, cut_light
+from transect.generators.faceworld.skin import Illumination, face_skin, neck
 
 RENDERER_VERSION = "8"
 """Changes whenever the same latents give other pixels."""
@@ -249,3 +236,61 @@ def _part(image: Tensor, window: Window) -> Tensor:
 
 def _draw_in(image: Tensor, window: Window, part: Tensor) -> None:
     window.of(image).copy_(part)
+
+
+MASKS: dict[str, str] = {
+    "skin": "at least half of the pixel is bare or bearded skin of head, ears or neck",
+    "hair": "at least half is hair of the head",
+    "face": "at least half is the front of the head from hairline to chin, uncovered by hair or hat",
+    "eyes": "touched by the opening of the lids",
+    "mouth": "touched by the lips or what is between them",
+    "glasses": "touched by frame or lenses; nothing where none are worn",
+    "background": "untouched by the person",
+    "person": "touched by head, hair, neck, clothes or what is worn",
+}
+"""The masks and what their pixels are."""
+FURTHER: dict[str, str] = {"hat": "at least half is what is worn on the head"}
+"""Masks that are drawn where they are asked for."""
+
+
+def draw_masks(tile: Tile, further: Sequence[str] = ()) -> dict[str, Bool[np.ndarray, "b size size"]]:
+    """Boolean [b, size, size] by the names of MASKS and of some of FURTHER, of the pictures of a tile."""
+    p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
+    heads = shape_heads(p, tile.seeds, tile.canvas)
+    frame, shown = heads.frame, _shown(heads, p, lattices)
+    glasses = _glasses(frame, p, shown["over_arms"])
+    lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
+    person = (shown["background"] < 1) | glasses
+    head = shown["head"]
+    masks = {
+        "skin": head * (1 - lids).clamp(min=0) * (1 - lips) + shown["ears"] + shown["neck"] >= 0.5,
+        "hair": shown["hair"] >= 0.5,
+        "face": (head >= 0.5) & (frame.face.cosine > 0) & (frame.face.y > HAIRLINE_Y),
+        "eyes": (lids > 0) & (head > 0),
+        "mouth": (lips > 0) & (head > 0),
+        "glasses": glasses,
+        "background": ~person,
+        "person": person,
+    } | {name: shown[name] >= 0.5 for name in further}
+    return {name: mask[:, :size, :size].cpu().numpy() for name, mask in masks.items()}
+
+
+def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The share of each pixel that shows each part, behind everything in front of it; over_arms: see renderer."""
+    nothing = torch.zeros_like(heads.frame.planes[:, 0])
+    parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
+    shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
+    hair: Layer | None = None
+    for layer in layers(heads, p, lattices):
+        hair = layer if layer.part == "hair" else hair
+        for part, share in shown.items():
+            within = layer.window.of(share)
+            left = some(within, layer.rows) * (1 - layer.cover)
+            put(within, layer.rows, left + layer.cover if part == layer.part else left)
+    return shown | {"over_arms": over_arms(nothing, hair)}
+
+
+def _glasses(frame: Frame, p: Parameters, hair: Tensor) -> Tensor:
+    parts = glasses_parts(frame, p)
+    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - hair))
+    return (seen > 0) & (p["glasses"] > 0)

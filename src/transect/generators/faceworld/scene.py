@@ -12,12 +12,22 @@ from torch import Tensor
 
 from transect.generators.faceworld.attributes import BACKGROUNDS, CLOTHES, PATTERNS
 from transect.generators.faceworld.canvas import Canvas, picture_grid, spread_over
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, power, smoothstep, tint
 from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.lighting import KEY, light_color
-from transect.generators.faceworld.products import products
-from transect.generators.faceworld.rows import Rows, put, some
-from transect.generators.faceworld.skin import neck_flare, neck_half_width
+from transect.generators.faceworld.rows import (
+    Parameters,
+    Rows,
+    bump,
+    color,
+    coverage,
+    mix,
+    power,
+    products,
+    put,
+    smoothstep,
+    some,
+    tint,
+)
+from transect.generators.faceworld.skin import KEY, light_color, neck_flare, neck_half_width
 
 _FAR_LIGHT = (1.03, 0.99, 0.97)
 """The light on the background, nearer to daylight than that on the face."""

@@ -1,34 +1,50 @@
-"""FaceWorld: generator and controls in one. Exogenous noise becomes attributes, attributes become a picture."""
+"""FaceWorld: a generator and its controls in one; its latent view as a learned generator; and its own exact marks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Int
 
-from transect.engines.cores import cores
 from transect.engines.one_thread import one_thread, one_thread_per_operation
+from transect.engines.protocol import cores
 from transect.errors import BadInput, UnknownName
 from transect.generators.devices import device_of
-from transect.generators.faceworld import camera, exposure
+from transect.generators.faceworld import camera, reflectance
 from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.canvas import canvas_of
-from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_DIM, SPACE, CausalModel
+from transect.generators.faceworld.causal_model import (
+    IDENTITY_COLUMNS,
+    LATENT_DIM,
+    LATENT_VIEW_SPACE,
+    SPACE,
+    CausalModel,
+    rotate,
+    rotate_back,
+)
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
-from transect.generators.faceworld.latent_view import rotate, rotate_back
-from transect.generators.faceworld.masks import FURTHER, MASKS, draw_masks
+from transect.generators.faceworld.heads import cut_tiles
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
-from transect.generators.faceworld.renderer import RENDERER_VERSION, Tile, locate_landmarks, render_tile
-from transect.generators.faceworld.tiles import cut_tiles
+from transect.generators.faceworld.renderer import (
+    FURTHER,
+    MASKS,
+    RENDERER_VERSION,
+    Tile,
+    draw_masks,
+    locate_landmarks,
+    render_tile,
+)
 from transect.generators.faceworld.validity import shipped_facts, validity_of
+from transect.marks.records import MASKS as MARKED
+from transect.marks.records import Marks
 from transect.protocols import Table
 from transect.records import Attribute, Images, Latents
 
@@ -207,11 +223,11 @@ class FaceWorld:
             "renderer_version": RENDERER_VERSION,
             "device": self.device.type,
             "camera": {
-                "maximum_gain": exposure.MAXIMUM_GAIN,
-                "reference_luminance": exposure.REFERENCE_LUMINANCE,
-                "tone_adaptation": exposure.TONE_ADAPTATION,
-                "common_luminance": exposure.COMMON_LUMINANCE,
-                "fill": exposure.FILL,
+                "maximum_gain": reflectance.MAXIMUM_GAIN,
+                "reference_luminance": reflectance.REFERENCE_LUMINANCE,
+                "tone_adaptation": reflectance.TONE_ADAPTATION,
+                "common_luminance": reflectance.COMMON_LUMINANCE,
+                "fill": reflectance.FILL,
                 "shot_noise": camera.SHOT_NOISE,
                 "read_noise": camera.READ_NOISE,
             },
@@ -226,3 +242,62 @@ def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise BadInput(f"{name}: expected a whole number of {unit} from {low} to {high}, got {value!r}; change it")
     return int(value)
+
+
+NAME: Final = "faceworld-latent"
+
+
+@final
+class LatentWorld:
+    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent.
+
+    >>> view = LatentWorld(FaceWorld(image_size=32))
+    >>> subject = view.sample([7])
+    >>> age = view.world.read(view.world.sample([7]))["age"][0].as_py()
+    >>> subject.space, abs(view.truths(subject)["age"][0].as_py() - age) < 1e-9
+    ('z', True)
+    """
+
+    def __init__(self, world: FaceWorld) -> None:
+        self.world = world
+        self.name, self.image_size, self.latent_dim = NAME, world.image_size, world.latent_dim
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What `truths` has a column of."""
+        return self.world.attributes
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
+        """FaceWorld's subjects of these seeds, in space z. Raises BadInput as FaceWorld does."""
+        return self.world.to_z(self.world.sample(seeds))
+
+    def render(self, latents: Latents) -> Images:
+        """Their pictures. Raises BadInput for latents that are not of space z."""
+        return self.world.render(self.world.from_z(latents))
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """The causal model's values of each latent: every attribute and nuisance, float64 columns.
+
+        The last bits of a value that the rotation moved may differ from FaceWorld's own.
+        """
+        return self.world.read(self.world.from_z(latents))
+
+    def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
+        """The identity code of each latent, without its attributes."""
+        return np.asarray(self.world.from_z(latents).values[:, IDENTITY_COLUMNS])
+
+    def describe(self) -> dict[str, object]:
+        """What recreates the pictures, for a run's spec."""
+        return {**self.world.describe(), "name": self.name, "space": LATENT_VIEW_SPACE}
+
+    def validity(self) -> dict[str, object]:
+        """The validity of FaceWorld's pictures, which these are."""
+        return self.world.validity()
+
+
+def own_marks(world: FaceWorld, latents: Latents) -> Marks:
+    """Points and all masks of the pictures that the world renders of these latents, with confidence 1."""
+    found = Marks.of_points(world.landmarks(latents), world.name)
+    drawn = world.masks(latents, further=("hat",))
+    masks = {name: drawn[name].astype(np.float32) for name in MARKED}
+    return Marks(found.points, found.five, masks, found.confidence, found.reasons, world.name)

@@ -1,21 +1,318 @@
-"""A photograph taken again with other settings: scene, frame, lens, sensor, processing and file, in that order.
+"""Photographs taken again by a camera: light and tone, white balance, lens, covers, frame, sensor, and the file.
 
-Each function works on one picture, so that no batch and no order of pictures changes a byte. A setting at "as it is"
-does nothing at all; with none set the photograph comes back itself.
+Edits come in a camera's order, and what they do not touch stays bitwise the photograph.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, UInt8, UInt16
 
 from transect.generators.faceworld.chance import Stream, fine_noise
-from transect.generators.photographs import covers, lens, light, white
-from transect.generators.photographs.attributes import APPEARANCE, NEUTRAL, Edits
+from transect.generators.faceworld.reflectance import decode_srgb
+from transect.generators.photographs.attributes import APPEARANCE, BOARDS, HANDS, NEUTRAL, Edits
+
+STEPS: Final = 65_535
+"""Steps of linear light in which values are turned into sRGB: at most a twentieth of one of its 255 levels."""
+GREY: Final = 0.18
+"""The linear light of middle grey, on which the tone curve turns."""
+_CACHED: Final = 64
+_KNEE, _SLOPE = 0.0031308, 12.92
+
+
+def to_srgb(light: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """The sRGB values of linear light, both from 0 to 1: the inverse of `decode_srgb`."""
+    return np.where(light <= _KNEE, light * _SLOPE, 1.055 * np.maximum(light, _KNEE) ** (1 / 2.4) - 0.055)
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def decoding(gain: float = 1.0) -> Float[np.ndarray, " 256"]:
+    """Float32, read-only: the linear light of each of the 256 values of sRGB, times a gain."""
+    table = (decode_srgb(np.arange(256) / 255.0) * gain).astype(np.float32)
+    table.setflags(write=False)
+    return table
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def encoding(slope: float = 1.0) -> UInt8[np.ndarray, " 65536"]:
+    """The sRGB value of each step of linear light under a tone curve of that slope.
+
+    The curve is y = .18 (x / .18)^slope: a straight line in stops through middle grey.
+
+    >>> values = np.arange(256, dtype=np.uint8)
+    >>> bool((encoding()[steps_of(decoding().copy())] == values).all())  # there and back
+    True
+    """
+    light = np.arange(STEPS + 1) / STEPS
+    toned = light if slope == 1.0 else np.minimum(GREY * (light / GREY) ** slope, 1.0)
+    table = np.asarray(np.rint(to_srgb(toned) * 255), dtype=np.uint8)
+    table.setflags(write=False)
+    return table
+
+
+def steps_of(light: Float[np.ndarray, "*shape"]) -> UInt16[np.ndarray, "*shape"]:
+    """The step of each float32 of linear light, black and white beyond them; `light` is overwritten."""
+    light *= np.float32(STEPS)
+    light += np.float32(0.5)
+    np.clip(light, 0, np.float32(STEPS), out=light)
+    return light.astype(np.uint16)
+
+
+def encoded(light: Float[np.ndarray, "*shape"], slope: float = 1.0) -> UInt8[np.ndarray, "*shape"]:
+    """The sRGB values of linear light under a tone curve of that slope; `light` is overwritten."""
+    return np.asarray(encoding(slope).take(steps_of(light)))
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def toning(gain: float, slope: float) -> UInt8[np.ndarray, " 256"]:
+    """Gain and tone curve as one table from sRGB to sRGB: bitwise what `decoding` and `encoded` give one by one."""
+    table = encoded(decoding(gain).copy(), slope)
+    table.setflags(write=False)
+    return table
+
+
+BRADFORD: Final = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+"""From XYZ to sharpened cone responses. Lam 1985, Metamerism and colour constancy."""
+TO_XYZ: Final = np.array(
+    [[0.4123908, 0.3575843, 0.1804808], [0.2126390, 0.7151687, 0.0721923], [0.0193308, 0.1191948, 0.9505322]]
+)
+"""From linear sRGB to XYZ (IEC 61966-2-1)."""
+_COOL: Final = ((-3.0258469e9, 2.1070379e6, 0.2226347e3, 0.240390), (3.0817580, -5.87338670, 3.75112997, -0.37001483))
+_WARM: Final = ((-0.2661239e9, -0.2343589e6, 0.8776956e3, 0.179910), (-0.9549476, -1.37418593, 2.09137015, -0.16748867))
+_BORDER: Final = 4000.0
+
+
+def planckian(kelvin: float) -> tuple[float, float]:
+    """Chromaticity x, y (CIE 1931) of a black body from 2222 to 25,000 K. Kim et al. 2002."""
+    of_x, of_y = _WARM if kelvin < _BORDER else _COOL
+    x = sum(weight / kelvin**power for weight, power in zip(of_x, (3, 2, 1, 0), strict=True))
+    return float(x), float(np.polyval(of_y, x))
+
+
+def white_point(x: float, y: float) -> Float[np.ndarray, " 3"]:
+    """XYZ of that chromaticity with a luminance of 1."""
+    return np.array([x / y, 1.0, (1 - x - y) / y])
+
+
+def adaptation(source: Float[np.ndarray, " 3"], target: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:
+    """From XYZ under one white to XYZ under another, by von Kries's scaling of Bradford's responses.
+
+    >>> same = white_point(0.3127, 0.3290)
+    >>> bool(np.allclose(adaptation(same, same), np.eye(3)))
+    True
+    """
+    scales = (BRADFORD @ target) / (BRADFORD @ source)
+    return np.asarray(np.linalg.inv(BRADFORD) @ np.diag(scales) @ BRADFORD)
+
+
+@functools.lru_cache(maxsize=64)
+def balance(kelvin: float, neutral: float) -> Float[np.ndarray, "3 3"]:
+    """Float32: from linear sRGB to linear sRGB, the white of `neutral` kelvin becoming that of `kelvin`."""
+    change = adaptation(white_point(*planckian(neutral)), white_point(*planckian(kelvin)))
+    matrix = np.asarray(np.linalg.inv(TO_XYZ) @ change @ TO_XYZ, dtype=np.float32)
+    matrix.setflags(write=False)
+    return matrix
+
+
+_FINE: Final = 16
+"""Points to a side by which a pixel's share of a disc is counted."""
+_LENS_CACHED: Final = 64
+
+
+def framed(
+    light: Float[np.ndarray, "h w 3"], rotation: float, scale: float, beyond: float
+) -> Float[np.ndarray, "h w 3"]:
+    """The scene turned clockwise by degrees and made larger, about the middle, in one resampling (bilinear).
+
+    A smaller scene is averaged first over the area that each new pixel covers. beyond: the light outside its borders.
+    """
+    import cv2
+
+    height, width = light.shape[:2]
+    if scale < 1:
+        box = line(1 / scale)
+        light = cv2.sepFilter2D(light, -1, box, box, borderType=cv2.BORDER_REFLECT_101)
+    turn = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), -rotation, scale)
+    card = (beyond, beyond, beyond)
+    return np.asarray(cv2.warpAffine(light, turn, (width, height), flags=cv2.INTER_LINEAR, borderValue=card))
+
+
+def defocused(light: Float[np.ndarray, "h w 3"], share: float) -> Float[np.ndarray, "h w 3"]:
+    """The light of each point spread over a disc whose diameter is that share of the width."""
+    import cv2
+
+    kernel = disc(share * light.shape[1])
+    return np.asarray(cv2.filter2D(light, -1, kernel, borderType=cv2.BORDER_REFLECT_101))
+
+
+def moved(light: Float[np.ndarray, "h w 3"], share: float) -> Float[np.ndarray, "h w 3"]:
+    """The light of each point spread over a level line whose length is that share of the width."""
+    import cv2
+
+    kernel = line(share * light.shape[1])[None, :]
+    return np.asarray(cv2.filter2D(light, -1, kernel, borderType=cv2.BORDER_REFLECT_101))
+
+
+@functools.lru_cache(maxsize=_LENS_CACHED)
+def disc(diameter: float) -> Float[np.ndarray, "k k"]:
+    """Float32 weights of a disc of that diameter in pixels, by the area of it that each pixel holds; they sum to 1.
+
+    >>> disc(0.5)
+    array([[1.]], dtype=float32)
+    """
+    reach = max(0, math.ceil(diameter / 2 - 0.5))
+    offsets = (np.arange((2 * reach + 1) * _FINE) + 0.5) / _FINE - (reach + 0.5)
+    inside = (offsets[:, None] ** 2 + offsets[None, :] ** 2) <= (diameter / 2) ** 2
+    if not inside.any():
+        return _kept(np.ones((1, 1), dtype=np.float32))
+    side = 2 * reach + 1
+    area = inside.reshape(side, _FINE, side, _FINE).sum(axis=(1, 3)).astype(np.float64)
+    return _kept(np.asarray(area / area.sum(), dtype=np.float32))
+
+
+@functools.lru_cache(maxsize=_LENS_CACHED)
+def line(length: float) -> Float[np.ndarray, " k"]:
+    """Float32 weights of a line of that length in pixels about the middle one; they sum to 1. Up to 1 pixel: itself.
+
+    >>> line(3.0), line(2.0)
+    (array([0.33333334, 0.33333334, 0.33333334], dtype=float32), array([0.25, 0.5 , 0.25], dtype=float32))
+    """
+    reach = max(0, math.ceil(length / 2 - 0.5))
+    edges = np.arange(-reach, reach + 2) - 0.5
+    half = max(length, 1.0) / 2
+    covered = np.clip(edges[1:], -half, half) - np.clip(edges[:-1], -half, half)
+    return _kept(np.asarray(covered / covered.sum(), dtype=np.float32))
+
+
+def _kept(weights: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """The array, which nobody may write into any more."""
+    weights.setflags(write=False)
+    return weights
+
+
+CARD: Final = 118
+"""The sRGB value of a card that reflects 18 % of the light."""
+RECTANGLES: Final = {
+    "left": (0.0, 0.0, 0.5, 1.0),
+    "right": (0.5, 0.0, 1.0, 1.0),
+    "top": (0.0, 0.0, 1.0, 0.45),
+    "bottom": (0.0, 0.55, 1.0, 1.0),
+    "middle": (0.0, 0.38, 1.0, 0.54),
+}
+"""Left, top, right and bottom of each board, as shares of width and height, rounded to whole pixels."""
+_GLOVE, _SEAM = 128, 84
+_COVERS_FINE: Final = 4
+"""Points to a side by which a pixel's share of the hand is counted."""
+_COVERS_CACHED: Final = 32
+_PALM: Final = ((0.0, -0.34), 0.125)
+_FINGERS: Final = (
+    ((-0.095, -0.40), (-0.150, -0.60), 0.052),
+    ((-0.035, -0.42), (-0.055, -0.68), 0.056),
+    ((0.030, -0.42), (0.040, -0.69), 0.056),
+    ((0.090, -0.40), (0.125, -0.62), 0.052),
+    ((-0.100, -0.30), (-0.225, -0.44), 0.058),
+)
+"""Knuckle, tip and thickness of the fingers and the thumb, in shares of the picture's shorter side."""
+_ARM: Final = ((0.0, 0.2), (0.0, -0.30), 0.15)
+_WRISTS: Final = {"below": ((0.5, 1.02), 0.0), "left": ((-0.02, 0.62), 90.0), "right": ((1.02, 0.62), -90.0)}
+"""Where the arm enters the picture, and by how many degrees it is turned clockwise from upright."""
+
+
+def covered(
+    picture: UInt8[np.ndarray, "h w 3"], board: int, hand: int, out: UInt8[np.ndarray, "h w 3"] | None = None
+) -> UInt8[np.ndarray, "h w 3"]:
+    """A copy of the picture, in `out` if given, with that board (of BOARDS) and that hand (of HANDS) before it."""
+    shown: UInt8[np.ndarray, "h w 3"] = np.empty_like(picture) if out is None else out
+    np.copyto(shown, picture)
+    height, width = picture.shape[:2]
+    if board:
+        left, top, right, bottom = rectangle(board, width, height)
+        shown[top:bottom, left:right] = CARD
+    if hand:
+        share, glove = hand_of(hand, width, height)
+        shown[share >= 1] = glove[share >= 1, None]
+        rim = (share > 0) & (share < 1)
+        front, behind = decoding()[glove[rim]], decoding()[shown[rim]]
+        mixed = behind + (front[:, None] - behind) * share[rim, None]
+        shown[rim] = encoded(np.ascontiguousarray(mixed, dtype=np.float32))
+    return shown
+
+
+def mask_of(board: int, hand: int, width: int, height: int) -> Bool[np.ndarray, "h w"]:
+    """The pixels that board and hand touch."""
+    mask = np.zeros((height, width), dtype=np.bool_)
+    if board:
+        left, top, right, bottom = rectangle(board, width, height)
+        mask[top:bottom, left:right] = True
+    return mask | (hand_of(hand, width, height)[0] > 0) if hand else mask
+
+
+def rectangle(board: int, width: int, height: int) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it.
+
+    >>> rectangle(BOARDS.index("bottom"), 100, 100)
+    (0, 55, 100, 100)
+    """
+    left, top, right, bottom = RECTANGLES[BOARDS[board]]
+    return round(left * width), round(top * height), round(right * width), round(bottom * height)
+
+
+@functools.lru_cache(maxsize=_COVERS_CACHED)
+def hand_of(hand: int, width: int, height: int) -> tuple[Float[np.ndarray, "h w"], UInt8[np.ndarray, "h w"]]:
+    """The share of each pixel that the hand covers, float32, and the glove's sRGB value there."""
+    import cv2
+
+    size = (height * _COVERS_FINE, width * _COVERS_FINE)
+    shape, cloth = np.zeros(size, dtype=np.uint8), np.full(size, float(_GLOVE), dtype=np.float32)
+    place = _Place(HANDS[hand], width, height)
+    place.draw(shape, cloth, *_ARM)
+    place.draw(shape, cloth, _PALM[0], _PALM[0], 2 * _PALM[1])
+    for knuckle, tip, thickness in _FINGERS:
+        place.draw(shape, cloth, knuckle, tip, thickness)
+    share = cv2.resize(shape.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA)
+    value = cv2.resize(cloth, (width, height), interpolation=cv2.INTER_AREA)
+    shares, glove = np.clip(share, 0, 1), np.rint(value).astype(np.uint8)
+    for part in (shares, glove):
+        part.setflags(write=False)
+    return shares, glove
+
+
+class _Place:
+    """Where a hand's points lie on the fine canvas."""
+
+    def __init__(self, side: str, width: int, height: int) -> None:
+        (self.x, self.y), degrees = _WRISTS[side]
+        self.x, self.y = self.x * width, self.y * height
+        self.sine, self.cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+        self.unit = float(min(width, height))
+
+    def _at(self, point: tuple[float, float]) -> tuple[int, int]:
+        across, along = point[0] * self.unit, point[1] * self.unit
+        x = self.x + across * self.cosine - along * self.sine
+        y = self.y + across * self.sine + along * self.cosine
+        return round(x * _COVERS_FINE), round(y * _COVERS_FINE)
+
+    def draw(
+        self,
+        shape: UInt8[np.ndarray, "h w"],
+        cloth: Float[np.ndarray, "h w"],
+        start: tuple[float, float],
+        end: tuple[float, float],
+        thickness: float,
+    ) -> None:
+        """A rounded bar with a darker seam around it."""
+        import cv2
+
+        ends, whole = (self._at(start), self._at(end)), max(1, round(thickness * self.unit * _COVERS_FINE))
+        cv2.line(shape, *ends, (1,), whole)
+        cv2.line(cloth, *ends, (_SEAM,), whole)
+        cv2.line(cloth, *ends, (_GLOVE,), max(1, round(whole * 0.84)))
+
 
 ELECTRONS: Final = 15_000.0
 """Electrons of white at ISO 100, on the photosite that one pixel stands for; at ISO S they are 100 / S of it."""
@@ -63,11 +360,11 @@ def _steps(edits: Edits) -> tuple[_Step, ...]:
     steps: list[_Step] = []
     if edits.any_of(_SCENE):
         board, hand = int(edits.board), int(edits.hand)
-        steps.append(lambda picture, _, out: covers.covered(picture, board, hand, out))
+        steps.append(lambda picture, _, out: covered(picture, board, hand, out))
     if edits.any_of(_SPREAD):
         steps.append(lambda picture, key, _: _exposed(picture, edits, key))
     elif edits.any_of(_TONE):
-        steps.append(_by_table(light.toning(2.0**edits.exposure, edits.contrast)))
+        steps.append(_by_table(toning(2.0**edits.exposure, edits.contrast)))
     late = {"resolution": _fewer, "crop": _cropping, "jpeg_quality": _compressing}
     chosen = {name: stage for name, stage in late.items() if getattr(edits, name) != NEUTRAL[name]}
     return (*steps, *(stage(getattr(edits, name)) for name, stage in chosen.items()))
@@ -100,7 +397,7 @@ def changed(edits: Edits, width: int, height: int) -> Bool[np.ndarray, "h w"]:
     """The pixels that these edits may change; all others are bitwise those of the photograph."""
     if edits.any_of(_EVERYWHERE):
         return np.ones((height, width), dtype=np.bool_)
-    mask = covers.mask_of(int(edits.board), int(edits.hand), width, height)
+    mask = mask_of(int(edits.board), int(edits.hand), width, height)
     if edits.crop != NEUTRAL["crop"]:
         left, top, right, bottom = window(edits.crop, width, height)
         kept = np.zeros_like(mask)
@@ -113,20 +410,20 @@ def _exposed(picture: UInt8[np.ndarray, "h w 3"], edits: Edits, key: int) -> UIn
     """Frame, lens, sensor, white balance and tone curve, in linear light."""
     import cv2
 
-    gained = light.decoding(2.0**edits.exposure)  # frame and lens are linear: the light may be scaled before them
+    gained = decoding(2.0**edits.exposure)  # frame and lens are linear: the light may be scaled before them
     scene = cv2.LUT(picture, gained)
     if edits.rotation != NEUTRAL["rotation"] or edits.scale != NEUTRAL["scale"]:
-        scene = lens.framed(scene, edits.rotation, edits.scale, float(gained[covers.CARD]))
+        scene = framed(scene, edits.rotation, edits.scale, float(gained[CARD]))
     if edits.defocus:
-        scene = lens.defocused(scene, edits.defocus)
+        scene = defocused(scene, edits.defocus)
     if edits.motion:
-        scene = lens.moved(scene, edits.motion)
+        scene = moved(scene, edits.motion)
     if edits.noise:
         scene = noisy(scene, edits.noise, key)
     if edits.white_balance != NEUTRAL["white_balance"]:
         np.clip(scene, 0, 1, out=scene)
-        scene = cv2.transform(scene, white.balance(edits.white_balance, NEUTRAL["white_balance"]))
-    return light.encoded(scene, edits.contrast)
+        scene = cv2.transform(scene, balance(edits.white_balance, NEUTRAL["white_balance"]))
+    return encoded(scene, edits.contrast)
 
 
 def noisy(scene: Float[np.ndarray, "h w 3"], iso: float, key: int) -> Float[np.ndarray, "h w 3"]:

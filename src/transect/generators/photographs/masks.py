@@ -18,11 +18,11 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from transect.datasets import LabelledImages
-from transect.datasets.coco_people import PeopleOnPictures, people_on
+from transect.datasets.coco import PeopleOnPictures, people_on
 from transect.errors import BadInput, UnknownName
 from transect.generators.photographs.subjects import corner, squared
 from transect.marks import FINDERS, MASKS, Finder, open_marks
-from transect.runs import picture_files
+from transect.runs import pictures
 
 FEATHER: Final = 0.02
 """Width of the rim inside a mask over which a change sets in, as a share of the picture's shorter side."""
@@ -154,7 +154,7 @@ class MaskFolder:
         path = path or self.files.get(stem)
         if path is None:
             raise BadInput(f"{shown.name}: expected a mask {whole}.png, found none; add it")
-        stored = np.asarray(picture_files.open_rgb(path, str(path), picture_files.PNG))
+        stored = np.asarray(pictures.open_rgb(path, str(path), pictures.PNG))
         return _framed(shown, stored, str(path))
 
     def describe(self) -> dict[str, object]:
@@ -324,12 +324,12 @@ def composite(
     photograph: UInt8[np.ndarray, "h w 3"], changed: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"]
 ) -> UInt8[np.ndarray, "h w 3"]:
     """The changed picture where its share is 1, bitwise the photograph where it is 0, and their mixed light between."""
-    from transect.generators.photographs import light
+    from transect.generators.photographs import camera
 
     made = photograph.copy()
     made[shares >= 1] = changed[shares >= 1]
     rim = (shares > 0) & (shares < 1)
-    behind, front = light.decoding()[photograph[rim]], light.decoding()[changed[rim]]
+    behind, front = camera.decoding()[photograph[rim]], camera.decoding()[changed[rim]]
     mixed = behind + (front - behind) * shares[rim, None].astype(np.float32)
-    made[rim] = light.encoded(np.ascontiguousarray(mixed, dtype=np.float32))
+    made[rim] = camera.encoded(np.ascontiguousarray(mixed, dtype=np.float32))
     return made

@@ -1,7 +1,4 @@
-"""The photographs of a data set as subjects: which can be used, which are left out and why, and what they measure.
-
-Every file is read once when the data set is opened: bytes for its SHA-256, pixels for its size, light and sharpness.
-"""
+"""Photographs as subjects: which can be used, in which order a run draws them, and their pixels."""
 
 from __future__ import annotations
 
@@ -19,14 +16,31 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets import LabelledImages, open_dataset
+from transect.datasets.files import size_of
 from transect.datasets.labelled import BROKEN, SUBJECT
-from transect.datasets.pictures import size_of
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.photographs import light
+from transect.generators.photographs import camera
 from transect.records import SUBJECTS_PER_SEED
-from transect.runs import picture_files
+from transect.runs.pictures import open_rgb
 from transect.runs.wording import counted
+
+COLORLESS: Final = "photographs without color"
+_SPREAD: Final = 6
+"""Difference of a pixel's channels up to which it may be grey that a JPEG file stored as color."""
+_COLORED: Final = 0.01
+"""Share of pixels with more, from which a photograph has color."""
+
+
+def is_grey(pixels: UInt8[np.ndarray, "h w 3"]) -> bool:
+    """Whether nearly all pixels have channels that are nearly equal.
+
+    >>> is_grey(np.full((4, 4, 3), 90, np.uint8)), is_grey(np.full((4, 4, 3), (120, 90, 80), np.uint8))
+    (True, False)
+    """
+    spread = pixels.max(axis=2).astype(np.int64) - pixels.min(axis=2)
+    return bool((spread > _SPREAD).mean() < _COLORED)
+
 
 SMALLEST: Final = 32
 LARGEST: Final = 80_000_000
@@ -119,7 +133,7 @@ class Subjects:
         """The photograph upright in sRGB, fitted into the square, without margins. Raises BadInput where it broke."""
         row = int(self.rows[subject])
         pictures = self.labelled.pictures
-        whole = picture_files.open_rgb(pictures.encoded(row), pictures.name(row))
+        whole = open_rgb(pictures.encoded(row), pictures.name(row))
         return fitted(self.labelled, np.asarray(whole))
 
     def notes(self) -> Iterator[str]:
@@ -226,12 +240,12 @@ def _look(labelled: LabelledImages, row: int) -> Look:
         file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
         if reason := _size_fault(file, name):
             return Look(reason=reason)
-        whole = np.asarray(picture_files.open_rgb(file, name))
+        whole = np.asarray(open_rgb(file, name))
     except (BadInput, OSError):
         return Look(reason=BROKEN)
     picture = fitted(labelled, whole)
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-    linear = cv2.LUT(picture, light.decoding()).reshape(-1, 3).mean(axis=0, dtype=np.float64)
+    linear = cv2.LUT(picture, camera.decoding()).reshape(-1, 3).mean(axis=0, dtype=np.float64)
     height, width = whole.shape[:2]
     luminance, sharpness = float(linear @ LUMINANCE), float(cv2.Laplacian(grey, cv2.CV_64F).var())
     pixels = hashlib.sha256(f"{width} x {height}".encode() + whole.tobytes()).hexdigest()

@@ -1,4 +1,7 @@
-"""`transect annotate`: people rate a run's images, and their answers come back."""
+"""`transect annotate`: people rate a run's images, and their answers come back.
+
+The command `transect annotate judge`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transect.console.common_options import Json
+from transect.console.options import Json
 from transect.console.results import show
 from transect.errors import BadInput
-from transect.runs.plain_json import dumps
+from transect.runs.json_records import dumps
 from transect.runs.wording import spaced
 from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
+
 
 annotate = typer.Typer(name="annotate", help="Have people rate images, and use their answers.", no_args_is_help=True)
 
@@ -75,21 +79,20 @@ def serve(
     The organiser's password comes from TRANSECT_ADMIN_PASSWORD; without it, a password is generated and printed once.
     """
     import transect.annotation.database  # noqa: F401  (says which extra is missing)
-    from transect.annotation import sessions
-    from transect.annotation.examples import check_examples, render_examples
-    from transect.annotation.questions import load
+    from transect.annotation.questions import check_examples, load, render_examples
+    from transect.annotation.raters import environment_password, set_password
     from transect.annotation.server.app import create_app
     from transect.annotation.server.listening import check_address, serve
 
     # Bad input is refused before the database is created: its questions are fixed from then on.
     url, hosts = _reached(host, public_url)
-    sessions.environment_password()
+    environment_password()
     if examples and questions:
         check_examples(load(questions))
     check_address(host, port)
     rated = _project(run, database, questions, photographs)
     project = rated.open()
-    password = sessions.set_password(project.database)
+    password = set_password(project.database)
     folder = render_examples(project.questionnaire, rated.home) if examples else None
     secure = bool(public_url and public_url.startswith("https://"))
     public = (url or "").partition("://")[2]
@@ -156,21 +159,21 @@ def export(
 ) -> None:
     """Write answers, or tasks for other services, to files."""
     _need_extra()
-    from transect.annotation import cost
+    from transect.annotation import progress
     from transect.annotation.exchange import outgoing
     from transect.annotation.exchange.crowd import check_level_names
     from transect.annotation.questions import load
 
     outgoing.default(run, kind)
     if price is not None:
-        cost.check_price(price)
+        progress.check_price(price)
     for question in load(questions).question if questions and kind == "label-studio" else ():
         check_level_names(question)
     project = _project(run, database, questions, photographs)
     written = project.export(out, kind, scale, image_url)
     if price is not None:
         with closing((opened := project.open()).database):
-            written["cost"] = cost.estimate(opened, price)
+            written["cost"] = progress.estimate(opened, price)
     _print_fields(written, json)
 
 
@@ -243,9 +246,9 @@ def machine(
 
     Pass the file to `--perceived` of report, not to `--ratings`, which is for people.
     """
-    from transect.annotation import machine_answers
+    from transect.annotation.machine import write
 
-    _print_fields(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
+    _print_fields(write(run, rater, tuple(questions or ("paper",)), out, device), json)
 
 
 @annotate.command()
@@ -363,3 +366,18 @@ def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
             continue
         text = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
         say(f"{spaced(name)}: {text}")
+
+
+def judge(run: Run, database: Address = None, json: Json = False) -> None:
+    """Measure how far a run's judge model agrees with people's codes of its texts (RUN: texts:FOLDER).
+
+    Writes judge_agreement.json into the run's folder, which its report reads.
+    """
+    import transect.annotation.database  # noqa: F401  (says which extra is missing)
+    from transect.annotation.project import open_project
+    from transect.jobs.annotate.judging import lines, measure
+
+    project = open_project(run, database, create=False)
+    with closing(project.database):
+        found = measure(project, run)
+    say(dumps(found) if json else "\n".join(lines(found)))

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
-from transect.annotation.agreement.judging import Codes, agreement, corrected_effects, figure_of, majority
-from transect.annotation.project import Project
-from transect.annotation.reading import Matrix, Row, matrix, rows
-from transect.annotation.simulated import NO_PEOPLE, simulated_count
+from transect.annotation.agreement.judge_errors import Codes, agreement, corrected_effects, figure_of, majority
+from transect.annotation.agreement.numbers import NO_PEOPLE, simulated_count
+from transect.annotation.project import Matrix, Project, Row, matrix, rows
 from transect.annotation.texts import RunTexts, codes_of, run_of
 from transect.errors import BadInput
-from transect.runs import judge_agreement as kept
-from transect.runs.judge_agreement import CodeAgreement, CorrectedEffect, Figure, JudgeAgreement, LevelAgreement
-from transect.runs.places import studies_of
+from transect.runs import human_answers as kept
+from transect.runs.human_answers import CodeAgreement, CorrectedEffect, Figure, JudgeAgreement, LevelAgreement
+from transect.runs.layout import studies_of
 from transect.runs.wording import counted, spaced
 from transect.targets.words.questions import Code
 
@@ -45,7 +44,7 @@ def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
     studies = {study.name: study for study in studies_of(folder)} or {"": folder}
     agreements = {study: JudgeAgreement(tuple(codes)) for study, codes in found.items()}
     for study, each in agreements.items():
-        kept.store(studies[study], each)
+        kept.write_agreement(studies[study], each)
     return agreements
 
 
@@ -71,7 +70,7 @@ def _code(source: RunTexts, name: str, code: Code, table: Matrix, answers: Seque
         code=code.name,
         question=code.judge,
         judge=str(facts["name"]),
-        judge_sha256=kept.digest_of(facts),
+        judge_sha256=kept.digest_of_judge(facts),
         raters=int(np.isfinite(ratings).any(axis=0).sum()),
         answers=int(np.isfinite(ratings).sum()),
         undecided=int((np.isnan(majority(ratings)) & np.isfinite(ratings).any(axis=1)).sum()),

@@ -1,34 +1,245 @@
-"""`transect.annotate`: have people rate the images of a run, and use their answers."""
+"""How often raters take two images for the same person: answers about pairs, joined with a table of the pairs.
+
+`transect.annotate`: have people rate the images of a run, and use their answers.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, final
 
+import numpy as np
 import pyarrow as pa
 
 from transect.analysis import rater_report
-from transect.annotation.agreement.numbers import Agreement
+from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
+from transect.annotation.exchange.casting import read_typed
+from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.effects.image_validation import Gates
-from transect.errors import BadInput
-from transect.jobs.annotate import rater_page, validation
-from transect.jobs.annotate.pairs import SamePersonResult, Unanswered, numbers_of
+from transect.errors import BadInput, UnknownName
+from transect.jobs.annotate import validation
+from transect.jobs.annotate.page import write
 from transect.jobs.annotate.validation import StudyValidation
-from transect.ratings.seen import parse_rules
-from transect.runs.inputs import TableLike, as_names
-from transect.runs.plain_json import plain
+from transect.ratings.rating_tables import parse_rules
+from transect.reports.builder import ShortPageResult
+from transect.runs import table_inputs
+from transect.runs.json_records import plain
 from transect.runs.result import JobResult, Result
+from transect.runs.table_inputs import TableLike, as_names, as_table
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
-    from transect.annotation.pictures import Pictures
     from transect.annotation.project import Project
-    from transect.runs.judge_agreement import JudgeAgreement
+    from transect.annotation.sources import Pictures
+    from transect.runs.human_answers import JudgeAgreement
+
+
+Unanswered = Literal["left out", "same"]
+_NEEDED: Final = ("id", "second", "answer")
+_ANSWERS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
+        *((name, pa.bool_()) for name in ("repeat", "excluded")),
+        ("level", pa.float64()),
+    ]
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SamePersonNumbers:
+    """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs.
+
+    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people.
+    """
+
+    rows: tuple[SameRow, ...]
+    distance: Distances
+    answers: int
+    simulated: int
+
+
+def numbers_of(
+    answers_source: TableLike,
+    pairs_source: TableLike,
+    unanswered: Unanswered = "left out",
+    question: str | None = None,
+) -> SamePersonNumbers:
+    """The shares; see `run.same_person`."""
+    listed, pairs = _listed(pairs_source)
+    every_row, answers = _rows(answers_source)
+    rows = _of_question(every_row, question, answers)
+    studies = {str(row["study"]) for row in rows if row.get("study")}
+    if len(studies) > 1 and not any(pair.study for pair in listed):
+        names = ", ".join(sorted(studies))
+        raise BadInput(f"{pairs}: expected a column study, since {answers} is of {names}, got none; add it")
+    if not studies:
+        listed = [pair._replace(study="") for pair in listed]
+    by_study = any(pair.study for pair in listed)
+    known = _once(listed, pairs)
+    keys = [(str(row["study"] or "") if by_study else "", row["id"], row["second"]) for row in rows]
+    unknown = [key for key in keys if key not in known]
+    if unknown or not rows:
+        first = ", ".join(filter(None, unknown[0])) if unknown else "no answer"
+        raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {first}; list every pair")
+    place = {key: number for number, key in enumerate(known)}
+    pair = np.array([place[key] for key in keys], dtype=np.int64)
+    level = np.array([np.nan if row["level"] is None else row["level"] for row in rows])
+    same = np.where(np.isfinite(level), level == 0, np.nan)
+    about = [known[key] for key in keys]
+    groups = {"familiarity": [row.get("follow_up") or "" for row in rows], "group": [entry.group for entry in about]}
+    shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
+    distance = np.array([entry.distance for entry in known.values()])
+    simulated = simulated_count(row.get("rater") for row in rows)
+    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
+
+
+def lines(numbers: SamePersonNumbers) -> list[str]:
+    """The shares in words: a line per row of the table, and one on face distances."""
+    rows = []
+    for row in numbers.rows:
+        share = "–"
+        if math.isfinite(row.share):
+            share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
+        rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+    if numbers.simulated:
+        rows.append(notice(numbers.simulated, numbers.answers))
+    distance = numbers.distance
+    counts = f"{distance.tied} undecided, {distance.missing} without a distance"
+    if distance.reason:
+        return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
+    return [
+        *rows,
+        f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
+        f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
+    ]
+
+
+class _Pair(NamedTuple):
+    """A listed pair. line: of the file; distance: NaN where it is not known."""
+
+    line: int
+    study: str
+    first: str
+    second: str
+    kind: str
+    group: str
+    distance: float
+
+
+def _listed(source: TableLike) -> tuple[list[_Pair], str]:
+    """The pairs, and what messages call their table."""
+    if isinstance(source, str | Path):
+        rows, path = table_inputs.records_of(Path(source), str(source)), str(source)
+    else:
+        rows, path = _table_lines(source), "pairs"
+    if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
+        columns = ", ".join(rows[0][1]) if rows else "no row"
+        raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
+    return [_pair(row, line, path) for line, row in rows], path
+
+
+def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table in memory as those of a CSV, whose first row has line 2."""
+    rows = as_table(source, "pairs").to_pylist()
+    texts = ({name: "" if value is None else str(value) for name, value in row.items()} for row in rows)
+    return list(enumerate(texts, start=2))
+
+
+def _pair(row: Mapping[str, str | None], line: int, path: str) -> _Pair:
+    text = {name: (row.get(name) or "").strip() for name in ("study", "first", "second", "kind", "group", "distance")}
+    if not text["kind"]:
+        raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none; fix it")
+    try:
+        distance = float(text["distance"] or "nan")
+    except ValueError:
+        distance = np.inf
+    if np.isinf(distance):
+        entry = text["distance"]
+        raise BadInput(f"{path}, line {line}: distance: expected a number or nothing, got {entry!r:.40}; fix it")
+    return _Pair(line, text["study"], text["first"], text["second"], text["kind"], text["group"], distance)
+
+
+def _once(listed: Sequence[_Pair], path: str) -> dict[tuple[str, str, str], _Pair]:
+    """Each pair by study and images. Raises BadInput where one is listed with two kinds, groups or distances."""
+    pairs: dict[tuple[str, str, str], _Pair] = {}
+    for pair in listed:
+        before = pairs.setdefault((pair.study, pair.first, pair.second), pair)
+        if before[4:6] != pair[4:6] or not np.array_equal(before.distance, pair.distance, equal_nan=True):
+            raise BadInput(
+                f"{path}, line {pair.line}: expected {pair.first}, {pair.second} once, or with the same kind, group "
+                f"and distance as in line {before.line}, got others; fix it"
+            )
+    return pairs
+
+
+def _of_question(rows: list[dict[str, Any]], question: str | None, path: str) -> list[dict[str, Any]]:
+    """The answers to one question; all where the table does not state the question."""
+    questions = sorted({str(row["question"]) for row in rows if row.get("question")})
+    if question is None and len(questions) > 1:
+        names = ", ".join(questions)
+        raise BadInput(f"{path}: expected answers to one question, got {names}; choose one with --question")
+    if question is not None and questions and question not in questions:
+        raise UnknownName("question", question, questions)
+    return [row for row in rows if question is None or row.get("question") in (None, question)]
+
+
+def _rows(source: TableLike) -> tuple[list[dict[str, Any]], str]:
+    """Answers about pairs that count (no repeats, no excluded raters), and what messages call their table."""
+    table, path = read_typed(source, _ANSWERS, "answers")
+    rows: list[dict[str, Any]] = table.to_pylist()
+    if rows and (missing := [name for name in (*_NEEDED, "level") if name not in rows[0]]):
+        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
+    counted = [
+        {**row, "id": str(row["id"]), "second": str(row["second"])}
+        for row in rows
+        if row["second"] and not row.get("repeat") and not row.get("excluded")
+    ]
+    return counted, path
+
+
+@final
+@dataclass(frozen=True)
+class SamePersonResult(ShortPageResult[SamePersonNumbers]):
+    """How often raters take two images for the same person."""
+
+    JOB: ClassVar[str] = "annotate-same-person"
+    TITLE: ClassVar[str] = "Pairs that raters take for the same person"
+    TABLE: ClassVar[str] = "Answers by kind of pair and group"
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per kind of pair and group."""
+        return pa.Table.from_pylist(plain(self.numbers.rows))
+
+    def headline(self) -> str:
+        """The first row in words."""
+        return self.lines()[0]
+
+    def lines(self) -> list[str]:
+        """The result in words."""
+        return lines(self.numbers)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per kind of pair and group."""
+        rows = [(row.group, row.kind, *_share(row), str(row.answers)) for row in self.numbers.rows]
+        return ("group", "kind", "share same", "95 % interval", "answers"), rows
+
+    def notes(self) -> Sequence[str]:
+        """The line on face distances."""
+        return self.lines()[len(self.numbers.rows) :]
+
+
+def _share(row: SameRow) -> tuple[str, str]:
+    if not math.isfinite(row.share):
+        return "not estimable", ""
+    return f"{row.share:.3f}", f"{row.low:.3f} to {row.high:.3f}"
 
 
 @final
@@ -84,7 +295,7 @@ class AnnotationProject(Result):
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
-        from transect.annotation.exchange.answers_table import SCHEMA, answers_table
+        from transect.annotation.exchange.outgoing import SCHEMA, answers_table
 
         if not self._exists:
             return SCHEMA.empty_table()
@@ -215,12 +426,11 @@ class AnnotationProject(Result):
         ]
         folder = self.home if out is None else Path(out)
         page = replace(page, sections=[*page.sections, *validated])
-        return RaterReport(rater_page.write(page, self._pictures().png, folder), page.facts)
+        return RaterReport(write(page, self._pictures().png, folder), page.facts)
 
     def _pictures(self) -> Pictures:
         """The images that were rated; of a run without a database, its own."""
-        from transect.annotation.pictures import Pictures
-        from transect.annotation.sources import source_of
+        from transect.annotation.sources import Pictures, source_of
 
         if not self._exists:
             return Pictures(source_of(self.run).sources)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from transect.analysis.rater_report import RatedStudy
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
-from transect.annotation.simulated import NO_PEOPLE
+from transect.annotation.agreement.numbers import NO_PEOPLE
 from transect.effects import equal_quality
 from transect.effects.equal_quality import QualityDifference
 from transect.effects.image_validation import SOURCE, Gates, Group, Validation, validate

@@ -8,43 +8,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.audit_options import (
+from transect.console.options import (
+    AllowDownload,
+    Batch,
     Bins,
     Boundary,
     By,
+    ClassNames,
     Covariates,
+    Device,
     Directions,
+    Dtype,
+    Engine,
     FaceMask,
     InvertedLatents,
     InvertedSources,
+    Isolate,
+    Json,
     Margin,
+    MaxFailures,
+    ModelDevice,
+    Out,
+    OutputKind,
     Perceived,
+    Population,
+    PositiveClass,
+    PreprocessFile,
     Prune,
     Ratings,
     RequireValidation,
+    Seed,
+    TaskName,
+    Templates,
     Threshold,
+    Timeout,
+    Workers,
     checks_option,
     images_option,
+    on_command_line,
     option_of,
     verification_option,
 )
-from transect.console.common_options import Device, Engine, Json, Out, Population, Seed, Workers, on_command_line
 from transect.console.results import show
-from transect.console.target_options import (
-    AllowDownload,
-    Batch,
-    ClassNames,
-    Dtype,
-    Isolate,
-    MaxFailures,
-    ModelDevice,
-    OutputKind,
-    PositiveClass,
-    PreprocessFile,
-    TaskName,
-    Templates,
-    Timeout,
-)
 from transect.errors import BadInput
 from transect.texts import say
 
@@ -311,7 +316,7 @@ def audit(
     settings = on_command_line(context, locals())
     from transect.experiment import costs
     from transect.jobs.audit import run
-    from transect.jobs.audit.config import read_settings
+    from transect.jobs.audit.init import read_settings
     from transect.jobs.audit.presets import with_preset
     from transect.jobs.audit.request import AuditRequest, with_settings
 
@@ -333,14 +338,14 @@ def audit(
 
 def _required(config: Path | None, request: AuditRequest) -> Sequence[Requirement]:
     """The requirements beside the settings. Raises BadInput or UnknownName before anything is rendered."""
-    from transect.analysis.requirements import reading
+    from transect.analysis.requirements import records
 
     if config is None:
         raise BadInput("--check: expected --config FILE with tables [[require]], got no file; give --config")
-    required = reading.read(config)
+    required = records.read(config)
     if request.images is None and request.observe is None and request.dataset is None and not request.steps:
         varied = [str(text).partition("=")[0].strip() for text in request.vary]
-        reading.check_attributes(required, varied)
+        records.check_attributes(required, varied)
     return required
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Final, TypeVar
 
 import typer
 
-from transect.console.common_options import Json
+from transect.console.options import Json
 from transect.errors import BadInput
-from transect.runs.plain_json import dumps
+from transect.runs.json_records import dumps
 from transect.runs.wording import counted
 from transect.texts import say
 

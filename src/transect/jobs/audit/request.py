@@ -14,12 +14,12 @@ from typing import Final, TypeAlias, TypeVar, final
 
 from transect.engines.settings import LOCAL, EngineSettings
 from transect.errors import UnknownName
-from transect.experiment.world_settings import WorldSettings
+from transect.experiment.worlds import WorldSettings
 from transect.protocols import Generator, TargetLike
-from transect.runs.inputs import TableLike
-from transect.runs.report_settings import ReportSettings
-from transect.said import Speaker
-from transect.targets.limits import Limits
+from transect.runs.report_options import ReportSettings
+from transect.runs.table_inputs import TableLike
+from transect.spoken_answers import Speaker
+from transect.targets.guard import Limits
 
 _Record = TypeVar("_Record")
 TextScore: TypeAlias = str | Callable[[Sequence[str]], Sequence[float]]

@@ -2,41 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from transect.analysis import reporting
-from transect.analysis.audit_result import AuditResult
-from transect.analysis.cost_result import CostResult
+from transect.analysis.audit_result import AuditResult, CostResult
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
-from transect.errors import BadInput
-from transect.experiment import costs, negative_control, opened_targets, study, two_images
+from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
+from transect.experiment import costs, opened_targets, small_runs, study, two_images
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
-from transect.jobs.audit import room
+from transect.experiment.study import Study
 from transect.jobs.audit import studies as planned
-from transect.jobs.audit.asking import expanded, model_name, of_two
 from transect.jobs.audit.presets import preset, with_preset
 from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
+from transect.jobs.audit.studies import expanded, model_name, of_two
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
-from transect.ratings.seen import check as check_ratings
+from transect.ratings.rating_tables import check as check_ratings
 from transect.records import Design
-from transect.runs import bins, boundary, covariates, error_conditions, margins, mounts, unfinished
-from transect.runs.folder import slug
-from transect.runs.inputs import as_names
+from transect.runs import report_options, working_folders
+from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, refuse_older, slug
+from transect.runs.json_records import loads
+from transect.runs.layout import INTERPOLATION, STUDIES, places_of
 from transect.runs.locks import refuse_links_in
-from transect.runs.places import INTERPOLATION, STUDIES
-from transect.runs.progress import announcing_stages
-from transect.runs.report_settings import ReportSettings
+from transect.runs.parts import announcing_stages
+from transect.runs.report_options import ReportSettings
+from transect.runs.spec_changes import in_plain_words
+from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
-from transect.targets.words.paired import AskedOfTwo
+from transect.targets.words.asked import PairwiseQuestion
 from transect.texts import say
+
+
+def resume_or_clear(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> None:
+    """Do nothing where the folder has room, or holds the same studies, which then resume."""
+    reason = _in_the_way(folder, studies)
+    if not reason:
+        return
+    if not overwrite:
+        raise FolderOfAnotherSpec(f"{reason}; --overwrite deletes that run")
+    clear_run(folder)
+
+
+def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
+    """Why the folder cannot be used as it is; "" where it can."""
+    held = places_of(folder)
+    for place, wanted in studies.items():
+        if place in held and (told := in_plain_words(read_record(place), _as_stored(wanted))):
+            return f"{place} holds a run with other settings: {told}"
+        if place in held and (told := _of_an_earlier_version(place)):
+            return told
+    others = [place for place in held if place not in studies]
+    if not others:
+        return ""
+    name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
+    return f"{folder} holds {name}, which this audit does not have: choose another --out"
+
+
+def _of_an_earlier_version(place: Path) -> str:
+    try:
+        refuse_older(place)
+    except RunFolderError as error:
+        return str(error)
+    return ""
+
+
+def _as_stored(study: Study) -> Mapping[str, object]:
+    """The spec of a study as run.json would hold it."""
+    from transect.runs.folder import canonical_json
+
+    stored: Mapping[str, object] = loads(canonical_json(study.spec().to_json()))
+    return stored
+
 
 SMILE_NEIGHBORS: Final = 20
 """As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
@@ -81,7 +124,7 @@ def audit(
     if whole.run.dry_run:
         raise BadInput("dry_run: expected False in a request to audit; call transect.audit_cost(target, request)")
     if whole.run.out is not None:  # an address that cannot be used is refused before anything is made
-        whole = with_settings(whole, {"out": mounts.opened(whole.run.out)})
+        whole = with_settings(whole, {"out": working_folders.opened(whole.run.out)})
     targets = _resolved(whole)
     pairs = of_two(whole, targets)
     result = _audit(whole, targets, quiet, pairs)
@@ -140,7 +183,7 @@ def _control(request: AuditRequest, targets: Sequence[Target], studies: Sequence
     tried = planned.controlled(studies, request)
     if tried is None:
         return None
-    return negative_control.control_design(tried.design, planned.plain(tried.world), targets)
+    return small_runs.control_design(tried.design, planned.plain(tried.world), targets)
 
 
 def _announce_preset(
@@ -160,7 +203,9 @@ def _announce_preset(
         say(chosen.advice, error=True)
 
 
-def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs: tuple[AskedOfTwo, ...]) -> AuditResult:
+def _audit(
+    request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs: tuple[PairwiseQuestion, ...]
+) -> AuditResult:
     seen = request.ratings
     check_ratings(seen.perceived, seen.prune, seen.ratings)
     designed, lines = planned.designs(request, targets)
@@ -174,20 +219,25 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool, pairs:
     folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
     with engines.opened(engines.EngineSettings(request.run.engine, request.run.workers), quiet=quiet) as engine:
-        room.make(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
+        resume_or_clear(folder, dict(zip(places, studies, strict=True)), overwrite=request.run.overwrite)
         for part, place in zip(studies, places, strict=True):
             refuse_links_in(folder, place)
             study.run(part, place, quiet=quiet, engine=engine)
-            unfinished.begin(folder)
+            mark_unfinished(folder)
             if part is planned.controlled(studies, request):
                 study.run_control(planned.of_plain_world(part), place, quiet=quiet, engine=engine)
             gates.store(place, None if planned.is_of_photographs(part) else required)
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
-    unfinished.end(folder)
-    boundary.write(folder, request.report.boundary)
-    for stored in (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE):
-        mounts.discard(folder / stored)  # of an earlier command with other settings
+    mark_finished(folder)
+    report_options.write_boundary(folder, request.report.boundary)
+    for stored in (
+        report_options.ERROR_CONDITIONS_FILE,
+        report_options.BINS_FILE,
+        report_options.COVARIATES_FILE,
+        report_options.MARGINS_FILE,
+    ):
+        working_folders.discard(folder / stored)  # of an earlier command with other settings
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder, settings=settings), targets)
@@ -198,12 +248,14 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     settings, rated = request.report, names_in(request.ratings.perceived, request.ratings.ratings)
     observed = planned.observed(studies)
     counted_by = [{*part.counted_by, *(rated if part.counted_by else ())} for part in studies]
-    error_conditions.check(as_names(settings.by), counted_by)
+    report_options.check_error_conditions(as_names(settings.by), counted_by)
     seen = rated - set(observed)
-    bins.parse([text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed)
+    report_options.parse_bins(
+        [text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed
+    )
     possible = outcomes_of([target for part in studies for target in part.targets])
-    margins.parse(margins.listed(settings.margin), {*OUTCOMES, PREFERRED, *possible})
-    covariates.check(as_names(settings.covariates), [*observed, *sorted(rated)])
+    report_options.parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
+    report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
     return replace(settings, boundary=None)
 
 
@@ -227,7 +279,7 @@ def _resolved(request: AuditRequest) -> list[Target]:
     return targets
 
 
-def _close(asked: Sequence[TargetLike], targets: Sequence[Target], pairs: Sequence[AskedOfTwo]) -> None:
+def _close(asked: Sequence[TargetLike], targets: Sequence[Target], pairs: Sequence[PairwiseQuestion]) -> None:
     """Close the targets that were opened here; those that a caller brought stay open."""
     for each in pairs:
         each.close()
@@ -253,8 +305,8 @@ def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", 
         place = out / STUDIES / name
         refuse_links_in(out, place)
         study.run(replace(part, name=name), place, quiet=quiet)
-        unfinished.begin(out)
+        mark_unfinished(out)
         study.run_control(replace(part, name=name), place, quiet=quiet)
-    unfinished.end(out)
+    mark_finished(out)
     with announcing_stages(quiet=quiet):
         return reporting.report(out)

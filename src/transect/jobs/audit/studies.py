@@ -1,4 +1,4 @@
-"""From a request to its studies: an experiment, steps λ, observation, photographs, and interpolation.
+"""From a request to its studies: an experiment, steps λ, observation, photographs, other worlds, interpolation, pairs.
 
 A request for one study puts it into the run folder itself; for several, each study has a folder under OUT/studies,
 and the report sets them side by side.
@@ -6,28 +6,34 @@ and the report sets them side by side.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
+
+from transect.datasets.features import as_named
+from transect.datasets.folder import UNNAMED
 from transect.designs import population_design, transect_design
-from transect.designs.identities import unknown_attribute
-from transect.designs.lines import Lines, lines_design
-from transect.designs.steps import Steps, parse_steps
-from transect.effects.truth import FACE, Truth, truths_of
+from transect.designs.levels import unknown_attribute
+from transect.designs.pairs import MatchedPairs, matched_pairs
+from transect.designs.steps import Lines, Steps, lines_design, parse_steps
+from transect.effects.outcomes import FACE, Truth, truths_of
 from transect.errors import BadInput
-from transect.experiment import edits, interpolation, verification, worlds
+from transect.experiment import edits, outcome_choice, small_runs, worlds
 from transect.experiment.edits import EditCheck
+from transect.experiment.opened_targets import check_names
 from transect.experiment.outcome_choice import shared_out
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
-from transect.jobs.audit import replicated_worlds
-from transect.jobs.audit.matched import with_matched
-from transect.jobs.audit.request import AuditRequest
-from transect.protocols import Target, World
+from transect.experiment.worlds import WorldSettings
+from transect.jobs.audit.request import AuditRequest, Levels
+from transect.protocols import Generator, Target, World
 from transect.records import Attribute, Design, Task
-from transect.runs import boundary
+from transect.runs import report_options
 from transect.runs.capabilities import (
     check_subjects,
     for_attributes,
@@ -35,10 +41,280 @@ from transect.runs.capabilities import (
     truth_attributes,
     usual_levels,
 )
-from transect.runs.inputs import as_names
-from transect.runs.places import INTERPOLATION
-from transect.targets.words.paired import AskedOfTwo
+from transect.runs.folder import slug
+from transect.runs.layout import INTERPOLATION
+from transect.runs.table_inputs import as_names, as_table
+from transect.runs.tables import image_ids
+from transect.runs.wording import counted
+from transect.spoken_answers import AskedSpec
+from transect.targets.words.asked import PairwiseQuestion
+from transect.targets.words.judging import check
+from transect.targets.words.question_file import load
+from transect.targets.words.speakers import about_two, asked_specs, shared, shared_object
 from transect.texts import say
+
+
+def expanded(request: AuditRequest) -> AuditRequest:
+    """The request with a target for each question of each model; itself where it has no questions."""
+    if request.questions is None and (request.judge is not None or request.scorers):
+        raise BadInput("--judge and --scorer are of answers in words: give --questions, or drop them")
+    if request.questions is None or not request.targets:
+        return request
+    check(load(request.questions), request.judge, request.scorers)
+    given = [request.targets] if isinstance(request.targets, str) else list(request.targets)
+    called = check_names(request.names, len(given))
+    specs = [source for source in asked_specs(given, request.questions) if isinstance(source, AskedSpec)]
+    asked = [replace(source, judge=request.judge, scorers=request.scorers) for source in specs]
+    each = len(asked) // len(given)
+    own = [f"{called[place // each]}/{one.question}" for place, one in enumerate(asked)] if called else []
+    return replace(request, targets=tuple(asked), names=tuple(own))
+
+
+def model_name(request: AuditRequest, targets: Sequence[Target]) -> str:
+    """What the run folder is called after: the first model, whatever it is asked."""
+    first = next(iter(request.targets), None)
+    name = targets[0].name
+    return name.removesuffix(f"/{first.question}") if isinstance(first, AskedSpec) else name
+
+
+def of_two(request: AuditRequest, targets: Sequence[Target]) -> tuple[PairwiseQuestion, ...]:
+    """The questions of the file about two images at once, of each model."""
+    if request.questions is None:
+        return ()
+    models: dict[str, object] = {}
+    for source, target in zip(request.targets, targets, strict=True):
+        if isinstance(source, AskedSpec):
+            models.setdefault(target.name.removesuffix(f"/{source.question}"), source.source)
+    questions, options = about_two(request.questions), request.model.options()
+    return tuple(
+        PairwiseQuestion(shared(source, options) if isinstance(source, str) else shared_object(source), question, name)
+        for name, source in models.items()
+        for question in questions
+    )
+
+
+def with_matched(studies: Sequence[Study], request: AuditRequest) -> list[Study]:
+    """The studies, of which the last that observes images has the pairs; as they are where there are none."""
+    if request.pairs is None:
+        return list(studies)
+    observing = [place for place, study in enumerate(studies) if not study.design.levels]
+    if not observing:
+        raise BadInput("--pairs is of observed images: give --dataset, --images or --observe, or drop it")
+    compared = as_names(request.compare)
+    if len(compared) != 1:
+        raise BadInput(
+            f"--pairs: expected --compare NAME once, the attribute in which the images of a pair differ, got "
+            f"{' and '.join(compared) or 'none'}; name one"
+        )
+    whole = list(studies)
+    whole[observing[-1]] = replace(studies[observing[-1]], matched=_matched(studies[observing[-1]], request, *compared))
+    return whole
+
+
+def _matched(study: Study, request: AuditRequest, name: str) -> MatchedPairs:
+    source = request.pairs
+    called = f"--pairs {source}" if isinstance(source, str | Path) else "--pairs"
+    table = as_table(source, "--pairs") if source is not None else pa.table({})
+    if not {"a", "b"} <= {*table.column_names} or not table.num_rows:
+        raise BadInput(
+            f"{called}: expected columns a and b with the images of each pair, got "
+            f"{', '.join(table.column_names[:6]) or 'no column'} in {counted(table.num_rows, 'row')}; give the table "
+            "that transect match wrote"
+        )
+    a, b = (_images(table[side], study, called) for side in ("a", "b"))
+    known = study.world.read(study.world.sample(study.design.subject_seeds()))
+    values = np.asarray(known[name].to_numpy(), dtype=np.float64)
+    pairs = list(zip(a, b, strict=True))
+    return replace(matched_pairs(name, values, pairs, called), name=file_name(source))
+
+
+def file_name(source: object) -> str:
+    """What the report calls the table: no path of this machine."""
+    return Path(source).name if isinstance(source, str | Path) else "a table"
+
+
+def _images(column: pa.ChunkedArray, study: Study, called: str) -> list[int]:
+    """Numbers of images: as they are numbered, or by id."""
+    given, n = column.to_pylist(), study.design.subjects
+    if pa.types.is_integer(column.type):
+        gone = getattr(study.world, "left_out", {})
+        if left_out := sum(number for reason, number in gone.items() if reason != UNNAMED):
+            raise BadInput(
+                f"{called}: expected ids of images in a and b, since {counted(left_out, 'image')} of the data set "
+                f"{'is' if left_out == 1 else 'are'} left out, got row numbers; put ids there"
+            )
+        if column.null_count or not all(0 <= row < n for row in given):
+            raise BadInput(f"{called}: expected row numbers from 0 to {n - 1}, got others; are they of these images?")
+        return [int(row) for row in given]
+    ids = list(getattr(study.world, "ids", None) or image_ids(study.design, study.design.subject_seeds()))
+    place = {name: row for row, name in enumerate(ids)}
+    wanted = list(dict.fromkeys(given))
+    named = dict(zip(wanted, as_named(wanted, ids)[0], strict=True))
+    if unknown := [image for image in given if named[image] not in place]:
+        raise BadInput(f"{called}: expected ids of images such as {ids[0]!r}, got {unknown[0]!r}; put ids there")
+    return [place[named[image]] for image in given]
+
+
+EDITED: Final = "photographs-edited"
+REPEATED: Final = "repeat-"
+"""What the names of these studies begin with: experiments on photographs, and in any other world."""
+_OF_PHOTOGRAPHS: Final = "photographs:"
+
+
+def check_replicate(request: AuditRequest) -> None:
+    """Raises BadInput where there is no experiment to repeat."""
+    if request.replicate and not request.vary:
+        raise BadInput("--replicate repeats an experiment: give --vary, or drop it")
+
+
+def is_one(study: Study) -> bool:
+    """Whether a study repeats the experiment in another world."""
+    return study.name.startswith((EDITED, REPEATED))
+
+
+def is_edited(study: Study) -> bool:
+    """Whether it does on photographs."""
+    return study.name.startswith(EDITED)
+
+
+def photographs(request: AuditRequest) -> dict[str, str]:
+    """The data sets whose photographs are edited, as READER:PATH, and what tells their studies apart."""
+    specs = [str(spec) for spec in request.replicate if _edited(spec)]
+    others = {*specs} | ({f"{_OF_PHOTOGRAPHS}{request.dataset}"} if request.dataset else set())
+    called = _called(specs) if len(others) > 1 else dict.fromkeys(specs, "")
+    return {spec.removeprefix(_OF_PHOTOGRAPHS): name for spec, name in called.items()}
+
+
+def _called(specs: Sequence[str]) -> dict[str, str]:
+    """Each data set by its reader and folder, with as many folders above as tell it from the others.
+
+    >>> list(_called([f"photographs:folder:{place}" for place in ("/a/faces", "/b/faces", "/b/more")]).values())
+    ['folder-a-faces', 'folder-b-faces', 'folder-more']
+    """
+    parts, depths = {spec: _parts(spec) for spec in specs}, dict.fromkeys(specs, 1)
+    while True:
+        names = {spec: slug("-".join((parts[spec][0], *parts[spec][-depth:]))) for spec, depth in depths.items()}
+        counts = Counter(names.values())
+        alike = [spec for spec in depths if counts[names[spec]] > 1 and depths[spec] < len(parts[spec]) - 1]
+        if not alike:
+            return names
+        depths |= {spec: depths[spec] + 1 for spec in alike}
+
+
+def _parts(spec: str) -> tuple[str, ...]:
+    """The reader and the folders of photographs:READER:PATH?settings, from the outermost on."""
+    reader, _, place = spec.removeprefix(_OF_PHOTOGRAPHS).partition(":")
+    whole = Path(place.partition("?")[0]).absolute()  # no link is followed
+    return (reader, *whole.parts[1:])
+
+
+def _edited(spec: str | Path | Generator) -> bool:
+    return isinstance(spec, str) and spec.startswith(_OF_PHOTOGRAPHS)
+
+
+def replicated_worlds_studies(request: AuditRequest, first: World | None) -> Iterator[Study]:
+    """A study for each generator. first: the experiment's own world.
+
+    Raises BadInput for a world that has none of the attributes, or is given twice.
+    """
+    names: set[str] = set()
+    called = _called([str(spec) for spec in request.replicate if _edited(spec)])
+    own = None if first is None else generator_entry(first)
+    for spec in request.replicate:
+        settings = _settings(request.world, spec)
+        world = settings.open()
+        if generator_entry(world) == own:
+            raise BadInput(
+                f"--replicate {world.name}: expected another world, got that of the experiment, whose subjects these "
+                "would be again; name another"
+            )
+        name = _name(world.name, called.get(str(spec), "") if len(called) > 1 else "")
+        if name in names:
+            raise BadInput(
+                f"--replicate {world.name}: expected another world each time, got two of that name; leave one out, or "
+                "rename its folder"
+            )
+        names.add(name)
+        yield _study(request, settings, world, name)
+
+
+def _name(world: str, called: str) -> str:
+    """The study's name, used in sentences and as a folder's name. called: what distinguishes these photographs, or "".
+
+    >>> _name("photographs:folder:faces", ""), _name("photographs:folder:faces", "folder-a-faces")
+    ('photographs-edited', 'photographs-edited-folder-a-faces')
+    >>> _name("reference", "")
+    'repeat-reference'
+    """
+    if not world.startswith(_OF_PHOTOGRAPHS):
+        return REPEATED + slug(world)
+    return f"{EDITED}-{called}" if called else EDITED
+
+
+def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettings:
+    """The other world at its own size where it has one; populations, directions and latents are of the first alone."""
+    if not isinstance(spec, str | Path):
+        return WorldSettings(spec)
+    size = first.image_size if str(spec).startswith(("faceworld", _OF_PHOTOGRAPHS)) else None
+    return WorldSettings(spec, image_size=size, device=first.device)
+
+
+def _study(request: AuditRequest, settings: WorldSettings, world: World, name: str) -> Study:
+    design = transect_design(
+        _known(request.vary, world),
+        world.attributes,
+        usual=usual_levels(world),
+        subjects=request.subjects,
+        seed=request.seed,
+        population=worlds.population_of(world),
+        hold=request.hold,
+    )
+    worlds.check_hold(world, design)
+    varied = tuple(design.levels)
+    world = for_attributes(world, varied)
+    check_subjects(world, request.subjects)
+    return Study(name, world, design, (), recipe=StudyRecipe(WorldRecipe(settings, varied=varied)))
+
+
+def _known(vary: Levels, world: World) -> Levels:
+    """The attributes that the other world has too. Raises BadInput where it has none of them."""
+    has = {attribute.name for attribute in world.attributes}
+    named = _named(vary)
+    if not has & {*named}:
+        labels = world.name.startswith(_OF_PHOTOGRAPHS) and "labels as they are are observed with --dataset READER:PATH"
+        raise BadInput(
+            f"--replicate {world.name}: expected one of {', '.join(named)}, got none that {_sets(world)}; vary one"
+            f"{f' ({labels})' if labels else ''}"
+        )
+    if isinstance(vary, Mapping):
+        return {name: levels for name, levels in vary.items() if name in has}
+    return [text for text, name in zip(vary, named, strict=True) if name in has]
+
+
+def _named(vary: Levels) -> list[str]:
+    return [str(text).partition("=")[0].strip() for text in vary]
+
+
+def _sets(world: World) -> str:
+    return "an edit of photographs sets" if world.name.startswith(_OF_PHOTOGRAPHS) else "it has"
+
+
+def not_repeated(vary: Levels, repeated: Study, observed: Study | None) -> Iterator[str]:
+    """A line for each attribute that another world does not set. observed: its photographs as they are, if they are."""
+    known = set() if observed is None else {attribute.name for attribute in observed.world.attributes}
+    for name in _named(vary):
+        if name in repeated.design.levels:
+            continue
+        if not repeated.world.name.startswith(_OF_PHOTOGRAPHS):
+            yield f"{repeated.world.name}: it has no {name}, so that this is not repeated there"
+        elif observed is not None and name in known:
+            yield (
+                f"{repeated.world.name}: no edit sets {name}, so that this is not repeated there; its label is "
+                f"observed, as it is: the study {observed.name}"
+            )
+        else:
+            yield f"{repeated.world.name}: no edit sets {name} and no label says it, so that this is not repeated there"
+
 
 AUDIT: Final = "audit"
 EXPERIMENT: Final = "experiment"
@@ -47,10 +323,10 @@ PHOTOGRAPHS: Final = "photographs"
 """Names of studies; AUDIT is that of a single experiment or observation."""
 
 
-def check(request: AuditRequest) -> None:
+def check_request(request: AuditRequest) -> None:
     """Raises BadInput for settings that exclude each other."""
-    if boundary.check(request.report.boundary) is not None:
-        boundary.of_steps(bool(request.steps))
+    if report_options.check_boundary(request.report.boundary) is not None:
+        report_options.check_boundary_has_steps(bool(request.steps))
     observed = request.dataset or request.observe or request.images
     if request.compare and not observed:
         raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
@@ -58,7 +334,7 @@ def check(request: AuditRequest) -> None:
         raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
     if request.interpolate is not None and request.world.photographs is not None:
         raise BadInput("--interpolate: nothing lies between two backgrounds; leave it or --photographs out")
-    replicated_worlds.check(request)
+    check_replicate(request)
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
@@ -69,13 +345,13 @@ def check(request: AuditRequest) -> None:
 
 def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Study], Study | None]:
     """Names, worlds and designs of the studies, without targets; and the interpolation, if it is asked for."""
-    check(request)
+    check_request(request)
     photographs = request.dataset is not None
     generated = bool(request.vary or request.steps or request.observe or request.images)
-    interpolation.check(request.interpolate, targets, world=generated)
+    small_runs.check_interpolation(request.interpolate, targets, world=generated)
     world = request.world.open() if generated or not photographs else None
     studies = [] if world is None else list(_generated(request, world))
-    studies += replicated_worlds.studies(request, world)
+    studies += replicated_worlds_studies(request, world)
     observed = _observed_as_they_are(request)
     _say_not_repeated(request, studies, observed)
     studies += observed.values()
@@ -88,7 +364,7 @@ def complete(
     request: AuditRequest,
     targets: Sequence[Target],
     check_edits: EditCheck,
-    pairs: tuple[AskedOfTwo, ...] = (),
+    pairs: tuple[PairwiseQuestion, ...] = (),
 ) -> list[Study]:
     """The studies with their targets, truth and checks; experiments with what is asked about two images.
 
@@ -265,7 +541,7 @@ def is_of_photographs(study: Study) -> bool:
 def _observed_as_they_are(request: AuditRequest) -> dict[str, Study]:
     """The studies of photographs as they are, by READER:PATH: those that are edited, then --dataset, each once."""
     studies: dict[str, Study] = {}
-    for dataset, called in replicated_worlds.photographs(request).items():
+    for dataset, called in photographs(request).items():
         if dataset != request.dataset:
             study = _as_they_are(dataset, request, called)
             studies |= {} if study is None else {dataset: study}
@@ -276,10 +552,10 @@ def _observed_as_they_are(request: AuditRequest) -> dict[str, Study]:
 
 def _say_not_repeated(request: AuditRequest, studies: Sequence[Study], observed: Mapping[str, Study]) -> None:
     """Which attributes other worlds do not set, and whether labels of photographs stand beside them."""
-    edited = iter(replicated_worlds.photographs(request))
-    for study in filter(replicated_worlds.is_one, studies):
-        beside = observed.get(next(edited)) if replicated_worlds.is_edited(study) else None
-        for line in replicated_worlds.not_repeated(request.vary, study, beside):
+    edited = iter(photographs(request))
+    for study in filter(is_one, studies):
+        beside = observed.get(next(edited)) if is_edited(study) else None
+        for line in not_repeated(request.vary, study, beside):
             say(line, error=True)
 
 
@@ -309,7 +585,7 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
     check_subjects(world, 2 * pairs)
     lines = Lines(world)
     design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
-    classes = tuple(target for target in targets if interpolation.has_classes(target.task))
+    classes = tuple(target for target in targets if small_runs.has_classes(target.task))
     recipe = _recipe(request, lines=True)
     study = Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits, recipe=recipe)
     return replace(study, recipe=_with_targets(study, request, targets))
@@ -341,7 +617,7 @@ def _compared_by(study: Study, names: Sequence[str], compare: Sequence[str]) -> 
 
 def _verifiable(study: Study) -> bool:
     """Whether embeddings may be verified on a study's images: those of an experiment, or of a study by itself."""
-    return study.name in (AUDIT, EXPERIMENT) or replicated_worlds.is_one(study)
+    return study.name in (AUDIT, EXPERIMENT) or is_one(study)
 
 
 def _check_face(truths: Mapping[str, Truth], targets: Sequence[Target]) -> None:
@@ -370,7 +646,7 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
     complete = replace(complete, recipe=_with_targets(complete, request, targets))
     if _verifiable(study):
         complete = replace(
-            complete, rule=verification.chosen(targets, study.design, rule.false_match_rate, rule.within)
+            complete, rule=outcome_choice.chosen_rule(targets, study.design, rule.false_match_rate, rule.within)
         )
     checked = _edit_check(study.world, study.design, check_edits)
     if checked is not None:

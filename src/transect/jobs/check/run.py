@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from transect.analysis.requirements import reading
+from transect.analysis.requirements import records
 from transect.analysis.requirements.records import Requirement
 from transect.analysis.requirements.result import CheckResult, check_run, write_outputs
-from transect.runs import mounts
+from transect.runs import working_folders
 
 
 def check(
@@ -32,10 +32,10 @@ def check(
     Raises BadInput or UnknownName for a folder without a finished run, or a requirement that does not fit it.
     """
     if isinstance(requirements, str | Path):
-        chosen: Sequence[Requirement] = reading.read(requirements)
+        chosen: Sequence[Requirement] = records.read(requirements)
     else:
         chosen = [requirements] if isinstance(requirements, Requirement) else requirements
-    result = check_run(mounts.opened(folder), chosen)
+    result = check_run(working_folders.opened(folder), chosen)
     files = {"junit_file": junit, "summary_file": summary, "badge_file": badge}
     write_outputs(result, **{name: None if path is None else Path(path) for name, path in files.items()})
     return result

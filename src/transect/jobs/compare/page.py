@@ -9,12 +9,16 @@ from typing import Final
 import numpy as np
 from markupsafe import Markup
 
-from transect.analysis.compared.records import CompareNumbers, Conclusion, DifferingImage, Disagreement, Left, Row
-from transect.analysis.compared.remaining import shifted
-from transect.analysis.compared.words import (
+from transect.analysis.compared.conclusions import (
     CALLED,
     MARKS,
     MOST,
+    CompareNumbers,
+    Conclusion,
+    DifferingImage,
+    Disagreement,
+    Left,
+    Row,
     amount,
     associations,
     compared,
@@ -24,13 +28,13 @@ from transect.analysis.compared.words import (
     number,
     same_as_threshold,
 )
+from transect.analysis.compared.measuring import shifted
 from transect.reports import blocks, builder
 from transect.reports.album import reduced
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, TextTable
+from transect.reports.builder import data_address, probability
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import covering, tick_text
-from transect.reports.drawing.svg import Interval, Tick, joined, tag
-from transect.reports.environment import data_address, probability
+from transect.reports.drawing.svg import Interval, Tick, covering, joined, tag, tick_text
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 

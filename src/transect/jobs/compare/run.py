@@ -10,11 +10,19 @@ from typing import ClassVar, final
 import pyarrow as pa
 
 from transect.analysis.compared.comparing import compare_runs
-from transect.analysis.compared.records import CompareNumbers
-from transect.analysis.compared.words import MARKS, amount, associations, compared, interval, needs, number
-from transect.reports.environment import probability
-from transect.runs import margins, mounts
-from transect.runs.plain_json import plain
+from transect.analysis.compared.conclusions import (
+    MARKS,
+    CompareNumbers,
+    amount,
+    associations,
+    compared,
+    interval,
+    needs,
+    number,
+)
+from transect.reports.builder import probability
+from transect.runs import report_options, working_folders
+from transect.runs.json_records import plain
 from transect.runs.result import JobResult
 
 
@@ -68,7 +76,7 @@ class CompareResult(JobResult[CompareNumbers]):
         """Write compare.html and compare.json into the folder `path`; return the page's path."""
         from transect.jobs.compare.page import write
 
-        return write(self.numbers, self.pictures, mounts.opened(path))
+        return write(self.numbers, self.pictures, working_folders.opened(path))
 
 
 def compare(
@@ -88,6 +96,6 @@ def compare(
 
     Raises BadInput for other images, fewer than two models or no outcome in common; UnknownName for another target.
     """
-    folders = [mounts.opened(run) for run in ([runs] if isinstance(runs, str | Path) else runs)]
-    comparison = compare_runs(folders, targets, margins.listed(margin))
+    folders = [working_folders.opened(run) for run in ([runs] if isinstance(runs, str | Path) else runs)]
+    comparison = compare_runs(folders, targets, report_options.listed_margins(margin))
     return CompareResult(comparison.numbers, comparison.pictures)

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console import results, target_options
-from transect.console.audit_options import InvertedLatents, Threshold
-from transect.console.common_options import Device, Json
-from transect.console.target_options import (
+from transect.console import results
+from transect.console.options import (
     ClassNames,
+    Device,
+    InvertedLatents,
     Isolate,
+    Json,
     OutputKind,
     PositiveClass,
     PreprocessFile,
     TaskName,
+    Threshold,
+    given,
 )
 from transect.texts import say
 
@@ -94,7 +97,7 @@ def fit(
     from transect.jobs.directions.run import DirectionsOptions, fit_directions
 
     safetensors_path(out)
-    answers = target_options.given(
+    answers = given(
         task=task,
         preprocess=preprocess,
         labels=classes,

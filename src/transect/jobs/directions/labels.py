@@ -1,6 +1,8 @@
-"""Labels of a generator's subjects, to fit directions to: from a table, the world's truth, a model, or raters.
+"""Labels of a generator's subjects or of inverted photographs, to fit directions to: from a table, truth, a model,
+raters.
 
-Each row is one subject, by its seed. What a row lacks is NaN, and what is left out is counted in the notes.
+Each row is one subject, by its seed or the id of its photograph. What a row lacks is NaN, and what is left out is
+counted in the notes.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -16,16 +18,17 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.effects.outcomes import compute
-from transect.effects.perception import mean_ratings
+from transect.datasets.features import as_named
+from transect.effects.outcomes import Truth, compute
 from transect.effects.samples import read_columns
-from transect.effects.truth import Truth
+from transect.effects.sensitivity import mean_ratings
 from transect.errors import BadInput, UnknownName
+from transect.inversion.pictures import InvertedPhotographs
 from transect.protocols import Generator, KnowsTruth, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
 from transect.runs import model_files
-from transect.runs.inputs import TableLike, as_table
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
+from transect.runs.table_inputs import TableLike, as_table
 from transect.runs.wording import counted
 from transect.texts import words_of
 
@@ -302,3 +305,46 @@ def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
             " that were moved are not known by their id: label unedited subjects, or give a column seed"
         )
     return np.array([int(match[1]) for match in matches if match], dtype=np.int64)
+
+
+_MOST_NAMED: Final = 3
+
+
+def labels_of_photographs(
+    table: LabelledRows, photographs: InvertedPhotographs, wanted: Sequence[str] = (), labelled_by: str = ""
+) -> Labels:
+    """Labels of a table or data set with a column id, that of the photograph, and one per attribute.
+
+    As `labels.from_table`; rows of photographs that were not inverted, or whose inversion failed, are left out and
+    counted in the notes.
+    """
+    columns = table.rows.column_names
+    if "id" not in columns:
+        raise BadInput(
+            f"{table.name}: expected a column id with the names of photographs, as in --latents, got"
+            f" {', '.join(columns[:6]) or 'no column'}"
+        )
+    places = {name: place for place, name in enumerate(photographs.ids)}
+    stated = [str(name) for name in table.rows["id"].to_pylist()]
+    same, compared = as_named(stated, [*photographs.ids, *photographs.left_out])
+    ids = [str(name) for name in same]
+    inverted = np.array([name in places for name in ids], dtype=bool)
+    if not inverted.any():
+        names = ", ".join(photographs.ids[:_MOST_NAMED])
+        got = ", ".join(ids[:_MOST_NAMED])
+        raise BadInput(f"{table.name}: expected ids of inverted photographs, as {names}, got {got}")
+    seeds = pa.array([places[name] for name in ids if name in places], pa.int64())
+    others = [name for name in columns if name not in BY]
+    rows = table.rows.select(others).filter(pa.array(inverted)).add_column(0, "seed", seeds)
+    labels = of_table(replace(table, rows=rows), wanted, labelled_by)
+    labelled = len({name for name in ids if name in places})
+    notes = [f"{labelled:,} of {len(photographs.ids):,} photographs with latents have labels in {table.name}, by id"]
+    notes += [compared] if compared else []
+    return replace(labels, notes=(*labels.notes, *notes, *_left_out(ids, places, photographs.left_out)))
+
+
+def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str]) -> list[str]:
+    unknown, lost = [name for name in ids if name not in places], set(failed)
+    of_failed = sum(name in lost for name in unknown)
+    notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
+    return [f"{counted(count, 'row')} of {words} left out" for count, words in notes if count]

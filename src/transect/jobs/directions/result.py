@@ -10,13 +10,12 @@ from typing import ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.controls.directions import LEAK, Direction, labelled_by_a_model
-from transect.controls.files import LINEAR, FittedDirections, read_directions, write_directions
-from transect.controls.hyperplanes import angles
+from transect.controls.directions import LEAK, Direction, angles, labelled_by_a_model
+from transect.controls.learned import LINEAR, FittedDirections, read_directions, write_directions
 from transect.errors import BadInput, RunFolderError
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs import model_files
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
 from transect.runs.wording import counted
 from transect.texts import words_of
 

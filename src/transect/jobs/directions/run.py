@@ -3,21 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
+import numpy as np
+from jaxtyping import Float
+
+from transect import __version__
+from transect.controls.directions import METHODS, Direction, fit_direction
+from transect.controls.learned import FittedDirections, LearnedControls, in_space
 from transect.datasets import is_dataset
-from transect.errors import BadInput
-from transect.jobs.directions import fit
+from transect.errors import BadInput, UnknownName
 from transect.jobs.directions.labels import LabelledRows, Labels, from_table, from_target, from_truth, name_of
 from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.protocols import Generator, Target
 from transect.records import Latents
-from transect.runs.inputs import TableLike, as_names
+from transect.runs.capabilities import description
+from transect.runs.table_inputs import TableLike, as_names
 
 if TYPE_CHECKING:
-    from transect.inversion.photographs import InvertedPhotographs
+    from transect.inversion.pictures import InvertedPhotographs
+
+
+MOST_LEVELS: Final = 10
+
+
+def fit_linear(
+    generator: Generator,
+    latents: Latents,
+    labels: Labels,
+    names: Sequence[str] = (),
+    *,
+    balance: Sequence[str] = (),
+    method: str | None = None,
+    space: str = "",
+    seed: int = 0,
+) -> FittedDirections:
+    """A direction for each attribute of the labels (or each of `names`), in the generator's space or in `space`.
+
+    latents: the labelled subjects as the generator samples them. balance: attributes of the labels on which binary
+    ones are balanced, as Denton et al. 2019 §3 did; a continuous one is fitted as it is. method: logistic (default),
+    svm or ridge, for binary ones. seed: which labels are held out.
+
+    Raises BadInput for unusable labels, attributes that are collinear (naming them, with the condition number),
+    a space that the generator has no way to; UnknownName for a name without labels.
+    """
+    if method not in (None, *METHODS["binary"]):
+        raise BadInput(f"--method: expected {' or '.join(METHODS['binary'])}, for binary attributes, got {method!r}")
+    moved, rows, wanted = _rows(generator, latents, labels, (*names, *balance), names, space)
+    directions = tuple(_direction(name, rows, labels, balance, method, seed) for name in wanted)
+    if moved.space == "z":  # its coordinates vary alike and apart, whatever the sample: the way is the normal
+        directions = tuple(replace(direction, along=None) for direction in directions)
+    LearnedControls(directions, moved.space)  # refuses collinear attributes
+    return FittedDirections(directions, moved.space, _origin(generator, moved, labels, seed))
+
+
+def _rows(
+    generator: Generator, latents: Latents, labels: Labels, known: Sequence[str], names: Sequence[str], space: str
+) -> tuple[Latents, Float[np.ndarray, "n d"], list[str]]:
+    """Latents in the space of the fit, as rows too, and what is fitted. Raises UnknownName for names without labels."""
+    for name in known:
+        if name not in labels.columns:
+            raise UnknownName("attribute", name, labels.columns)
+    moved = in_space(generator, latents, space or latents.space)
+    rows = np.asarray(moved.values, dtype=np.float64).reshape(len(moved), -1)
+    return moved, rows, list(names or labels.columns)
+
+
+def _origin(generator: Generator, moved: Latents, labels: Labels, seed: int) -> dict[str, object]:
+    return {
+        "generator": description(generator),
+        "source": labels.source,
+        "subjects": len(moved),
+        "first_seed": int(moved.seeds.min()) if len(moved) else 0,
+        "seed": seed,
+        "transect": __version__,
+        **labels.facts,
+    }
+
+
+def _direction(
+    name: str, rows: Float[np.ndarray, "n d"], labels: Labels, balance: Sequence[str], method: str | None, seed: int
+) -> Direction:
+    kind = labels.kinds[name]
+    others = {other: _levels(other, labels) for other in balance if other != name} if kind == "binary" else {}
+    chosen = method if method in METHODS[kind] or kind == "binary" else None
+    column = labels.columns[name]
+    known = np.isfinite(column)
+    for values in others.values():
+        known &= np.isfinite(values)
+    cells = {other: values[known] for other, values in others.items()}
+    return fit_direction(
+        name, rows[known], column[known], kind, method=chosen, balance=cells, source=labels.source, seed=seed
+    )
+
+
+def _levels(name: str, labels: Labels) -> Float[np.ndarray, " n"]:
+    column = labels.columns[name]
+    count = len(np.unique(column[np.isfinite(column)]))
+    if count > MOST_LEVELS:
+        raise BadInput(
+            f"--balance {name}: expected at most {MOST_LEVELS} values, got {count}; compare it, as '{name}>0.5'"
+        )
+    return column
+
 
 TRUTH: Final = "truth"
 _TARGET: Final = "target:"
@@ -78,7 +168,7 @@ def fit_directions(
     rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, quiet, options)
     balanced = [name_of(text) for text in balance]
     names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
-    fitted = fit.fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
+    fitted = fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
     return result_of(fitted, labelled.notes)
 
 
@@ -103,8 +193,8 @@ def _labelled(
     options: DirectionsOptions,
 ) -> tuple[Latents, Labels]:
     """The labelled subjects, and their labels."""
-    from transect.inversion.photographs import InvertedPhotographs
-    from transect.jobs.directions.photograph_labels import labels_of_photographs
+    from transect.inversion.pictures import InvertedPhotographs
+    from transect.jobs.directions.labels import labels_of_photographs
 
     photographs = generator if isinstance(generator, InvertedPhotographs) else None
     target = _target(labels, options)

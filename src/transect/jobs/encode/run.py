@@ -1,43 +1,171 @@
-"""`transect.encode`: images ► latents of a generator by an encoder alone, part by part; rerun to resume.
+"""The parts of an encoding: pictures ► rows with codes, in this process or by a worker.
 
-The run folder is that of an inversion: inversions/part-*.parquet (a row per image), and at the end latents.safetensors,
-summary.json and sheet.png. What reads an inversion reads it too.
+What an encoding reached: how near the codes' images come to the photographs, and the codes.
+
+`transect.encode`: images ► latents of a generator by an encoder alone, part by part; rerun to resume.
+
+The run folder is that of an inversion: inversions/part-*.parquet (a row per image), and at the end
+latents.safetensors, summary.json and sheet.png. What reads an inversion reads it too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, cast, final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.latents_file import LATENTS
+from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
+from transect.inversion.parts import (
+    PART,
+    TABLE,
+    Tools,
+    ToolsRecipe,
+    elsewhere,
+    facts_of,
+    failed_ids,
+    identity_distances,
+    median_of,
+    rows_of_run,
+)
 from transect.inversion.pictures import Pictures
-from transect.inversion.recipes import Tools, ToolsRecipe, elsewhere, facts_of
-from transect.inversion.rows import PART, TABLE, failed_ids
-from transect.jobs.encode.parts import EncodingParts, EncodingWork
-from transect.jobs.encode.result import EncodedMedians, EncodeNumbers, EncodeResult
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, encoder_r2, write_codes
+from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, CodesResult, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
+from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.parts import fill_table, resumable
-from transect.runs.progress import announcing_stages, stage
-from transect.runs.provenance import versions
+from transect.runs.parts import announcing_stages, fill_table, resumable, stage
+from transect.runs.pictures import png
 
 if TYPE_CHECKING:
     from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
     from transect.inversion.protocol import Invertible
     from transect.perceptual.distance import Appearance
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EncodingParts:
+    """What makes parts, with an encoder among the tools."""
+
+    tools: Tools
+    space: str
+    device: str
+
+    def make(self, pictures: Pictures) -> pa.Table:
+        """The rows of these pictures."""
+        from transect.inversion import encoder as encodings
+        from transect.inversion.encoder import RidgeEncoder
+
+        tools, rows = self.tools, range(len(pictures))
+        encoder = cast("RidgeEncoder | TrainedEncoder", tools.encoder)
+        pixels, failures = pictures.readable(rows)
+        encoded = encodings.encode(tools.network, self.space, encoder, tools.appearance, pixels, failures, self.device)
+        # Row by row: the last bit of a distance would depend on the images beside it.
+        each = [slice(row, row + 1) for row in rows]
+        measured = [identity_distances(pixels[at], encoded.reconstructions[at], encoded.failures[at]) for at in each]
+        table = pa.table(
+            {
+                "id": pa.array(pictures.ids),
+                "failure": pa.array(encoded.failures),
+                "perceptual": pa.array(encoded.perceptual),
+                "pixels": pa.array(encoded.pixels),
+                "identity_distance": pa.array(np.concatenate(measured)),
+                "codes": pa.array(list(encoded.codes.reshape(len(rows), -1)), pa.list_(pa.float32())),
+                "image": pa.array([png(image) for image in encoded.reconstructions], pa.binary()),
+            }
+        )
+        # Kept with the part: a finished run fits no encoder again.
+        quality = encoder.quality if isinstance(encoder, RidgeEncoder) else None
+        return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EncodingWork:
+    """The same for a worker."""
+
+    tools: ToolsRecipe
+
+    @property
+    def gpus(self) -> int:
+        """As of the tools."""
+        return self.tools.gpus
+
+    def open(self) -> EncodingParts:
+        """Open the tools. Raises as that does."""
+        return EncodingParts(self.tools.open(), self.tools.space, self.tools.device)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EncodedMedians:
+    """Medians over the images that did not fail; None where all failed.
+
+    perceptual: the distance between image and reconstruction; pixels: mean squared difference of values in 0..1;
+    identity_distance: 1 - cosine between identity embeddings of the two.
+    """
+
+    perceptual: float | None
+    pixels: float | None
+    identity_distance: float | None
+
+    @classmethod
+    def of_table(cls, table: pa.Table) -> EncodedMedians:
+        """Of the run's rows."""
+        return cls(*(median_of(table[field.name].to_numpy()) for field in fields(cls)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EncodeNumbers:
+    """The summary of an encoding, which is also in `summary.json`.
+
+    failed_ids: the first 20. encoder: trained (a file), or fitted (a regression on the generator's own images).
+    encoder_r2: held-out R² of a fitted one on the generator's own images; photographs may be read worse. notes: what a
+    data set left out.
+    """
+
+    out: str
+    images: int
+    failed: int
+    failed_ids: tuple[str, ...]
+    space: str
+    encoder: str
+    encoder_r2: float | None
+    distance: str
+    median: EncodedMedians
+    latents: str
+    sheet: str
+    notes: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EncodeResult(CodesResult[EncodeNumbers]):
+    """The result of `transect.encode`. table: a row per image with its codes, measures and reconstruction (PNG)."""
+
+    JOB: ClassVar[str] = "encode"
+    TITLE: ClassVar[str] = "Encoding"
+    DONE: ClassVar[str] = "encoded"
+
+    @property
+    def table(self) -> pa.Table:
+        """id, failure, perceptual, pixels, identity_distance, codes, image (PNG)."""
+        return rows_of_run(Path(self.numbers.out))
 
 
 @final

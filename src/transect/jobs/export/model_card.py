@@ -10,18 +10,23 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from transect.jobs.export.markdown import bullets, document, plain_text, table, to_state, yaml
 from transect.jobs.export.words import (
     SHARES,
+    bullets,
     cell,
+    document,
     effect_cells,
     effect_headings,
     effect_name,
     level,
     outcome,
+    plain_text,
     rate_numbers,
+    table,
     target_rows,
     tests,
+    to_state,
+    yaml,
 )
 from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
 from transect.runs.folder import write_atomically

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final, Literal, final, get_args
 import pyarrow as pa
 
 from transect.errors import UnknownName
-from transect.jobs.export import figures, latex, model_card, tables, tracking, variation
-from transect.reports.short_page import ShortPageResult
+from transect.jobs.export import formats, model_card, variation, words
+from transect.reports.builder import ShortPageResult
 
 Format = Literal["csv", "parquet", "latex", "model-card", "iso-19795-10", "mlflow", "wandb", "figures"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -79,17 +79,17 @@ def export(
     path = Path(run)
     folder = Path(out) if out is not None else (path if path.is_dir() else path.parent) / "export"
     if to == "figures":
-        return _result(path, to, folder, figures.write(path, folder))
+        return _result(path, to, folder, formats.write_figures(path, folder))
     if to == "iso-19795-10":
-        return _result(path, to, folder, variation.write(path, folder))
-    results = tables.results_of(path)
+        return _result(path, to, folder, variation.write_variation(path, folder))
+    results = words.results_of(path)
     if to in ("mlflow", "wandb"):
         place = _logged(to, results, path, folder, project)
         return ExportResult(ExportNumbers(str(path), to, str(folder), (), place), folder)
     writers: dict[str, Callable[[], list[Path]]] = {
-        "csv": lambda: tables.write_csv(tables.tables_of(results), folder),
-        "parquet": lambda: tables.write_parquet(tables.tables_of(results), folder),
-        "latex": lambda: latex.write(results, folder),
+        "csv": lambda: words.write_csv(words.tables_of(results), folder),
+        "parquet": lambda: words.write_parquet(words.tables_of(results), folder),
+        "latex": lambda: formats.write_latex(results, folder),
         "model-card": lambda: model_card.write(results, model or _targets(results), folder),
     }
     return _result(path, to, folder, writers[to]())
@@ -105,5 +105,5 @@ def _targets(results: dict[str, Any]) -> str:
 
 def _logged(to: str, results: dict[str, Any], run: Path, out: Path, project: str) -> str:
     if to == "mlflow":
-        return tracking.to_mlflow(results, run, out, project)
-    return tracking.to_wandb(results, tables.tables_of(results), run, out, project)
+        return formats.to_mlflow(results, run, out, project)
+    return formats.to_wandb(results, words.tables_of(results), run, out, project)

@@ -1,14 +1,22 @@
-"""Numbers of an audit in the words that a paper and a model card share."""
+"""Numbers, texts and tables of an audit that several formats share."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
+from transect.errors import BadInput
 from transect.reports.document import rounded
+from transect.reports.results import read
 from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
+from transect.runs.folder import write_atomically, write_table
+from transect.runs.json_records import loads
+from transect.runs.table_inputs import csv_of
 from transect.runs.wording import spaced
 
 SHARES: Final = "Shares are in per cent."
@@ -100,3 +108,120 @@ def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
 def _level(value: float, labels: Mapping[float, str]) -> str:
     """The label of a level, with a true minus before numbers."""
     return _MINUS.sub("−", labels.get(value, f"{value:g}"))
+
+
+_OTHER_KEYS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Words that YAML reads as something else unless they are quoted."""
+_MARKUP: Final = re.compile(r"([\\`*_\[\]<>|#])")
+
+
+def yaml(value: object, indent: int = 0) -> str:
+    """Mappings, lists and scalars as YAML in block style; texts are quoted as in JSON, which YAML reads alike."""
+    pad = " " * indent
+    if isinstance(value, Mapping):
+        return "\n".join(f"{pad}{_key(str(key))}:{_after(item, indent)}" for key, item in value.items())
+    if isinstance(value, list):
+        return "\n".join(f"{pad}- {yaml(item, indent + 2).lstrip()}" for item in value)
+    return pad + json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in _OTHER_KEYS
+    return name if plain else json.dumps(name, ensure_ascii=False)
+
+
+def _after(item: object, indent: int) -> str:
+    if isinstance(item, Mapping | list) and item:
+        return "\n" + yaml(item, indent + 2)
+    return " " + json.dumps(item, ensure_ascii=False)
+
+
+def plain_text(text: str) -> str:
+    """A text of others in a line or in a cell of a table: one line in which nothing is markup."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], absent: str) -> list[str]:
+    """The lines of a table between empty lines, or the sentence `absent` where there is no row."""
+    if not rows:
+        return ["", absent, ""]
+    lines = [list(headings), ["---"] * len(headings), *([plain_text(text) for text in row] for row in rows)]
+    return ["", *(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def bullets(items: Sequence[str]) -> list[str]:
+    """The lines of a list between empty lines."""
+    return ["", *(f"- {plain_text(item)}" for item in items), ""]
+
+
+def to_state(*items: str) -> list[str]:
+    """What a run cannot know, as places that the reader fills in.
+
+    >>> to_state("who trained the model")
+    ['', '- **To state:** who trained the model.', '']
+    """
+    return ["", *(f"- **To state:** {item}." for item in items), ""]
+
+
+def document(lines: Sequence[str]) -> str:
+    """The text of all lines, with one empty line where there are several."""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+LISTS: Final = ("effects", "rates", "interactions", "negative_controls")
+"""The lists of results.json that become tables; empty ones do not."""
+
+
+def results_of(run: Path) -> dict[str, Any]:
+    """What results.json of an audit holds, checked against its schema. Raises BadInput where there is none to read."""
+    path = run / "results.json" if run.is_dir() else run
+    try:
+        content = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BadInput(
+            f"{run}: expected the folder of a finished audit, with results.json; other jobs: --to figures"
+        ) from None
+    if not isinstance(content, dict):
+        raise BadInput(f"{path}: expected the results of an audit as a JSON object, got {type(content).__name__}")
+    try:
+        read(content)
+    except BadInput as failure:
+        again = f"of another version? write them again: transect report {path.parent}"
+        raise BadInput(f"{path}: {failure}; {again}") from None
+    return content
+
+
+def tables_of(results: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Each table by name; settings and lists within a row are JSON texts. targets: a row per study and target."""
+    rows: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name, []) for name in LISTS}
+    rows["targets"] = [
+        {"study": study["name"], "subjects": study["subjects"], "seed": study["seed"], **target}
+        for study in results["studies"]
+        for target in study["targets"]
+    ]
+    return {name: _table(each) for name, each in rows.items() if each}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [_cell(row.get(name)) for row in rows] for name in names})
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return value
+
+
+def write_csv(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
+    """A CSV file per table; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    for name, table in tables.items():
+        write_atomically(out / f"{name}.csv", csv_of(table))
+    return [out / f"{name}.csv" for name in tables]
+
+
+def write_parquet(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
+    """A Parquet file per table."""
+    for name, table in tables.items():
+        write_table(out / f"{name}.parquet", table)
+    return [out / f"{name}.parquet" for name in tables]

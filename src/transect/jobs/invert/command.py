@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Device, Engine, Json, Workers, on_command_line
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import Device, Engine, Json, Workers, on_command_line
+from transect.console.results import keep, show
 from transect.errors import BadInput
 
 _FILES = ("generator", "images")

@@ -1,39 +1,51 @@
-"""`transect.invert`: images ► latents of a generator, part by part; rerun to resume.
+"""The parts of an inversion: pictures ► rows with codes, in this process or by a worker.
 
-The run folder holds inversions/part-*.parquet (a row per image: id, what was reached, codes, reconstruction), and at
-the end latents.safetensors (all codes), summary.json and sheet.png (images above what stands for them).
+What an inversion found: how well each image is matched, and its latents.
+
+`transect.invert`: images ► latents of a generator, part by part; rerun to resume.
+
+The run folder holds inversions/part-*.parquet (a row per image: id, what was reached, codes, reconstruction), and
+at the end latents.safetensors (all codes), summary.json and sheet.png (images above what stands for them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.latents_file import LATENTS
+from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput, UnknownName
+from transect.inversion.parts import (
+    TABLE,
+    Tools,
+    ToolsRecipe,
+    elsewhere,
+    facts_of,
+    failed_ids,
+    identity_distances,
+    median_of,
+    rows_of_run,
+)
 from transect.inversion.pictures import Pictures
-from transect.inversion.recipes import Tools, ToolsRecipe, elsewhere, facts_of
-from transect.inversion.rows import TABLE, failed_ids
-from transect.jobs.invert.parts import InversionParts, InversionWork
-from transect.jobs.invert.result import InversionMedians, InversionNumbers, InvertResult
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, encoder_r2, write_codes
+from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, CodesResult, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
+from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.parts import fill_table, resumable
-from transect.runs.progress import Progress, announcing_stages, stage
-from transect.runs.provenance import versions
+from transect.runs.parts import Progress, announcing_stages, fill_table, resumable, stage
+from transect.runs.pictures import png
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
@@ -41,6 +53,132 @@ if TYPE_CHECKING:
     from transect.inversion.optimisation import Search
     from transect.inversion.protocol import Invertible
     from transect.perceptual.distance import Appearance
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionParts:
+    """What makes parts. advance: told of steps as they are made."""
+
+    tools: Tools
+    search: Search
+    batch: int
+    device: str
+    advance: Callable[[int], None] = lambda _: None
+
+    def make(self, pictures: Pictures) -> pa.Table:
+        """The rows of these pictures."""
+        from transect.inversion import optimisation
+        from transect.inversion.encoder import RidgeEncoder
+
+        pixels, encoder = pictures.pixels(range(len(pictures))), self.tools.encoder
+        inverted = optimisation.invert(
+            self.tools.network, pixels, self.search, self.tools.appearance, encoder=encoder,
+            batch=self.batch, device=self.device, advance=self.advance,
+        )  # fmt: skip
+        apart = identity_distances(pixels, inverted.reconstructions, inverted.failures)
+        table = pa.table(
+            {
+                "id": pa.array(pictures.ids),
+                "failure": pa.array(inverted.failures),
+                "perceptual": pa.array(inverted.perceptual.astype(np.float64)),
+                "pixels": pa.array(inverted.pixels.astype(np.float64)),
+                "restriction": pa.array(inverted.restriction.astype(np.float64)),
+                "identity_distance": pa.array(apart),
+                "steps": pa.array(inverted.steps),
+                "objective": pa.array(list(inverted.history.astype(np.float64)), pa.list_(pa.float64())),
+                "codes": pa.array(list(inverted.codes.reshape(len(inverted), -1)), pa.list_(pa.float32())),
+                "image": pa.array([png(image) for image in inverted.reconstructions], pa.binary()),
+            }
+        )
+        # Kept with the part: a finished run fits no encoder again.
+        quality = encoder.quality if isinstance(encoder, RidgeEncoder) else None
+        return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionWork:
+    """The same for a worker."""
+
+    tools: ToolsRecipe
+    search: Search
+    batch: int
+
+    @property
+    def gpus(self) -> int:
+        """As of the tools."""
+        return self.tools.gpus
+
+    def open(self) -> InversionParts:
+        """Open the tools. Raises as that does."""
+        return InversionParts(self.tools.open(), self.search, self.batch, self.tools.device)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionMedians:
+    """Medians over the images that did not fail; None where all failed.
+
+    perceptual: the distance without pixels; pixels: mean squared difference of values in 0..1; restriction: Σ |w_j -
+    mean|²; identity_distance: 1 - cosine between identity embeddings of image and reconstruction; steps: taken until
+    the image stopped.
+    """
+
+    perceptual: float | None
+    pixels: float | None
+    restriction: float | None
+    identity_distance: float | None
+    steps: float | None
+
+    @classmethod
+    def of_table(cls, table: pa.Table) -> InversionMedians:
+        """Of the run's rows."""
+        return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionNumbers:
+    """The summary of an inversion, which is also in `summary.json`.
+
+    failed_ids: the first 20. steps: at most, for each image. encoder_r2: held-out R² of the regression at which the
+    search began, if it did. notes: what a data set left out.
+    """
+
+    out: str
+    images: int
+    failed: int
+    failed_ids: tuple[str, ...]
+    space: str
+    penalty: float
+    steps: int
+    distance: str
+    start: str
+    encoder_r2: float | None
+    median: InversionMedians
+    latents: str
+    sheet: str
+    notes: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InvertResult(CodesResult[InversionNumbers]):
+    """The result of `transect.invert`. table: a row per image with its codes, measures and reconstruction (PNG)."""
+
+    JOB: ClassVar[str] = "invert"
+    TITLE: ClassVar[str] = "Inversion"
+    DONE: ClassVar[str] = "inverted"
+
+    @property
+    def table(self) -> pa.Table:
+        """id, failure, perceptual, pixels, restriction, identity_distance, steps, objective, codes, image (PNG)."""
+        return rows_of_run(Path(self.numbers.out))
+
 
 STARTS: Final = {
     "mean": "the generator's mean code",

@@ -1,48 +1,419 @@
-"""`transect.fit_twins`: photographs ► rendered twins of FaceWorld, part by part; rerun to resume.
+"""The parts of a run of twins: photographs and their points ► fitted twins, in this process or by a worker.
 
-The run folder holds twins/part-*.parquet (a row per photograph), and at the end pictures.parquet (both pictures of each
-pair, for `--dataset parquet:`), pairs.parquet (their rows) and sheet.png.
+What fitting twins found: how many photographs have one, what is left between the two, and the page.
+
+`transect.fit_twins`: photographs ► rendered twins of FaceWorld, part by part; rerun to resume.
+
+The run folder holds twins/part-*.parquet (a row per photograph), and at the end pictures.parquet (both pictures of
+each pair, for `--dataset parquet:`), pairs.parquet (their rows) and sheet.png.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from jaxtyping import Float, UInt8
 
 from transect.datasets import is_dataset, open_dataset
+from transect.datasets.files import check_size
 from transect.datasets.labelled import LabelledImages
-from transect.datasets.pictures import check_size
 from transect.engines import settings as engines
-from transect.engines.protocol import HERE, Ahead, Engine
+from transect.engines.protocol import HERE, Ahead, Engine, check_same
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import attribute
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
+from transect.generators.photographs.subjects import MARGIN, corner, squared
+from transect.inversion.parts import facts_of
 from transect.inversion.pictures import Pictures
-from transect.inversion.recipes import facts_of
-from transect.inversion.twin_pictures import difference
-from transect.inversion.twin_rows import KIND, PART, TABLE
-from transect.inversion.twins import LIGHT, SHAPE
-from transect.jobs.invert.twin_parts import FIT_SIZE, Sitter, TwinWork, seated
-from transect.jobs.invert.twin_result import TwinsNumbers, TwinsResult, groups_of, left_out_of, summaries, tone_open
+from transect.inversion.twins import (
+    CODE,
+    KIND,
+    LIGHT,
+    NAMES,
+    PART,
+    SETTINGS,
+    SHAPE,
+    SIGNED,
+    TABLE,
+    UNSURE,
+    difference,
+    face_fault,
+    in_frame,
+    latents_of_rows,
+    opened,
+    placed,
+    residuals,
+    rows_of_twins,
+    twin,
+)
 from transect.marks import Finder, open_marks
-from transect.records import Images
+from transect.records import Images, Latents
+from transect.reports.blocks import Answer, Block, Page, Paragraph, Part, Picture, TextTable, summary
+from transect.reports.builder import ShortPageResult, decimals
 from transect.reports.codes import SHEET
 from transect.reports.sheets import contact_sheet
 from transect.runs.capabilities import description
+from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_table
-from transect.runs.parts import fill_table
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.progress import announcing_stages
-from transect.runs.provenance import versions
+from transect.runs.parts import announcing_stages, fill_table
+from transect.runs.pictures import pixels_of_png, png
 from transect.runs.tables import PICTURE
+from transect.runs.wording import counted
+
+FIT_SIZE: Final = 64
+"""Pixels at which twins are fitted, whatever size they are shown at."""
+_PLACE: Final = ("scale", "across", "down")
+_TONES: Final = ("tone_low", "tone_high")
+_NUMBERS: Final = ("confidence", *NAMES, *_TONES, *_PLACE, *(f"set.{name}" for name in SETTINGS))
+_LISTS: Final = (CODE, "landmarks", "twin_landmarks")
+_PICTURES: Final = ("photograph", "twin")
+SCHEMA: Final = pa.schema(
+    [("id", pa.string()), ("reason", pa.string())]
+    + [(name, pa.float64()) for name in _NUMBERS]
+    + [(name, pa.list_(pa.float64())) for name in _LISTS]
+    + [(name, pa.binary()) for name in _PICTURES]
+)
+"""A row per photograph; of one without a twin, reason says why, and numbers that are not known are null.
+
+landmarks: of the photograph in the twin's frame, x and y in turn; twin_landmarks: of the twin. tone_low, tone_high: of
+the tones that fit as well. photograph, twin: both in the twin's frame, PNG.
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sitter:
+    """A photograph and the points of its face, in its pixels; or why it has no twin."""
+
+    name: str
+    reason: str
+    confidence: float | None = None
+    pixels: UInt8[np.ndarray, "h w 3"] | None = None
+    points: Float[np.ndarray, "68 2"] | None = None
+
+
+def seated(pictures: Pictures, row: int, finder: Finder) -> Sitter:
+    """A photograph with the points that the finder finds on it. Raises as the finder."""
+    name = pictures.ids[row]
+    pixels, reason = opened(pictures, row)
+    if pixels is None:
+        return Sitter(name, reason)
+    height, width = pixels.shape[:2]
+    side = max(height, width)
+    marks = finder.find(squared(pixels, side)[None], np.array([row], dtype=np.int64))
+    sure = float(marks.confidence[0])
+    if marks.reasons[0]:
+        return Sitter(name, marks.reasons[0], sure)
+    if not marks.kept(finder.threshold)[0]:
+        return Sitter(name, UNSURE, sure)
+    top, left = corner(height, width, side)
+    points = marks.points[0] - np.array([left, top])
+    if fault := face_fault(pixels, points):
+        return Sitter(name, fault, sure)
+    return Sitter(name, "", sure, pixels, points)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwinParts:
+    """What fits twins. fitting, showing: FaceWorld at the size of the search and at that of the pictures."""
+
+    fitting: FaceWorld
+    showing: FaceWorld
+
+    def make(self, sitters: tuple[Sitter, ...]) -> pa.Table:
+        """The rows of these photographs, each from its own alone."""
+        return pa.Table.from_pylist([self._row(sitter) for sitter in sitters], schema=SCHEMA)
+
+    def _row(self, sitter: Sitter) -> dict[str, Any]:
+        row: dict[str, Any] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
+        if sitter.pixels is None or sitter.points is None:
+            return row
+        fitted = twin(sitter.pixels, sitter.points, world=self.fitting)
+        found = self.showing.landmarks(fitted.latents)
+        pixels = self.showing.render(fitted.latents).pixels[0]
+        scales, shifts = placed(found, sitter.points)
+        scale, shift = float(scales[0]), (float(shifts[0, 0]), float(shifts[0, 1]))
+        left = residuals(sitter.pixels, sitter.points, pixels, found[0], scale * found[0] + shifts[0])
+        photograph, seen = in_frame(sitter.pixels, scale, shift, self.showing.image_size)
+        return {
+            **row,
+            **asdict(left),
+            **dict(zip(_TONES, fitted.tones, strict=True)),
+            **dict(zip(_PLACE, (scale, *shift), strict=True)),
+            **{f"set.{name}": value for name, value in fitted.settings.items()},
+            CODE: fitted.latents.values[0, IDENTITY_COLUMNS].tolist(),
+            "landmarks": ((sitter.points - shifts[0]) / scale).ravel().tolist(),
+            "twin_landmarks": found[0].ravel().tolist(),
+            "photograph": png(photograph),
+            "twin": png(np.where(seen[..., None], pixels, np.uint8(MARGIN))),
+        }
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwinWork:
+    """The same for a worker. facts: `facts_of` FaceWorld in the process of the command."""
+
+    size: int
+    facts: str = ""
+    gpus: int = 0
+
+    def open(self) -> TwinParts:
+        """Open FaceWorld. Raises TargetChanged where it is not that of the command."""
+        showing = FaceWorld(image_size=self.size, threads=1)
+        if self.facts:
+            check_same(self.facts, facts_of(showing, ()))
+        return TwinParts(FaceWorld(image_size=FIT_SIZE, threads=1), showing)
+
+
+UNITS: Final = {"tilt": "°", "ita": "°", "lightness": " L*", "side_light": " L*"}
+"""Of points in distances between the eyes; of colors 0 to 1."""
+WORDS: Final = {
+    "points": "points",
+    "jaw": "jaw",
+    "brows": "brows",
+    "nose": "nose",
+    "eyes": "eyes",
+    "mouth": "mouth",
+    "tilt": "tilt",
+    "ita": "tone (ITA)",
+    "lightness": "lightness",
+    "side_light": "side light",
+    "color": "color",
+}
+APART: Final = 3.0
+"""Tones of Monk's scale between two that fit as well, from which a photograph does not tell its tone."""
+_GROUPS: Final = 6
+"""The most values of a label whose groups are listed."""
+NOT_SHOWN: Final = (
+    "A twin is not the person. Pose, proportions, tone and light are fitted; hair, clothes, glasses and background are "
+    "those of an average subject, and no residual sees them. A small residual does not say that a model takes the two "
+    "for alike: ask it."
+)
+_HEADINGS: Final = ("residual", "median size", "median", "largest", "of")
+_CAPTION: Final = (
+    "Points in distances between the eyes (all: root mean square; parts: mean), tilt of the line between the eyes, "
+    "ITA, L* and color of the skin, L* of the right cheek less that of the left. With a sign: twin minus photograph."
+)
+_SHEET: Final = (
+    "Photograph, twin, and the difference: grey where both are equal, light where the twin is lighter. From the "
+    "smallest to the largest residual of points, evenly; the number is in distances between the eyes. Both are grey "
+    "where the photograph ends."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ResidualSummary:
+    """One residual over all twins: median of sizes, median with sign, and the largest, with its photograph's id."""
+
+    name: str
+    size: float
+    median: float
+    largest: float
+    worst: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwinGroup:
+    """Photographs of one level of a label: how many, how many have no twin, and the median residual of points."""
+
+    label: str
+    level: str
+    photographs: int
+    left_out: int
+    points: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwinsNumbers:
+    """The summary of a run of twins. left_out: reason -> photographs. at_bounds: setting -> twins at an end of it.
+    tone_open: photographs to which tones fit as well that lie APART or more.
+
+    pictures: a table for `--dataset parquet:`, both pictures of each pair; pairs: their rows there. notes: what a data
+    set says.
+    """
+
+    out: str
+    photographs: int
+    fitted: int
+    left_out: Mapping[str, int]
+    marks: str
+    size: int
+    residuals: tuple[ResidualSummary, ...]
+    groups: tuple[TwinGroup, ...]
+    at_bounds: Mapping[str, int]
+    tone_open: int
+    pictures: str
+    pairs: str
+    sheet: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwinsResult(ShortPageResult[TwinsNumbers]):
+    """The result of `transect.fit_twins`. table: a row per photograph; latents: of the twins."""
+
+    JOB: ClassVar[str] = "twins"
+    TITLE: ClassVar[str] = "Rendered twins of photographs"
+    TABLE: ClassVar[str] = "What is left between photograph and twin"
+
+    @property
+    def table(self) -> pa.Table:
+        """id, reason, confidence, residuals, place, settings, identity code, points, both pictures (PNG)."""
+        return rows_of_twins(Path(self.numbers.out))
+
+    @property
+    def latents(self) -> tuple[tuple[str, ...], Latents]:
+        """Ids of the photographs with a twin, and the latents that FaceWorld renders, at any size."""
+        return latents_of_rows(self.table)
+
+    def headline(self) -> str:
+        """How many photographs have a twin, and how many are left out."""
+        numbers = self.numbers
+        have = "has" if numbers.fitted == 1 else "have"
+        return f"{numbers.fitted:,} of {counted(numbers.photographs, 'photograph')} {have} a rendered twin"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The residuals."""
+        return _HEADINGS, [
+            [
+                WORDS[each.name],
+                _number(each.name, each.size),
+                _signed(each.name, each.median) if each.name in SIGNED else "–",
+                _signed(each.name, each.largest) if each.name in SIGNED else _number(each.name, each.largest),
+                each.worst,
+            ]
+            for each in self.numbers.residuals
+        ]
+
+    def notes(self) -> Sequence[str]:
+        """Who is left out and why, settings at an end of their range, and what a twin is not."""
+        numbers = self.numbers
+        reasons = "; ".join(f"{reason} ({count:,})" for reason, count in numbers.left_out.items())
+        said = [f"Left out: {reasons}."] if reasons else []
+        if numbers.at_bounds:
+            ends = ", ".join(f"{name.replace('_', ' ')} of {count:,}" for name, count in numbers.at_bounds.items())
+            said.append(f"Settings that stopped at the end of their range: {ends}. There the photograph goes beyond.")
+        if numbers.tone_open:
+            said.append(
+                f"The tone of the skin is open on {numbers.tone_open:,} of {numbers.fitted:,}: tones {APART:g} or more"
+                " apart fit as well, since colors alone do not tell dark skin in much light from light skin in little."
+            )
+        return [*said, NOT_SHOWN]
+
+    def lines(self) -> Sequence[str]:
+        """The notes, and where the files are."""
+        numbers = self.numbers
+        places = [("pictures", numbers.pictures), ("pairs", numbers.pairs), ("sheet", numbers.sheet)]
+        return [*self.notes(), *(f"{name}: {place}" for name, place in places if numbers.fitted)]
+
+    def page(self) -> Page:
+        """What the page shows, the residuals first."""
+        numbers = self.numbers
+        answers = [f"{self.headline()}, {sum(numbers.left_out.values()):,} left out."]
+        points = next((each for each in numbers.residuals if each.name == "points"), None)
+        if points is not None and numbers.fitted:
+            answers.append(
+                f"Points lie {decimals(points.size)} distances between the eyes apart (median; at most "
+                f"{decimals(points.largest)}, {points.worst})."
+            )
+        table = TextTable(self.TABLE, *self.rows(), "", (1, 2, 3))
+        parts = [Part("residuals", self.TABLE, (Paragraph(_CAPTION, "fine"), table))]
+        if numbers.groups:
+            parts.append(Part("groups", "By label", tuple(self._by_label())))
+        if numbers.fitted:
+            parts.append(Part("sheet", "Pictures", (Picture(Path(numbers.sheet).read_bytes(), _SHEET),)))
+        return Page(self.title(), (summary(Answer(answers, self.notes())), *parts))
+
+    def _by_label(self) -> Sequence[Block]:
+        rows = [
+            [group.label, group.level, f"{group.photographs:,}", f"{group.left_out:,}", _number("points", group.points)]
+            for group in self.numbers.groups
+        ]
+        headings = ("label", "level", "photographs", "no twin", "points")
+        said = (
+            "If a group loses more photographs, or is fitted worse, comparisons are about the rest of it. Points: the "
+            "median residual, in distances between the eyes."
+        )
+        return Paragraph(said), TextTable("Twins by label", headings, rows, "", (2, 3, 4))
+
+
+def _number(name: str, value: float) -> str:
+    if not np.isfinite(value):
+        return "unknown"
+    return f"{value:.1f}{UNITS[name]}" if name in UNITS else decimals(value)
+
+
+def _signed(name: str, value: float) -> str:
+    if not np.isfinite(value):
+        return "unknown"
+    return f"{value:+.1f}{UNITS[name]}"
+
+
+def summaries(fitted: pa.Table) -> tuple[ResidualSummary, ...]:
+    """Of the rows that have a twin; NaN and no id where there are none."""
+    found = []
+    ids = fitted["id"].to_pylist()
+    for name in NAMES:
+        values = fitted[name].to_numpy().astype(np.float64)
+        known = np.isfinite(values)
+        if not known.any():
+            found.append(ResidualSummary(name, np.nan, np.nan, np.nan, ""))
+            continue
+        worst = int(np.argmax(np.where(known, np.abs(values), -1.0)))
+        size, median = float(np.median(np.abs(values[known]))), float(np.median(values[known]))
+        found.append(ResidualSummary(name, size, median, float(values[worst]), ids[worst]))
+    return tuple(found)
+
+
+def groups_of(labelled: LabelledImages | None, table: pa.Table) -> tuple[TwinGroup, ...]:
+    """For each label with few values: photographs, those without a twin, and the median residual of points."""
+    if labelled is None:
+        return ()
+    lacking = np.array([bool(reason) for reason in table["reason"].to_pylist()])
+    points = table["points"].to_numpy()
+    found = []
+    for label in labelled.attributes:
+        values = labelled.column(label.name)
+        levels = np.unique(values[np.isfinite(values)])
+        if 1 < len(levels) <= _GROUPS:
+            for level in levels.tolist():
+                rows = values == level
+                known = points[rows & ~lacking]
+                median = float(np.median(known)) if len(known) else float("nan")
+                left = int((rows & lacking).sum())
+                found.append(TwinGroup(label.name, label.label(level), int(rows.sum()), left, median))
+    return tuple(found)
+
+
+def tone_open(fitted: pa.Table) -> int:
+    """Twins with tones that fit as well and lie APART or more."""
+    span = fitted["tone_high"].to_numpy().astype(np.float64) - fitted["tone_low"].to_numpy().astype(np.float64)
+    return int((span >= APART).sum())
+
+
+def left_out_of(table: pa.Table, before: Mapping[str, int]) -> dict[str, int]:
+    """Photographs without a twin by reason, most first. before: what the data set left out itself."""
+    counts = Counter(before) + Counter(reason for reason in table["reason"].to_pylist() if reason)
+    return dict(counts.most_common())
+
 
 GENERATOR: Final = "faceworld"
 PICTURES: Final = "pictures.parquet"

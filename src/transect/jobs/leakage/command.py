@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import Block, show
+from transect.console.options import Json
+from transect.console.results import Block, keep, show
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def leakage(
     """
     from transect.jobs.leakage import run
     from transect.jobs.leakage.request import LeakageOptions, parse_columns, parse_models, parse_sources
-    from transect.runs.inputs import parse_numbers
+    from transect.runs.table_inputs import parse_numbers
 
     options = LeakageOptions(
         noise=noise,
@@ -188,25 +187,35 @@ def leakage(
 
 
 def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
-    from transect.attacks import results
+    from transect.attacks.numbers import (
+        cost_rows,
+        curve_rows,
+        difference_headings,
+        difference_rows,
+        ends_heading,
+        model_answers,
+        representation_headings,
+        representation_rows,
+        table_of_rows,
+    )
 
     numbers = result.numbers
     published = numbers.published_protocol
-    blocks: list[Block] = [*results.model_answers(numbers.differences), result.rows()]
+    blocks: list[Block] = [*model_answers(numbers.differences), result.rows()]
     if numbers.table:
-        blocks.append(results.table_of_rows(numbers.table))
+        blocks.append(table_of_rows(numbers.table))
     if numbers.differences:
-        blocks.append((results.difference_headings(published), results.difference_rows(numbers.differences)))
+        blocks.append((difference_headings(published), difference_rows(numbers.differences)))
     if numbers.representations:
-        rows = results.representation_rows(numbers.representations)
-        blocks.append((results.representation_headings(published), rows))
+        rows = representation_rows(numbers.representations)
+        blocks.append((representation_headings(published), rows))
     if numbers.learning_curve:
-        curves = results.curve_rows(numbers.learning_curve, numbers.model_learning_curve)
+        curves = curve_rows(numbers.learning_curve, numbers.model_learning_curve)
         drawn = "training rows" if numbers.subjects is None else "subjects to learn from"
-        ends = results.ends_heading(published)
+        ends = ends_heading(published)
         blocks.append(([drawn, "λ_D, %", ends, "λ_M, %", ends], curves))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
         headings = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
-        blocks.append((headings, results.cost_rows(costs)))
+        blocks.append((headings, cost_rows(costs)))
     return [*blocks, *(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat]

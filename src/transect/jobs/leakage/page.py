@@ -1,20 +1,19 @@
-"""The page of a leakage analysis: `leakage.html`, and `leakage.json` with every number on it."""
+"""The page of a leakage analysis: what labels give away, whether models give away more, and every case side by side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from transect.attacks.comparisons import DEALT
-from transect.attacks.numbers import LeakageNumbers
-from transect.jobs.leakage.first_screen import answer, cautions, question
-from transect.jobs.leakage.side_by_side_page import ends_in_words, side_by_side
+from transect.attacks.estimation import DEALT
+from transect.attacks.numbers import NO_INTERVAL, SPREAD, LeakageNumbers, model_answers
 from transect.reports import builder
 from transect.reports.blocks import (
+    Answer,
     Block,
     Cell,
     DotPlot,
@@ -23,6 +22,7 @@ from transect.reports.blocks import (
     Page,
     Paragraph,
     Part,
+    Plot,
     Row,
     TextTable,
     summary,
@@ -31,9 +31,360 @@ from transect.reports.blocks import (
 )
 from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import Scale
-from transect.reports.drawing.svg import Interval, Tick
-from transect.runs.plain_json import plain
+from transect.reports.drawing.svg import Interval, Scale, Tick
+from transect.runs.json_records import plain
+
+HEIGHT: Final = 300
+MOST_LINES: Final = 4
+"""Lines of a figure that differ in color and in dashes."""
+_TABLES: Final = {
+    "Models and balanced subsets": ("model", "balanced"),
+    "Attackers": ("model", "attacker"),
+    "Protected attributes": ("model", "attribute"),
+}
+"""Parts of each table: the rows of the first attribute and attacker stand in all."""
+_ABSENT: Final = Markup('<span class="none">–</span>')
+_DIFFERENCES: Final[dict[str, tuple[str, Cell]]] = {
+    "Model": ("model", "text"),
+    "minus": ("reference", "text"),
+    "Predictions": ("format", "text"),
+    "Difference of λ_M, points": ("difference", "difference"),
+}
+
+_REPRESENTATIONS: Final[dict[str, tuple[str, Cell]]] = {
+    "Representation": ("name", "text"),
+    "Attacker": ("attacker", "text"),
+    "Leakage, %": ("leakage", "interval"),
+    "Beyond the label, points": ("beyond_label", "difference"),
+    "Numbers an item": ("columns", "count"),
+    "Items": ("n", "count"),
+    "Left out": ("left_out", "count"),
+}
+_PAIRED_ITEMS: Final = (
+    "Paired over the items that both models predict; the intervals of all models hold together with 95 % (Bonferroni), "
+    "save where several sets of items or attackers are compared"
+)
+_PAIRED_ROUNDS: Final = (
+    f"Paired by round. In brackets: {SPREAD}, as published. {NO_INTERVAL}, so it does not tell which model gives away "
+    "more."
+)
+
+_Column = Callable[[WrittenDocument, str], Markup]
+
+
+def side_by_side(doc: WrittenDocument) -> Iterator[Block]:
+    """The table, the differences between models, and leakage by F1 where there is a curve."""
+    for title, parts in _TABLES.items():
+        places = [at for at in doc.places("/table") if doc.value(f"{at}/part") in parts]
+        if any(doc.value(f"{at}/part") != "model" for at in places) or (len(places) > 1 and "balanced" in parts):
+            yield _table(doc, title, places)
+    if doc.value("/table"):
+        yield from _notes(doc)
+    if doc.value("/differences"):
+        caption = _PAIRED_ROUNDS if doc.value("/published_protocol") else _PAIRED_ITEMS
+        yield tabulated(doc, "Differences between models", "/differences", _DIFFERENCES, caption)
+    if doc.value("/representations"):
+        caption = (
+            "How well an attacker guesses from each representation; beyond the label: less what the same rows give "
+            "away when they are exchanged among items with the same label"
+        )
+        yield tabulated(doc, "Representations", "/representations", _REPRESENTATIONS, caption)
+    yield from _by_f1(doc)
+
+
+def ends_in_words(doc: WrittenDocument) -> Markup:
+    """What the two ends beside every figure are."""
+    if doc.value("/published_protocol"):
+        return escape(f"{SPREAD}, as published: no intervals")
+    return Markup("{} % intervals").format(doc.number("/confidence", "name"))
+
+
+def _table(doc: WrittenDocument, title: str, places: Sequence[str]) -> TextTable:
+    rows = [doc.value(at) for at in places]
+    columns = {
+        heading: column for heading, (column, shown) in _columns().items() if any(shown(row, rows) for row in rows)
+    }
+    caption = Markup('{} <span class="fine">λ in percent, Δ in points, with {}</span>').format(
+        title, ends_in_words(doc)
+    )
+    cells = [[column(doc, at) for column in columns.values()] for at in places]
+    texts = {"Items", "Attribute", "Model", "Attacker"}
+    numbers = [number for number, heading in enumerate(columns) if heading not in texts]
+    return TextTable(title, tuple(columns), cells, caption, numbers)
+
+
+def _columns() -> dict[str, tuple[_Column, Callable[[dict[str, Any], list[dict[str, Any]]], bool]]]:
+    """Heading, how a row is printed, and whether the row is a reason for the column."""
+
+    def varies(key: str) -> Callable[[dict[str, Any], list[dict[str, Any]]], bool]:
+        return lambda row, rows: row[key] != rows[0][key]
+
+    def there(key: str) -> Callable[[dict[str, Any], list[dict[str, Any]]], bool]:
+        return lambda row, _: row[key] is not None
+
+    def figure(key: str, signed: bool = False) -> _Column:
+        return lambda doc, at: (
+            _ABSENT if doc.value(f"{at}/{key}") is None else doc.interval(f"{at}/{key}", signed=signed)
+        )
+
+    def number(key: str) -> _Column:
+        return lambda doc, at: _ABSENT if doc.value(f"{at}/{key}") is None else doc.number(f"{at}/{key}", "fixed", 2)
+
+    return {
+        "Items": (_items, lambda row, rows: (row["alpha"], row["within"]) != (rows[0]["alpha"], rows[0]["within"])),
+        "Attribute": (lambda doc, at: doc.text(f"{at}/attribute"), varies("attribute")),
+        "Model": (_model, lambda row, _: bool(row["model"])),
+        "Attacker": (lambda doc, at: doc.text(f"{at}/attacker"), varies("attacker")),
+        "λ_D": (figure("dataset_leakage"), lambda *_: True),
+        "λ_M": (figure("model_leakage"), there("model_leakage")),
+        "Δ": (figure("amplification", signed=True), there("amplification")),
+        "F₁": (number("f1"), there("f1")),
+        "mAP": (number("mean_average_precision"), there("mean_average_precision")),
+        "λ_D(a)": (figure("dataset_at_accuracy"), there("dataset_at_accuracy")),
+        "Δ as published": (figure("published_amplification", signed=True), there("published_amplification")),
+        "Training items": (_sizes, lambda *_: True),
+    }
+
+
+def _items(doc: WrittenDocument, at: str) -> Markup:
+    if doc.value(f"{at}/alpha") is not None:
+        return Markup("α\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{}").format(doc.number(f"{at}/alpha"))
+    return doc.text(f"{at}/within") if doc.value(f"{at}/within") else Markup("all")
+
+
+def _model(doc: WrittenDocument, at: str) -> Markup:
+    return doc.text(f"{at}/model") if doc.value(f"{at}/model") else Markup("labels alone")
+
+
+def _sizes(doc: WrittenDocument, at: str) -> Markup:
+    counts = [doc.number(place, "count") for place in doc.places(f"{at}/n_train")]
+    return Markup(" + ").join(counts) if counts else _ABSENT
+
+
+def _notes(doc: WrittenDocument) -> Iterator[Paragraph]:
+    """What to know of single rows, and which Δ the table has."""
+    if any(row["amplification"] for row in doc.value("/table")):
+        yield Paragraph(
+            "Δ compares each model with its own predictions dealt out among items with the same label: the same "
+            "mistakes, made by chance. So a model that sees nothing but the label has a Δ of zero.",
+            "fine",
+        )
+    for at in doc.places("/table"):
+        row = doc.value(at)
+        if row["note"] and not row["reason"]:
+            name = _items(doc, at) if row["part"] != "attribute" else doc.text(f"{at}/attribute")
+            within = Markup(", {}").format(doc.text(f"{at}/within")) if row["within"] else Markup()
+            yield Paragraph(Markup("{}{}: {}.").format(name, within, doc.text(f"{at}/note")), "fine")
+
+
+def _by_f1(doc: WrittenDocument) -> Iterator[Plot]:
+    """Fig. 4 of the paper: λ_D by the F1 of labels with errors, a line for each subset, and each model's λ_M."""
+    lines = _lines(doc)
+    if not lines:
+        return
+    values = [value for _, points in lines for _, value in points] + [value for _, value in _marks(doc)]
+    scale = _scale([*values, doc.value("/chance")])
+    drawn = [
+        svg.tag("g", svg.course(_path(points, scale), height=100), class_=f"series s{number}")
+        for number, (_, points) in enumerate(lines)
+    ]
+    marks = [
+        svg.tag("g", svg.placed(0, svg.percent(f1), svg.percent(100 - 100 * scale.fraction(value))), class_="series s0")
+        for f1, value in _marks(doc)
+    ]
+    across = [Tick(float(at), f"{at}", float(at)) for at in range(0, 101, 20)]
+    up = [Tick(HEIGHT * (1 - scale.fraction(tick)), f"{tick:g}", tick) for tick in scale.ticks]
+    drawing = svg.plot(
+        "leakage-by-f1",
+        "Leakage by F1",
+        "Each line falls to chance as labels get worse; dots are models.",
+        svg.joined([*drawn, *marks]),
+        up=up,
+        across=across,
+        css="section-plot",
+        height=HEIGHT,
+    )
+    caption = Markup("<strong>λ_D of labels with as many random errors</strong>{} {}").format(
+        Markup(' <span class="fine">dots: λ_M of the models at their F₁</span>') if marks else Markup(),
+        svg.legend([(name, number) for number, (name, _) in enumerate(lines)], "span") if len(lines) > 1 else Markup(),
+    )
+    rows = [(name, f"{f1:g}", f"{value:g}") for name, points in lines for f1, value in points]
+    rows += [(Markup("models"), f"{f1:g}", f"{value:g}") for f1, value in _marks(doc)]
+    numbers = TextTable("Leakage by F1", ("items", "macro F1, %", "leakage, %"), rows)
+    yield Plot(caption, drawing, "Across: macro F₁ of the labels, %. Up: leakage, %.", numbers)
+
+
+def _lines(doc: WrittenDocument) -> list[tuple[Markup, list[tuple[float, float]]]]:
+    """Name and points (F1, λ_D) of all items and of each balanced subset, where λ_D was measured at some F1."""
+    places = [(Markup("all items"), "")]
+    seen = set()
+    for at in doc.places("/table"):
+        alpha = doc.value(f"{at}/alpha")
+        if alpha is not None and alpha not in seen:
+            seen.add(alpha)
+            places.append((_items(doc, at), at))
+    lines = []
+    for name, at in places[:MOST_LINES]:
+        known = [(100.0, doc.value(f"{at}/dataset_leakage/estimate"))]
+        known += [(level["f1"], level["estimate"]) for level in doc.value(f"{at}/at_accuracy")]
+        points = sorted((f1, value) for f1, value in known if f1 is not None and value is not None)
+        if len(points) > 2:
+            lines.append((name, points))
+    return lines
+
+
+def _marks(doc: WrittenDocument) -> list[tuple[float, float]]:
+    """F1 and λ_M of every model."""
+    rows: list[dict[str, Any]] = [
+        row for row in doc.value("/table") if row["part"] in ("model", "balanced") and row["model_leakage"]
+    ]
+    if not rows and doc.value("/model_leakage"):
+        rows = [
+            {"model": doc.value("/model"), "f1": doc.value("/model_f1"), "model_leakage": doc.value("/model_leakage")}
+        ]
+    found = [(row["f1"], row["model_leakage"]["estimate"]) for row in rows]
+    return [(f1, value) for f1, value in found if f1 is not None and value is not None]
+
+
+def _path(points: Sequence[tuple[float, float]], scale: Scale) -> str:
+    return " ".join(f"{f1:.2f},{100 - 100 * scale.fraction(value):.2f}" for f1, value in points)
+
+
+def _scale(values: Sequence[float]) -> Scale:
+    """From a multiple of five below everything to one above, ticks five or ten apart."""
+    low, high = 5 * math.floor(min(values) / 5), 5 * math.ceil(max(values) / 5)
+    high = max(high, low + 10)
+    step = 5 if high - low <= 40 else 10
+    return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
+
+
+_AS_PUBLISHED = Markup(
+    "<strong>As published</strong>: the snapshot is chosen on development data, and each round is scored on a separate "
+    "draw and folded about chance, which raises the figures."
+)
+_ATTRIBUTE = Markup(
+    "The attribute {} is what the data set's annotators recorded: an appearance as others perceived it, not an "
+    "identity."
+)
+MOST_CLASSES = 4
+"""Classes of the protected attribute that the page names."""
+
+
+def question(doc: WrittenDocument) -> Markup:
+    """What the page answers."""
+    asked = Markup("Can {} be guessed from the labels").format(_protected(doc))
+    return asked + (", and does a model give away more than they explain?" if doc.value("/amplification") else "?")
+
+
+def _protected(doc: WrittenDocument) -> Markup:
+    """The protected attribute with its classes, where these are few."""
+    classes = [doc.text(place) for place in doc.places("/classes")]
+    named = Markup(" ({})").format(Markup(" or ").join(classes)) if len(classes) <= MOST_CLASSES else Markup()
+    return doc.text("/protected") + named
+
+
+def answer(doc: WrittenDocument, numbers: LeakageNumbers) -> Answer:
+    """Of several models which gives away less, then labels and the first model; at last what the numbers are."""
+    sentences = [*map(_claim_first, model_answers(numbers.differences)), _of_labels(doc)]
+    if doc.value("/amplification"):
+        sentences.append(_of_model(doc))
+    return Answer(sentences, (Markup(" ").join(_remarks(doc)),))
+
+
+def _claim_first(sentence: str) -> Markup:
+    """The claim about a model in bold, before the numbers that it rests on."""
+    claim, colon, rest = sentence.rpartition(": the attacker")
+    return Markup("<b>{}{}</b> the attacker{}").format(claim, ":", rest) if colon else escape(sentence)
+
+
+def cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
+    """The published protocol, the bound, and what the attribute is."""
+    if doc.value("/published_protocol"):
+        yield Paragraph(_AS_PUBLISHED, "notice")
+    yield Paragraph(Markup("{} {}").format(doc.text("/caveat"), _ATTRIBUTE.format(_protected(doc))), "note")
+
+
+def _of_labels(doc: WrittenDocument) -> Markup:
+    claim = (
+        Markup("The labels give {} away.") if _given_away(doc) else Markup("The labels are not shown to give {} away.")
+    )
+    found = Markup(
+        "<b>{}</b> An attacker that sees only the labels of an item guesses it with a balanced accuracy of {}; "
+        "guessing at random has {} %."
+    )
+    leak, chance = doc.interval("/dataset_leakage", unit=" %"), doc.number("/chance", "fixed")
+    return found.format(claim.format(doc.text("/protected")), leak, chance)
+
+
+def _given_away(doc: WrittenDocument) -> bool:
+    """By the interval, which the published protocol lacks, and by permutations where they were made."""
+    estimate, low, limit = (doc.value(at) for at in ("/dataset_leakage/estimate", "/dataset_leakage/low", "/null/high"))
+    if estimate is None or low is None:
+        return False
+    if doc.value("/published_protocol"):
+        return limit is not None and bool(estimate > limit)
+    return bool(low > doc.value("/chance")) and (limit is None or bool(estimate > limit))
+
+
+def _of_model(doc: WrittenDocument) -> Markup:
+    low, high = (doc.value(f"/amplification/{end}") for end in ("low", "high"))
+    against = "From labels with as many random errors"
+    if doc.value("/amplification/noise") == DEALT:
+        against = "From the same predictions, shuffled among items with the same label"
+    claim = gives_away(low, high, published=doc.value("/published_protocol")).format(_whose(doc))
+    found = Markup("<b>{}</b> From them the attacker has a balanced accuracy of {}. {}, it has {}: a difference of {}.")
+    leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", unit=" points", signed=True)
+    return found.format(claim, leak, against, _compared_with(doc), more)
+
+
+def _compared_with(doc: WrittenDocument) -> Markup:
+    """The leakage that the model's is compared with: of the comparison that is the headline."""
+    kind = doc.value("/amplification/format"), doc.value("/amplification/noise")
+    places = doc.places("/comparisons")
+    place = next(at for at in places if (doc.value(f"{at}/name"), doc.value(f"{at}/noise")) == kind)
+    return doc.interval(f"{place}/dataset_leakage", unit=" %")
+
+
+def _whose(doc: WrittenDocument) -> Markup:
+    """Of several models the first one's name."""
+    if doc.value("/differences"):
+        return Markup("The predictions of {}").format(doc.text("/model"))
+    return Markup("The model's predictions")
+
+
+def gives_away(low: float | None, high: float | None, *, published: bool = False) -> Markup:
+    """What the interval of the amplification says, which the published protocol lacks; {} is for whose predictions.
+
+    >>> str(gives_away(0.2, 3.9))
+    '{} give away more than the labels explain.'
+    """
+    if published or low is None or high is None:
+        of_what = "The published protocol has" if published else "There is"
+        return Markup("{{}} may or may not give away more than the labels explain. {} no interval.").format(of_what)
+    if low > 0:
+        return Markup("{} give away more than the labels explain.")
+    if high < 0:
+        return Markup("{} give away less than the labels explain.")
+    return Markup("{} are not shown to give away more, or less, than the labels explain.")
+
+
+def _remarks(doc: WrittenDocument) -> Iterator[Markup]:
+    yield Markup(
+        "In brackets: {}. Balanced accuracy is the share of right guesses as a mean over the classes; on {}."
+    ).format(ends_in_words(doc), doc.counted("/dataset_leakage/n", "item"))
+    if doc.value("/null/low") is not None:
+        low, high = (doc.number(f"/null/{end}", "fixed") for end in ("low", "high"))
+        yield Markup("If the labels said nothing, {} % of estimates would lie between {} and {} %.").format(
+            doc.number("/confidence", "name"), low, high
+        )
+    if doc.value("/amplification"):
+        precision = Markup()
+        if doc.value("/model_mean_average_precision") is not None:
+            precision = Markup(", mAP {} %").format(doc.number("/model_mean_average_precision", "fixed"))
+        yield Markup("The macro F₁ of the model's own predictions is {} %{}.").format(
+            doc.number("/model_f1", "fixed"), precision
+        )
+
 
 LEANING_SHOWN: Final = 30
 _COUNTED: Final = {
@@ -92,7 +443,7 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     ticks = [Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks]
     band = _band(doc.tree, axis)
     first, rest = list[Row](), list[Row]()
-    for number, (place, kind, mark) in enumerate(_marks(doc, axis)):
+    for number, (place, kind, mark) in enumerate(_page_marks(doc, axis)):
         drawing = _drawing(number, mark, ticks, band)
         row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
         (first if place.rsplit("/", 1)[0] == _headline(doc.tree) or kind == "dataset" else rest).append(row)
@@ -172,7 +523,7 @@ def _axis(doc: WrittenDocument) -> Scale:
     return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
 
 
-def _marks(doc: WrittenDocument, axis: Scale) -> Iterator[tuple[str, str, Interval]]:
+def _page_marks(doc: WrittenDocument, axis: Scale) -> Iterator[tuple[str, str, Interval]]:
     """Place, kind and mark of every leakage with an interval."""
     for place, kind in _figures(doc.tree):
         ends = [doc.value(f"{place}/{key}") for key in ("estimate", "low", "high")]

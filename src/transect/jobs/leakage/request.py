@@ -1,18 +1,191 @@
-"""What `leakage` is asked: its less common settings, the models, and how the command line writes them."""
+"""What `leakage` is asked: options, labels from tables and data sets, captions, layers, and the cases of its table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import final
 
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.attacks import tables
+from transect.attacks.analysis import Several, analyse_models
+from transect.attacks.attackers import load
 from transect.attacks.attackers import names as attacker_names
-from transect.attacks.captions import ENGLISH
 from transect.attacks.estimation import Settings
-from transect.datasets.features import FeaturesLike
+from transect.attacks.outputs import ENGLISH, Lexicon, Model, caption_outputs, remaining_words
+from transect.attacks.outputs import predictions as matched_predictions
+from transect.attacks.records import LabelledData
+from transect.attacks.side_by_side import (
+    LINEAR,
+    NON_LINEAR,
+    Case,
+    Layer,
+    RepresentationRow,
+    TableRow,
+    representation_rows,
+    row_without_figures,
+    rows_of,
+)
+from transect.attacks.tables import identifiers
+from transect.datasets import is_dataset
+from transect.datasets.features import FeaturesLike, is_array, objects, read_features
+from transect.datasets.label_tables import LabelTable, label_table
 from transect.errors import BadInput
-from transect.runs.inputs import TableLike
+from transect.runs.parts import stage
+from transect.runs.table_inputs import TableLike, as_names, as_table
+
+
+@final
+@dataclass(frozen=True)
+class Source:
+    """Rows of labels, and which columns count. notes: what was left out, and what the labels are."""
+
+    rows: pa.Table
+    labels: tuple[str, ...]
+    protected: tuple[str, ...]
+    split: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def opened(table: TableLike, protected: str | Sequence[str], labels: str | Sequence[str], split: str | None) -> Source:
+    """The table, and the columns that were named; of a data set's reader those that it names.
+
+    Raises BadInput where no label or no protected attribute is known.
+    """
+    read = LabelTable(pa.table({}))
+    if isinstance(table, str | Path) and is_dataset(str(table)):
+        read = label_table(str(table))
+    rows = read.table if read.table.num_columns else tables.read_labels(table)
+    chosen = as_names(labels) or read.labels
+    attributes = as_names(protected) or ((read.protected,) if read.protected else ())
+    for what, names, option in (("labels", chosen, "--label"), ("protected attribute", attributes, "--protected")):
+        if not any(names):
+            raise BadInput(f"{what}: expected the name of a column, got none; name one with {option}")
+    name = Path(table).name if isinstance(table, str | Path) else "a table"
+    left = tuple(f"Left out: {count} {reason}." for reason, count in read.left_out.items() if count)
+    notes = (*left, read.about) if read.about else left
+    return Source(rows, chosen, attributes, split or read.split or None, name, notes)
+
+
+CAPTION = "caption"
+
+
+@final
+@dataclass(frozen=True)
+class Captions:
+    """Captions by identifier, several of one item joined, and the lexicon by which they are read."""
+
+    name: str
+    texts: Mapping[str, str]
+    lexicon: Lexicon
+
+    def model(self, data: LabelledData) -> Model:
+        """The objects that the captions name, as hard answers on the items that have captions.
+
+        Raises BadInput where labels have no identifiers, or captions cover a split in part.
+        """
+        if data.ids is None or data.id_column is None:
+            raise BadInput("captions: expected labels with a column of identifiers, got none; name it with --id")
+        named = caption_outputs(data, list(self.texts.values()), self.lexicon).hard.matrix.astype(int)
+        columns = {label: named[:, place] for place, label in enumerate(data.labels.names)}
+        table = pa.table({data.id_column: list(self.texts), **columns})
+        covered, outputs = matched_predictions(table, data, data.labels.names, data.id_column)
+        order = covered.own_order()
+        return Model(outputs.take(order), covered.take(order), self.name)
+
+    def words(self, data: LabelledData) -> Layer:
+        """Which of the remaining words each item's caption has, as 0 and 1; NaN where an item has no caption."""
+        texts = [self.texts.get(item) for item in data.ids or ()]
+        known = [row for row, text in enumerate(texts) if text is not None]
+        seen = remaining_words(data.labels.names, [text for text in texts if text is not None], self.lexicon)
+        values = np.full((len(data), len(seen.names)), np.nan, dtype=np.float32)
+        values[known] = seen.matrix
+        return Layer(f"{self.name}: words without objects and gender", values)
+
+
+def read_captions(name: str, source: TableLike, lexicon: Lexicon, ids: str | None) -> Captions:
+    """Captions from a table with identifiers and a column `caption`. Raises BadInput where it has none."""
+    table = as_table(source, "captions")
+    items = identifiers(table, ids)
+    if items is None or CAPTION not in table.column_names:
+        raise BadInput(
+            f"captions: expected a column of identifiers and one named {CAPTION}, got {', '.join(table.column_names)}"
+        )
+    texts: dict[str, list[str]] = {}
+    for item, text in zip(items, objects(table, CAPTION, "captions"), strict=True):
+        texts.setdefault(item, []).append("" if text is None else str(text))
+    return Captions(name, {item: " . ".join(lines) for item, lines in texts.items()}, lexicon)
+
+
+def layers_of(data: LabelledData, sources: Sequence[tuple[str, FeaturesLike]]) -> tuple[Layer, ...]:
+    """Every layer of every source.
+
+    An array [n, d] is one layer, [n, layers, d] several; each column of lists of a table is one, its other numeric
+    columns together are another. Rows are matched by identifier, as `read_features` does it, or by row order.
+    """
+    return tuple(layer for name, source in sources for layer in _layers(data, name, source))
+
+
+def attackers_on_numbers(names: Sequence[str]) -> tuple[str, ...]:
+    """The attackers for representations: a linear and a non-linear one, or those that were named and take numbers."""
+    named = tuple(name for name in names if name in attacker_names() and name not in ("auto", "bayes"))
+    return named or (LINEAR, NON_LINEAR)
+
+
+def _layers(data: LabelledData, name: str, source: FeaturesLike) -> Iterator[Layer]:
+    ids = None if data.ids is None else list(data.ids)
+    if is_array(source):
+        is_codes = isinstance(source, str | Path) and Path(source).suffix != ".npy"
+        yield from _split(name, _of_items(data, name, read_features(source, ids=ids if is_codes else None).values))
+        return
+    table = _with_text_ids(as_table(source, "representation"))
+    lists = [field.name for field in table.schema if _is_list(field.type)]
+    numbers = [field.name for field in table.schema if _is_number(field.type) and field.name != "id"]
+    for columns in [*([column] for column in lists), *([numbers] if numbers else [])]:
+        layer = f"{name}: {columns[0]}" if lists else name
+        values = read_features(table, columns, ids if "id" in table.column_names else None).values
+        yield Layer(layer, _of_items(data, name, values))
+
+
+def _split(name: str, values: Float[np.ndarray, "n ..."]) -> Iterator[Layer]:
+    if values.ndim == 2:
+        yield Layer(name, values)
+        return
+    for number in range(values.shape[1]):
+        yield Layer(f"{name}: layer {number}", values[:, number].reshape(len(values), -1))
+
+
+def _of_items(data: LabelledData, name: str, values: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n ..."]:
+    if len(values) != len(data):
+        raise BadInput(
+            f"representation {name}: expected {len(data)} rows, one for each label, got {len(values)}; give both a "
+            "column id"
+        )
+    return values
+
+
+def _with_text_ids(table: pa.Table) -> pa.Table:
+    """Identifiers as texts, as those of labels are."""
+    if "id" not in table.column_names:
+        return table
+    texts = pa.array([str(value) for value in table["id"].to_pylist()])
+    return table.set_column(table.column_names.index("id"), "id", texts)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
 
 ALL: str = "all"
 
@@ -136,3 +309,169 @@ def _parsed(text: str) -> ModelPredictions:
     if not name or not path:
         raise BadInput(f"--predictions {text}: expected PATH, NAME=PATH or NAME@ALPHA=PATH")
     return ModelPredictions(name, Path(path), ratio)
+
+
+ACROSS = " × "
+PERMUTATIONS = 20
+"""Behind the null of a representation, whose numbers are many."""
+
+
+@final
+@dataclass(frozen=True)
+class Inputs:
+    """The tables of labels and predictions, and which of their columns count."""
+
+    rows: pa.Table
+    labels: tuple[str, ...]
+    split: str | None
+    ids: str | None
+    where: str | None
+    models: tuple[ModelPredictions, ...]
+    columns: tuple[str, ...]
+    options: LeakageOptions
+    captions: tuple[Captions, ...] = ()
+
+    def data(self, protected: str, rows: pa.Table | None = None) -> LabelledData:
+        """The labels with one protected attribute, by default of all rows."""
+        return tables.labelled_data(
+            self.rows if rows is None else rows,
+            self.labels,
+            protected,
+            split=self.split,
+            ids=self.ids,
+            subject=self.options.subject,
+            where=self.where,
+            where_train_only=self.options.as_published,
+        )
+
+    def predicted(self, data: LabelledData, alpha: float | None = None) -> tuple[Model, ...]:
+        """The models of that α, with their predictions of these items, in their own order; captions are of no α."""
+        models = tuple(self._matched(model, data) for model in self.models if model.alpha == alpha)
+        if alpha is not None or data.labels.category is not None:  # captions name several objects
+            return models
+        return (*models, *(captions.model(data) for captions in self.captions))
+
+    def _matched(self, model: ModelPredictions, data: LabelledData) -> Model:
+        table = tables.read_labels(model.table, "predictions")
+        covered, outputs = matched_predictions(table, data, self.columns or self.labels, self.ids)
+        order = covered.own_order()
+        return Model(outputs.take(order), covered.take(order), model.name)
+
+
+@final
+@dataclass(frozen=True)
+class Attacks:
+    """How cases are attacked: the first attacker is that of the headline."""
+
+    attackers: tuple[str, ...]
+    seed: int
+    stage: str
+    options: LeakageOptions
+
+    def on(self, case: Case, attacker: str = "", *, curve: bool | None = False) -> Several:
+        """The analyses of a case. Raises BadInput where it cannot be measured."""
+        name = attacker or self.attackers[0]
+        about = ", ".join(text for text in (_words(case), "" if not attacker else name) if text)
+        return analyse_models(
+            # Attackers and permutations go through the rows in turn: the order of the rows must not matter.
+            case.data.take(case.data.own_order()),
+            load(name, self.options.device),
+            case.models,
+            noise=self.options.noise,
+            f1=self.options.f1 or None,
+            curve=curve,
+            settings=self.options.settings(self.seed),
+            stage=self.stage and ", ".join(filter(None, (self.stage, about))),
+        )
+
+    def rows(self, case: Case, attacker: str = "") -> list[TableRow]:
+        """The rows of a case; one with the reason where it cannot be measured."""
+        try:
+            return rows_of(case, self.on(case, attacker))
+        except BadInput as error:
+            return [row_without_figures(case, attacker or self.attackers[0], str(error))]
+
+
+def main_case(inputs: Inputs, protected: str) -> Case:
+    """All rows, the first protected attribute, and the models that were trained on all rows."""
+    data = inputs.data(protected)
+    return Case("model", data, inputs.predicted(data))
+
+
+def representations(inputs: Inputs, main: Case, attacks: Attacks) -> tuple[RepresentationRow, ...]:
+    """Rows of every layer, and of the words of captions, with fewer permutations than labels have."""
+    data, options = main.data, attacks.options
+    layers = [*layers_of(data, options.representations), *(captions.words(data) for captions in inputs.captions)]
+    settings = options.settings(attacks.seed)
+    if settings.permutations < 0:
+        settings = replace(settings, permutations=PERMUTATIONS)
+    names = attackers_on_numbers(attacks.attackers)
+    return tuple(representation_rows(data, layers, names, settings, options.device, attacks.stage))
+
+
+def further_rows(
+    inputs: Inputs, protected: Sequence[str], main: Case, several: Several, attacks: Attacks, marked: pa.Table | None
+) -> tuple[TableRow, ...]:
+    """All rows of the table, the main case's first; none where it would have one row that says nothing new."""
+    cases = [*_balanced(inputs, main, marked), *_attributes(inputs, protected, main)]
+    if not cases and len(several.analyses) == 1 and len(attacks.attackers) == 1:
+        return ()
+    rows, total = rows_of(main, several), len(attacks.attackers) - 1 + len(cases)
+    for place, name in enumerate(attacks.attackers[1:], 1):
+        stage(f"further attacks, {place} of {total}: {name}")
+        rows += attacks.rows(replace(main, part="attacker"), name)
+    for place, case in enumerate(cases, len(attacks.attackers)):
+        if isinstance(case, Case):
+            stage(f"further attacks, {place} of {total}: {_words(case)}")
+        rows += attacks.rows(case) if isinstance(case, Case) else [case]
+    return tuple(rows)
+
+
+def _balanced(inputs: Inputs, main: Case, marked: pa.Table | None) -> Iterator[Case]:
+    """A case for each α, its largest ratio first."""
+    if marked is None:
+        return
+    for alpha in inputs.options.alphas:
+        keep = np.asarray(marked[tables.mark_of(alpha)].to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if inputs.options.as_published and main.data.split is not None:
+            keep = keep | (main.data.split != "train")
+        data = main.data.take(np.flatnonzero(keep))
+        own = tables.mark_of(alpha) in inputs.rows.column_names
+        note = f"rows of the table's column {tables.mark_of(alpha)}" if own else ""
+        yield Case("balanced", data, inputs.predicted(data, alpha), alpha, note=note)
+
+
+def _attributes(inputs: Inputs, protected: Sequence[str], main: Case) -> Iterator[Case | TableRow]:
+    """Each further attribute, each two together, and each within the levels of another."""
+    for name in protected[1:]:
+        data = inputs.data(name)
+        yield Case("attribute", data, inputs.predicted(data))
+    for first, second in combinations(protected, 2):
+        crossed = [f"{a}, {b}" for a, b in zip(_texts(inputs.rows, first), _texts(inputs.rows, second), strict=True)]
+        name = f"{first}{ACROSS}{second}"
+        yield _restricted(inputs, main, name, inputs.rows.append_column(name, pa.array(crossed)))
+        for about, given in ((first, second), (second, first)):
+            levels = np.array(_texts(inputs.rows, given))
+            for level in np.unique(levels).tolist():
+                rows = inputs.rows.filter(pa.array(levels == level))
+                yield _restricted(inputs, main, about, rows, f"{given} = {level}")
+
+
+def _restricted(inputs: Inputs, main: Case, protected: str, rows: pa.Table, within: str = "") -> Case | TableRow:
+    """The case of these rows; a row with the reason where they lack a class, or a prediction."""
+    try:
+        data = inputs.data(protected, rows)
+        return Case("attribute", data, inputs.predicted(data), within=within)
+    except BadInput as error:
+        bare = row_without_figures(replace(main, part="attribute", within=within), "", str(error))
+        return replace(bare, attribute=protected, classes=(), n_train=(), chance=math.nan)
+
+
+def _texts(table: pa.Table, name: str) -> list[str]:
+    return [str(value) for value in tables.matrix(table, [name]).tolist()]
+
+
+def _words(case: Case) -> str:
+    if case.alpha is not None:
+        return f"α = {case.alpha:g}"
+    return case.data.attribute + (f" where {case.within}" if case.within else "") if case.part == "attribute" else ""

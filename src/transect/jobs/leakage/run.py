@@ -9,21 +9,34 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.attacks import results, tables
+from transect.attacks import numbers as results
+from transect.attacks import tables
 from transect.attacks.analysis import Analysis
 from transect.attacks.attackers import load
-from transect.attacks.captions import read_lexicon
+from transect.attacks.balance import ALPHAS, Cost, costs, overview
 from transect.attacks.numbers import Further, LeakageNumbers, numbers_of
-from transect.attacks.overview import ALPHAS, Cost, costs, overview
+from transect.attacks.outputs import read_lexicon
 from transect.attacks.side_by_side import Case
-from transect.jobs.leakage.captions import Captions, read_captions
-from transect.jobs.leakage.cases import Attacks, Inputs, further_rows, main_case, representations
-from transect.jobs.leakage.request import LeakageOptions, ModelPredictions, attackers_of, models_of, with_alphas_of
-from transect.jobs.leakage.sources import Source, opened
+from transect.jobs.leakage.request import (
+    Attacks,
+    Captions,
+    Inputs,
+    LeakageOptions,
+    ModelPredictions,
+    Source,
+    attackers_of,
+    further_rows,
+    main_case,
+    models_of,
+    opened,
+    read_captions,
+    representations,
+    with_alphas_of,
+)
 from transect.runs.folder import write_table
-from transect.runs.inputs import TableLike, as_names
-from transect.runs.progress import announcing_stages, stage
+from transect.runs.parts import announcing_stages, stage
 from transect.runs.result import JobResult
+from transect.runs.table_inputs import TableLike, as_names
 
 MARKS = "balanced.parquet"
 

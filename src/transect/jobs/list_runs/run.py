@@ -1,21 +1,207 @@
-"""`transect.list_runs`: the runs in a folder, the newest first."""
+"""`transect.list_runs`: the runs below a folder, a row each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 import pyarrow as pa
 
-from transect.errors import BadInput
-from transect.jobs.list_runs.reading import RunRow, runs_below
-from transect.reports.short_page import ShortPageResult
+from transect.errors import BadInput, TransectError
+from transect.reports.builder import ShortPageResult
+from transect.reports.entries import kind_of
 from transect.reports.wording import short_name
-from transect.runs import mounts
-from transect.runs.plain_json import plain
-from transect.runs.wording import counted
+from transect.runs import working_folders
+from transect.runs.folder import FinishedRun, slug
+from transect.runs.json_records import plain, read_json
+from transect.runs.layout import is_run, places_of
+from transect.runs.spec import RunSpec
+from transect.runs.wording import counted, shortened, spaced
+from transect.texts import one_line, words_of
+
+_FOUND: Final = ("found", "unsized")
+_OPEN: Final = ("not judged", "cannot tell", "no difference")
+"""Kinds of verdicts that are counted beside those found."""
+DEEPEST: Final = 4
+"""Folders below the one that is listed that are looked into."""
+_LARGEST_PAGE: Final = 1 << 19
+"""Bytes of a page that are read: its first screen."""
+_OURS: Final = re.compile(r'<meta name="generator" content="Transect [^"]*">')
+_ADVICE: Final = "write it again: transect report"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run. date: when its results were written, in UTC; "" where it has none yet. verdict: what was found."""
+
+    folder: str
+    job: str
+    targets: tuple[str, ...]
+    question: str
+    verdict: str
+    date: str
+
+
+def runs_below(folder: Path, depth: int = DEEPEST, *, of_a_job: bool = False) -> Iterator[RunRow]:
+    """The runs in a folder and in those below it, without looking into a run; links are not followed.
+
+    of_a_job: whether the folder lies in one with a job's page, whose own runs are no runs of the user's.
+    """
+    pages = list(_pages(folder))
+    if is_run(folder):
+        yield from _run(folder, pages, of_a_job)
+        return
+    yield from pages
+    try:
+        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError as error:
+        yield _unreadable(folder, "", error)
+        return
+    for path in below if depth else ():
+        if not path.name.startswith("."):
+            yield from runs_below(path, depth - 1, of_a_job=of_a_job or bool(pages))
+
+
+def _unreadable(folder: Path, job: str, error: Exception) -> RunRow:
+    return RunRow(working_folders.name_of(folder), job, (), "", one_line(f"cannot be read: {words_of(error)}"), "")
+
+
+def _run(folder: Path, pages: list[RunRow], of_a_job: bool) -> Iterator[RunRow]:
+    """An audit, or the page of another job that keeps its answers as a run does."""
+    row, others = _audit(folder), [page for page in pages if page.job != "report"]
+    if row.targets or not (others or of_a_job):
+        yield row
+    else:
+        yield from others
+
+
+def _audit(folder: Path) -> RunRow:
+    try:
+        runs = [FinishedRun(place) for place in places_of(folder)]
+        specs = [run.spec for run in runs]
+    except TransectError as error:
+        return _unreadable(folder, "audit", error)
+    targets = tuple(dict.fromkeys(target.name for spec in specs for target in spec.targets))
+    question = "; ".join(dict.fromkeys(_question(spec) for spec in specs))
+    results = folder / "results.json"
+    if not results.is_file():
+        return RunRow(working_folders.name_of(folder), "audit", targets, question, _progress(runs), "")
+    return RunRow(working_folders.name_of(folder), "audit", targets, question, _verdict(folder), _date(results))
+
+
+def _question(spec: RunSpec) -> str:
+    names = ", ".join(spaced(attribute.name) for attribute in spec.attributes)
+    kind = "varied" if spec.design.levels else "observed"
+    return f"{names} {kind}, {counted(spec.design.subjects, 'subject')}"
+
+
+def _progress(runs: list[FinishedRun]) -> str:
+    """How much of a run without results is done."""
+    done = wanted = 0
+    for run in runs:
+        for target in run.spec.targets:
+            wanted += run.spec.parts
+            done += run.finished_parts(f"predictions/{slug(target.name)}", run.spec.parts)
+    if done < wanted:
+        return f"not finished: {done} of {counted(wanted, 'part')}; rerun the command to resume"
+    return "no report; write it: transect report"
+
+
+def _verdict(folder: Path) -> str:
+    try:
+        results = read_json(folder / "results.json", "the results of an audit", _ADVICE)
+        kinds = [kind_of(row["verdict"], check=row["check"], sized=row["sized"]) for row in results["verdicts"]]
+        texts = [str(row["text"]) for row, kind in zip(results["verdicts"], kinds, strict=True) if kind in _FOUND]
+        texts += [str(row["text"]) for row in results["found_interactions"]]
+        warnings = len(results["warnings"])
+    except (TransectError, KeyError, TypeError) as error:
+        return one_line(f"results cannot be read: {words_of(error)}")
+    counts = {"found": len(texts)} | {kind: kinds.count(kind) for kind in _OPEN}
+    words = [f"{n} {kind}" for kind, n in counts.items() if n]
+    passed = "all checks passed" if kinds and all(kind == "check" for kind in kinds) else "nothing estimable"
+    told = [", ".join(words) or passed, *(text.rstrip(".") for text in texts[:1])]
+    told += [counted(warnings, "warning")] if warnings else []
+    return one_line(". ".join([*told, *_requirements(folder)]))
+
+
+def _requirements(folder: Path) -> list[str]:
+    """The status of the requirements that were checked, where there are any."""
+    path = folder / "checks.json"
+    if not path.is_file():
+        return []
+    try:
+        checks: dict[str, Any] = read_json(path, "checked requirements", "check them again")
+        return [f"requirements {checks['status']}"]
+    except (TransectError, KeyError, TypeError):
+        return ["requirements cannot be read"]
+
+
+def _pages(folder: Path) -> Iterator[RunRow]:
+    """A row for each page of another job in a folder."""
+    for path in sorted(folder.glob("*.html")):
+        try:
+            row = None if path.is_symlink() or not path.is_file() else _page(folder, path)
+        except (OSError, AssertionError, ValueError) as error:  # the parser's own check fails on some broken markup
+            row = _unreadable(folder, path.stem, error)
+        if row is not None:
+            yield row
+
+
+def _page(folder: Path, path: Path) -> RunRow | None:
+    """The row of a page of Transect; None for another page."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_LARGEST_PAGE)
+    if not _OURS.search(text):
+        return None
+    page = _FirstScreen()
+    page.feed(text)
+    return RunRow(working_folders.name_of(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
+
+
+def _date(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+@final
+class _FirstScreen(HTMLParser):
+    """The title of a page, and the first paragraph of its answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._where = ""
+        self._depth = 0
+        self._texts: dict[str, list[str]] = {"title": [], "p": []}
+        self._answered = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "title" and not self._texts["title"]:
+            self._where = tag
+        if tag == "div" and dict(attrs).get("class") == "answer":
+            self._depth = 1
+        elif tag == "p" and self._depth and not self._answered:
+            self._where = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._where:
+            self._answered = self._answered or tag == "p"
+            self._where = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._where:
+            self._texts[self._where].append(data)
+
+    def title(self) -> str:
+        return one_line(" ".join("".join(self._texts["title"]).split()))
+
+    def answer(self) -> str:
+        return one_line(" ".join("".join(self._texts["p"]).split()))
+
 
 _FILES: Final = ("run.json", "results.json", "checks.json")
 
@@ -68,8 +254,8 @@ def list_runs(folder: str | Path = "runs") -> ListResult:
     far it is. folder: on this machine or an address, as "s3://bucket/runs". Raises BadInput where there is no such
     folder.
     """
-    path = mounts.opened(folder, _told)
+    path = working_folders.opened(folder, _told)
     if not path.is_dir():
         raise BadInput(f"{path}: expected a folder of runs, found none; give the folder that --out names")
     rows = sorted(runs_below(path), key=lambda row: (row.date == "", row.date), reverse=True)
-    return ListResult(ListNumbers(mounts.name_of(path), tuple(rows)))
+    return ListResult(ListNumbers(working_folders.name_of(path), tuple(rows)))

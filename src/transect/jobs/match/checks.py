@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from transect.designs.matching.cardinality import TOLERANCE
+from transect.designs.matching.subsets import TOLERANCE
 from transect.errors import BadInput
 from transect.jobs.match.options import METHODS, WEIGHTING, Request
 from transect.jobs.match.sample import Prepared

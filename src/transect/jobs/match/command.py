@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import Json
+from transect.console.results import keep, show
 from transect.errors import BadInput
 
 
@@ -131,8 +130,8 @@ def match(
     from transect.jobs.match.options import LAYERS, METHODS, METRICS, MatchOptions
     from transect.jobs.match.text import lines
     from transect.runs.folder import write_table
-    from transect.runs.inputs import choice
-    from transect.runs.progress import announcing_stages
+    from transect.runs.parts import announcing_stages
+    from transect.runs.table_inputs import choice
 
     if pictures is not None and report is None and distance_name(difficulty) is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")

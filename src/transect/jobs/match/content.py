@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from transect.datasets.picture_column import PictureColumn
+from transect.datasets.parquet import PictureColumn
 from transect.designs.matching import propensity
-from transect.effects.balance import Balance, Cell, joint
+from transect.effects.matched_pairs import Balance, Cell, joint
 from transect.jobs.match.figures import MOST_PAIRS, MOST_REFUSED, Card, Content, Joint
 from transect.jobs.match.methods import sides
 from transect.jobs.match.options import Request

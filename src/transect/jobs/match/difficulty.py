@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.datasets import features as files
-from transect.datasets.picture_column import PictureColumn
-from transect.datasets.pictures import Crop, pixels_of
+from transect.datasets.files import Crop, pixels_of
+from transect.datasets.parquet import PictureColumn
 from transect.designs.matching.references import Measure
 from transect.designs.matching.search import distances
 from transect.errors import BadInput, UnknownName

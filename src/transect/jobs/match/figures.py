@@ -9,10 +9,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.balance import Balance, Cell, Side
+from transect.effects.matched_pairs import Balance, Cell, Side
 from transect.jobs.match.numbers import MatchNumbers
-from transect.reports.drawing.scales import Scale, covering
-from transect.reports.drawing.svg import Interval
+from transect.reports.drawing.svg import Interval, Scale, covering
 
 MOST_PAIRS = 60
 MOST_REFUSED = 30

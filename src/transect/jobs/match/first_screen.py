@@ -13,7 +13,7 @@ from transect.jobs.match.figures import Content
 from transect.jobs.match.matched_effects import sized
 from transect.jobs.match.numbers import MatchedOutcome, MatchNumbers
 from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph
-from transect.reports.environment import decimals
+from transect.reports.builder import decimals
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.wording import spaced
 

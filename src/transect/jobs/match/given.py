@@ -13,14 +13,14 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.datasets import features as files
-from transect.datasets.ids import as_named
+from transect.datasets.features import as_named
 from transect.designs.matching import Matching, Sample
+from transect.designs.matching.groups import Sets
 from transect.designs.matching.sample import absent
 from transect.designs.matching.search import distances
-from transect.designs.matching.several import Sets
 from transect.errors import BadInput
 from transect.jobs.match.options import Request
-from transect.runs.inputs import as_table
+from transect.runs.table_inputs import as_table
 from transect.runs.wording import counted
 
 METHOD: Final = "as given"

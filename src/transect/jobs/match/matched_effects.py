@@ -11,7 +11,7 @@ from transect.jobs.match.figures import Content
 from transect.jobs.match.given import METHOD
 from transect.jobs.match.numbers import ExperimentComparison, MatchedOutcome
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
-from transect.reports.environment import decimals, probability
+from transect.reports.builder import decimals, probability
 
 _WITHOUT: Final = "pairs without both outcomes"
 

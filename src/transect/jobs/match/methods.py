@@ -14,11 +14,11 @@ from jaxtyping import Float, Int
 
 from transect.designs import matching as designs
 from transect.designs.matching import Matching, Sample, propensity
+from transect.designs.matching.groups import NoSet, Sets
 from transect.designs.matching.references import Difficulty, References
 from transect.designs.matching.sample import Facts
-from transect.designs.matching.several import NoSet, Sets
-from transect.effects import balance as balancing
-from transect.effects.balance import Balance
+from transect.effects import matched_pairs as balancing
+from transect.effects.matched_pairs import Balance
 from transect.errors import BadInput
 from transect.jobs.match import given
 from transect.jobs.match.difficulty import measure_of
@@ -97,7 +97,7 @@ def _method(
 def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
     if not approximate:
         return designs.greedy(sample, caliper=caliper)
-    from transect.designs.matching.approximate import ApproximateSearch
+    from transect.designs.matching.nearest import ApproximateSearch
 
     search = ApproximateSearch(sample, caliper=caliper)
     recall = search.recall()

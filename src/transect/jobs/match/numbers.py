@@ -9,9 +9,8 @@ from typing import Any, final
 
 from transect.designs.matching.references import Difficulty
 from transect.designs.matching.sample import Facts
-from transect.effects.balance import Balance, Side
-from transect.effects.disagreement import Disagreement
-from transect.effects.matched_pairs import AdjustedPairs
+from transect.effects.matched_pairs import AdjustedPairs, Balance, Side
+from transect.effects.paired_models import Disagreement
 from transect.effects.verdicts import Verdict
 
 

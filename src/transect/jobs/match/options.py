@@ -9,12 +9,12 @@ from typing import Final, Literal, final, get_args
 
 import pyarrow as pa
 
-from transect.analysis.image_table import image_table, is_audit
+from transect.analysis.finished_run import image_table, is_audit
 from transect.datasets.features import FeaturesLike, column, is_array
-from transect.designs.matching.metrics import Layers, Metric
-from transect.effects.balance import GATE
+from transect.designs.matching.sample import Layers, Metric
+from transect.effects.matched_pairs import GATE
 from transect.errors import BadInput
-from transect.runs.inputs import TableLike, as_table, choice
+from transect.runs.table_inputs import TableLike, as_table, choice
 
 Method = Literal[
     "greedy",

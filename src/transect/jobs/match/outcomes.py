@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.annotation.agreement import cohen_kappa
-from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import (
     AdjustedPairs,
     PairOutcome,
@@ -21,12 +20,13 @@ from transect.effects.matched_pairs import (
     proportion_reach,
 )
 from transect.effects.multiplicity import holm
+from transect.effects.paired_models import disagreement_of_designs
 from transect.effects.verdicts import judge, largest, subjects_for
 from transect.errors import BadInput
 from transect.jobs.match.numbers import Contrast, ExperimentComparison, MatchedOutcome
 from transect.jobs.match.sample import Prepared
-from transect.runs.margins import margin_of
-from transect.runs.plain_json import loads
+from transect.runs.json_records import loads
+from transect.runs.report_options import margin_of
 
 ALPHA: Final = 0.05
 _LEAST_PAIRS: Final = 3
@@ -171,7 +171,7 @@ def _compared(effect: ExperimentEffect, pair: PairOutcome, adjusted: AdjustedPai
     same_unit = (effect.unit == "proportion") == pair.is_binary
     counted = "shares" if pair.is_binary else "numbers"
     matched, after = (
-        disagreement((side.estimate, side.low, side.high), (effect.estimate, effect.low, effect.high))
+        disagreement_of_designs((side.estimate, side.low, side.high), (effect.estimate, effect.low, effect.high))
         if same_unit
         else None
         for side in (pair, adjusted)

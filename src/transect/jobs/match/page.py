@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from markupsafe import Markup
 
-from transect.effects.balance import Cell, Side
+from transect.effects.matched_pairs import Cell, Side
 from transect.jobs.match.figures import (
     MOST_PAIRS,
     MOST_PANELS,
@@ -42,10 +42,9 @@ from transect.reports.blocks import (
     Row,
     TextTable,
 )
+from transect.reports.builder import data_address, decimals
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import tick_text
-from transect.reports.drawing.svg import Tick, tag
-from transect.reports.environment import data_address, decimals
+from transect.reports.drawing.svg import Tick, tag, tick_text
 from transect.reports.saving import savable
 
 LOVE_ROWS: Final = 10

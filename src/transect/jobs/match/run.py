@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from transect.datasets.features import FeaturesLike
-from transect.designs.matching.metrics import Metric
-from transect.designs.matching.sample import MISSING
-from transect.effects.balance import verdict
+from transect.designs.matching.sample import MISSING, Metric
+from transect.effects.matched_pairs import verdict
 from transect.jobs.match import difficulty, given
 from transect.jobs.match.checks import check
 from transect.jobs.match.given import without_identity
@@ -26,8 +25,8 @@ from transect.jobs.match.options import MatchOptions, Method, Request, check_nam
 from transect.jobs.match.outcomes import ExperimentEffect, effects_of_sets, matched_effects, read_experiment
 from transect.jobs.match.sample import Prepared, prepare
 from transect.jobs.match.text import balance_rows, headline
-from transect.runs.inputs import TableLike, as_names
 from transect.runs.result import JobResult
+from transect.runs.table_inputs import TableLike, as_names
 
 _MOST_LISTED = 20
 

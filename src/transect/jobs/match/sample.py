@@ -20,8 +20,7 @@ from transect.designs.matching import (
     weighted,
     without_reference,
 )
-from transect.designs.matching.metrics import Metric
-from transect.designs.matching.sample import absent
+from transect.designs.matching.sample import Metric, absent
 from transect.effects.matched_pairs import proportion_reach
 from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput, UnknownName

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transect.effects.balance import Balance, Cell
+from transect.effects.matched_pairs import Balance, Cell
 from transect.jobs.match.figures import Content, Histogram, Joint
 from transect.reports.blocks import TextTable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from transect.designs.matching import Matching
-from transect.designs.matching.coarsened import NO_BIN, without_common_bin
 from transect.designs.matching.sample import CALIPER
+from transect.designs.matching.subsets import NO_BIN, without_common_bin
 from transect.jobs.match.options import Request
 from transect.jobs.match.sample import Prepared
 

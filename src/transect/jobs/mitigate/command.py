@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import Block, show
+from transect.console.options import Json
+from transect.console.results import Block, keep, show
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult

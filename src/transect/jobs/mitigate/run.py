@@ -21,21 +21,19 @@ from jaxtyping import Float
 from pydantic import TypeAdapter, ValidationError
 
 from transect.mitigation import methods
-from transect.mitigation.masks import SHOWN, sheet
-from transect.mitigation.measuring import labels_leak, measured
+from transect.mitigation.data import SHOWN, sheet
+from transect.mitigation.measuring import Protocol, by_direction, effects, labels_leak, measured, open_protocol, summary
 from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
 from transect.mitigation.settings import Config, Mitigation, as_config
-from transect.mitigation.summary import by_direction, summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
-from transect.mitigation.transects import Protocol, effects, open_protocol
 from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
+from transect.runs.json_records import loads, plain
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
-from transect.runs.plain_json import loads, plain
-from transect.runs.progress import Progress, announced, announcing_stages, stage
+from transect.runs.parts import Progress, announced, announcing_stages, stage
 from transect.runs.result import JobResult
 from transect.texts import say
-from transect.training.sheets import png
+from transect.training.loop import png
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import Json
+from transect.console.results import keep, show
 
 
 def neighbours(
@@ -48,7 +47,7 @@ def neighbours(
     """Compare distances: how much attributes and identity differ among the nearest images, with standard errors."""
     from transect.jobs.neighbours import run
     from transect.jobs.neighbours.page import notes
-    from transect.runs.inputs import choice
+    from transect.runs.table_inputs import choice
 
     result = run.neighbours(
         features,

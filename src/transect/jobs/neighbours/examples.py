@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
-from transect.datasets.picture_column import PictureColumn
-from transect.datasets.pictures import pixels_of
+from transect.datasets.files import pixels_of
+from transect.datasets.parquet import PictureColumn
 from transect.jobs.neighbours.numbers import Example, Nearest, NearImage
-from transect.runs.png import png
+from transect.runs.pictures import png
 
 EXAMPLES: Final = 4
 """Images whose neighbours are shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from transect.effects.neighbours import Preserved
+from transect.effects.identity_pairs import Preserved
 
 
 @final

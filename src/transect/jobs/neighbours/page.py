@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from transect.effects.neighbours import DYADIC, Preserved
+from transect.effects.identity_pairs import DYADIC, Preserved
 from transect.jobs.neighbours.examples import table_of
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, Bullets, Page, Paragraph, Part, Picture, TextTable, summary

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from transect.datasets import features as files
 from transect.datasets.features import FeaturesLike
-from transect.datasets.picture_column import PictureColumn
+from transect.datasets.parquet import PictureColumn
 from transect.designs.matching import in_metric, layered
-from transect.designs.matching.metrics import Layers
-from transect.effects.neighbours import NEIGHBOURS, SOURCE, Preserved, preserved
+from transect.designs.matching.sample import Layers
+from transect.effects.identity_pairs import NEIGHBOURS, NEIGHBOURS_SOURCE, Preserved, preserved
 from transect.errors import BadInput
 from transect.jobs.neighbours.examples import chosen as chosen_examples
 from transect.jobs.neighbours.examples import nearest, sheet
 from transect.jobs.neighbours.numbers import DistanceErrors, Example, Nearest, NeighboursNumbers
-from transect.runs.inputs import TableLike, as_names, as_table, choice
 from transect.runs.result import JobResult
+from transect.runs.table_inputs import TableLike, as_names, as_table, choice
 
 RANDOM: Final = "images at random"
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
@@ -151,7 +151,9 @@ def neighbours(
     count = rows.num_rows if chosen is None else len(chosen)
     seconds = round(time.perf_counter() - started, 3)
     examples = tuple(Example(row, tuple(near)) for row, near in shown.items())
-    numbers = NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds, tuple(notes), examples)
+    numbers = NeighboursNumbers(
+        rows.num_rows, count, k, tuple(distances), NEIGHBOURS_SOURCE, seconds, tuple(notes), examples
+    )
     return NeighboursResult(numbers, _sheets(examples, rows, pictures, table))
 
 

@@ -9,11 +9,10 @@ from typing import ClassVar, Final, final
 
 import pyarrow as pa
 
-from transect.effects.equivalence_planning import plan_equivalence
-from transect.effects.planning import CORRELATION, Plan
+from transect.effects.planning import CORRELATION, Plan, plan_equivalence
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs.wording import counted
 
 LABELS: Final = {
@@ -144,14 +143,14 @@ def plan(
 
 
 def _from_pilot(pilot: Path, effect: float, power: float, alpha: float, family: int | None) -> PlanResult:
-    from transect.analysis.pilots import plan_next
+    from transect.analysis.secondary_results import plan_next
 
     design, contrast = plan_next(pilot, effect, power=power, alpha=alpha, family=family)
     return PlanResult(_numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})"))
 
 
 def _equivalence_from_pilot(pilot: Path, margin: float, power: float) -> PlanResult:
-    from transect.analysis.pilots import plan_next_equivalence
+    from transect.analysis.secondary_results import plan_next_equivalence
 
     design, contrast = plan_next_equivalence(pilot, margin, power=power)
     return PlanResult(_numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})", margin))

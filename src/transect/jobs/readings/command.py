@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import Json
+from transect.console.results import keep, show
 
 
 def readings(

@@ -13,12 +13,12 @@ from jaxtyping import UInt8
 
 from transect.datasets import is_dataset, open_dataset
 from transect.datasets.features import ID, column
+from transect.datasets.files import Crop, Encoded, pixels_of
 from transect.datasets.parquet import encoded_of
-from transect.datasets.pictures import Crop, Encoded, pixels_of
 from transect.errors import BadInput
 from transect.inversion.pictures import Pictures, digest_of
 from transect.records import Images
-from transect.runs.inputs import TableLike, as_table
+from transect.runs.table_inputs import TableLike, as_table
 
 LARGEST: Final = 512
 """Pixels of the longer side to which larger photographs are reduced by area averaging."""

@@ -12,8 +12,7 @@ from transect.errors import BadInput
 from transect.jobs.readings import scene
 from transect.jobs.readings.photographs import Photographs
 from transect.jobs.readings.pose import ANGLES, pose
-from transect.targets.faces import FaceFinder
-from transect.targets.landmarks import FaceLandmarks
+from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
 VERSION: Final = 1
 """Of the method: other readings of the same photographs are another run."""

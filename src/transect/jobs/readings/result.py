@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.reports.blocks import TextTable
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs.wording import counted
 
 TONE: Final = (

@@ -14,12 +14,11 @@ from transect.jobs.readings.photographs import Photographs
 from transect.jobs.readings.reader import UNITS, VERSION, Reader
 from transect.jobs.readings.result import ReadingsNumbers, ReadingsResult, ReadingSummary, notes_of, reasons_counted
 from transect.records import Images
+from transect.runs.environment import versions
 from transect.runs.folder import RunFolder, write_table
-from transect.runs.inputs import TableLike
 from transect.runs.parts import fill_table
-from transect.runs.provenance import versions
-from transect.targets.faces import DETECTOR, FaceFinder
-from transect.targets.landmarks import FaceLandmarks
+from transect.runs.table_inputs import TableLike
+from transect.targets.face_readers import DETECTOR, FaceFinder, FaceLandmarks
 
 FILE: Final = "readings.parquet"
 TABLE: Final = "readings"

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from transect.datasets.features import FeaturesLike
-from transect.effects.comparisons import Metric, directions_of
+from transect.effects.verification import Metric, directions_of
 from transect.errors import BadInput
 from transect.protocols import TargetLike
 

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.common_options import Engine, Json, Workers
-from transect.console.kept_command import keep
-from transect.console.results import Block, show
-from transect.console.target_options import (
-    Batch,
-    MaxFailures,
-    PreprocessFile,
-    Timeout,
-)
+from transect.console.options import Batch, Engine, Json, MaxFailures, PreprocessFile, Timeout, Workers
+from transect.console.results import Block, keep, show
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.numbers import RecognitionNumbers
@@ -80,11 +73,11 @@ def recognition(
 ) -> None:
     """Compare errors of face recognition between groups: false matches and non-matches, before and after matching."""
     from transect.engines.settings import EngineSettings
-    from transect.experiment.target_names import check_names
+    from transect.experiment.opened_targets import check_names
     from transect.jobs.recognition import run
     from transect.jobs.recognition.several import compare_recognizers, measure
-    from transect.runs.inputs import choice
-    from transect.targets.limits import Limits
+    from transect.runs.table_inputs import choice
+    from transect.targets.guard import Limits
 
     sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets or ()]
     sources += [(None, file) for file in embeddings or ()]

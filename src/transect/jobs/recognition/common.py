@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
-from transect.effects.comparisons import Metric
-from transect.effects.recognition import GroupErrors, difference_of_means, verification
+from transect.effects.recognition import GroupErrors, difference_of_means, recognition_verification
+from transect.effects.verification import Metric
 from transect.errors import BadInput
 from transect.jobs.recognition.numbers import Difference
 
@@ -99,7 +99,7 @@ def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, 
     else:
         sampled = benchmark.samples[sample]
         common = np.flatnonzero(rows)
-        errors = verification(
+        errors = recognition_verification(
             benchmark.embeddings,
             benchmark.people,
             benchmark.groups,

@@ -19,23 +19,21 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.datasets import features
+from transect.datasets.files import Encoded, check_size, of_lists
 from transect.datasets.parquet import encoded_of
-from transect.datasets.pictures import Encoded, check_size
-from transect.datasets.points import of_lists
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
-from transect.experiment.embedding import EmbeddingRecipe, embedding_target, recipe_of_embedding
-from transect.experiment.study_work import facts_of_targets
+from transect.experiment.recipes import EmbeddingRecipe, embedding_target, recipe_of_embedding
+from transect.experiment.study import facts_of_targets
 from transect.jobs.recognition.parts import Embedded, EmbeddingParts, EmbeddingWork, Shown
 from transect.protocols import Target, TargetLike
 from transect.records import Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
 from transect.targets.capabilities import wants_landmarks
-from transect.targets.limits import Limits
-from transect.targets.tally import counted_rows
+from transect.targets.guard import Limits, counted_rows
 from transect.texts import say, words_of
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ class Asking:
 
     def spec(self) -> dict[str, Any]:
         """What the answers depend on; batch size and the share of failures that is allowed do not count."""
-        from transect.targets.description import describe
+        from transect.targets.capabilities import describe
 
         pictures: dict[str, Any] = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
         target = describe(self.target)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transect.effects.intervals import wilson_clustered
 from transect.records import declared
 from transect.reports.blocks import Block, Paragraph, TextTable
-from transect.reports.environment import significant
+from transect.reports.builder import significant
 
 _TEXT: Final = (
     "A picture fails to enrol where the recognizer finds no face, or no landmarks by which the face could be aligned. "

@@ -9,11 +9,11 @@ from typing import Final, final
 
 from markupsafe import Markup, escape
 
-from transect.effects.rate_gaps import RATES, RateGap, RateName
+from transect.effects.recognition import RATES, RateGap, RateName
 from transect.effects.verdicts import largest, subjects_by_interval
 from transect.jobs.recognition.numbers import GroupNumbers, RecognitionNumbers, Threshold
 from transect.reports.blocks import Answer, Block, Facts, Folded, Paragraph, TextTable
-from transect.reports.environment import significant
+from transect.reports.builder import significant
 from transect.reports.wording import ATTRIBUTE_NOTE
 
 TITLES: Final = {"all": "All images", "matched": "Matched images"}

@@ -10,12 +10,11 @@ from typing import Final, final
 import numpy as np
 
 from transect.effects.multiplicity import holm
-from transect.effects.paired_models import Gap
-from transect.effects.paired_recognizers import gap_of_recognizers
+from transect.effects.paired_models import Gap, gap_of_recognizers
 from transect.jobs.recognition.common import NOT_SHARED, GroupDistances
 from transect.jobs.recognition.first_screen import TITLES
 from transect.reports.blocks import TextTable
-from transect.reports.environment import decimals, probability
+from transect.reports.builder import decimals, probability
 
 ALPHA: Final = 0.05
 NO_INTERVAL: Final = "no interval: a group has one identity with two images, or both have the same relative distances"

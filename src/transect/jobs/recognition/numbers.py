@@ -8,10 +8,8 @@ from typing import final
 
 import numpy as np
 
-from transect.effects.gap_changes import GapChange
 from transect.effects.multiplicity import holm
-from transect.effects.rate_gaps import RateGap
-from transect.effects.recognition import Differential, GroupErrors
+from transect.effects.recognition import Differential, GapChange, GroupErrors, RateGap
 from transect.jobs.recognition.enrolment import EnrolmentNumbers
 from transect.records import Effect
 

@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup, escape
 
-from transect.effects.gap_changes import GapChange
-from transect.effects.recognition import GroupErrors
+from transect.effects.recognition import GapChange, GroupErrors
 from transect.jobs.recognition import enrolment
 from transect.jobs.recognition.first_screen import TITLES, first_screen, with_ends
 from transect.jobs.recognition.numbers import DifferentialNumbers, RecognitionNumbers, Threshold
@@ -37,12 +36,11 @@ from transect.reports.blocks import (
     Row,
     TextTable,
 )
+from transect.reports.builder import probability, significant
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import SERIES, Interval, Tick, tag
-from transect.reports.environment import probability, significant
+from transect.reports.drawing.svg import SERIES, Interval, Scale, Tick, covering, tag, tick_text
 from transect.runs.folder import write_atomically
-from transect.runs.plain_json import dumps
+from transect.runs.json_records import dumps
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult

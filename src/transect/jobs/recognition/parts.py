@@ -11,16 +11,15 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect.datasets.pictures import fitted_points, pixels_of, size_of
-from transect.engines.facts import check_same
+from transect.datasets.files import fitted_points, pixels_of, size_of
+from transect.engines.protocol import check_same
 from transect.errors import TooManyFailures
 from transect.experiment import costs
-from transect.experiment.embedding import EmbeddingRecipe
-from transect.experiment.study_work import facts_of_targets
+from transect.experiment.recipes import EmbeddingRecipe
+from transect.experiment.study import facts_of_targets
 from transect.protocols import Target
 from transect.records import Images
-from transect.targets.limits import Limits
-from transect.targets.tally import Counted, Tally
+from transect.targets.guard import Counted, FailureLog, Limits
 
 if TYPE_CHECKING:
     from transect.targets.guard import Counting
@@ -68,7 +67,7 @@ class EmbeddingParts:
         """The rows of these pictures."""
         if self.budget is not None:
             return Embedded(self._rows(shown, self.budget))
-        tally = Tally(self.target.name, self.planned, limit_share=self.limits.max_failures, first=shown.first)
+        tally = FailureLog(self.target.name, self.planned, limit_share=self.limits.max_failures, first=shown.first)
         try:
             return Embedded(self._rows(shown, tally), tally.counted)
         except TooManyFailures:

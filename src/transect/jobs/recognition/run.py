@@ -16,15 +16,21 @@ from numpy.typing import NDArray
 
 from transect.datasets import features as files
 from transect.datasets.features import FeaturesLike
-from transect.effects.comparisons import Metric
-from transect.effects.dyadic import FEWEST_IDENTITIES
-from transect.effects.gap_changes import gap_changes
-from transect.effects.pooled_threshold import pooled_thresholds, threshold_ends
-from transect.effects.rate_gaps import rate_gaps
-from transect.effects.recognition import SOURCES, GroupErrors, comparable, differentials, verification
+from transect.effects.recognition import (
+    SOURCES,
+    GroupErrors,
+    comparable,
+    differentials,
+    gap_changes,
+    pooled_thresholds,
+    rate_gaps,
+    recognition_verification,
+    threshold_ends,
+)
+from transect.effects.verification import FEWEST_IDENTITIES, Metric
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
-from transect.experiment.target_names import check_names
+from transect.experiment.opened_targets import check_names
 from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
 from transect.jobs.recognition.common import Benchmark, differences_of
 from transect.jobs.recognition.embeddings import NO_PICTURE, Asked, embed
@@ -39,9 +45,9 @@ from transect.jobs.recognition.numbers import (
 )
 from transect.protocols import TargetLike
 from transect.runs.folder import write_table
-from transect.runs.inputs import TableLike, as_numbers, as_table, choice
 from transect.runs.result import JobResult
-from transect.targets.limits import Limits
+from transect.runs.table_inputs import TableLike, as_numbers, as_table, choice
+from transect.targets.guard import Limits
 from transect.texts import say
 
 RATE: Final = 0.01
@@ -237,7 +243,7 @@ def _result(request: Request, pairs: TableLike | None, started: float) -> Recogn
     values = [limit.threshold for limit in limits]
     ends = [None if limit.false_match_rate is None else _ends(limit) for limit in limits]
     errors = {
-        name: verification(embeddings, people, groups, values, ends=ends, rows=rows, metric=metric)
+        name: recognition_verification(embeddings, people, groups, values, ends=ends, rows=rows, metric=metric)
         for name, rows in samples.items()
     }
     numbers = RecognitionNumbers(

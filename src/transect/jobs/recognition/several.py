@@ -25,10 +25,9 @@ from transect.jobs.recognition.numbers import Difference
 from transect.jobs.recognition.run import RecognitionResult
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary
+from transect.reports.builder import decimals, probability
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import covering, tick_text
-from transect.reports.drawing.svg import Interval, Tick
-from transect.reports.environment import decimals, probability
+from transect.reports.drawing.svg import Interval, Tick, covering, tick_text
 from transect.runs.folder import slug
 from transect.runs.result import JobResult
 

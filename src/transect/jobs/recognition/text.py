@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from transect.effects.gap_changes import GapChange
+from transect.effects.recognition import GapChange
 from transect.jobs.recognition import enrolment
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
-from transect.reports.environment import probability
+from transect.reports.builder import probability
 
 
 def headings(numbers: RecognitionNumbers) -> list[str]:

@@ -7,10 +7,19 @@ from typing import Annotated
 
 import typer
 
-from transect.console.audit_options import Directions, FaceMask, InvertedLatents, InvertedSources
-from transect.console.common_options import Device, Engine, Json, Population, Seed, Workers
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import (
+    Device,
+    Directions,
+    Engine,
+    FaceMask,
+    InvertedLatents,
+    InvertedSources,
+    Json,
+    Population,
+    Seed,
+    Workers,
+)
+from transect.console.results import keep, show
 
 
 def render(
@@ -56,7 +65,7 @@ def render(
     Rerun the command to resume a data set.
     """
     from transect.engines.settings import EngineSettings
-    from transect.experiment.world_settings import WorldSettings
+    from transect.experiment.worlds import WorldSettings
     from transect.jobs.render import run
 
     path = out or Path("data_set" if data_set else "sheet.png")

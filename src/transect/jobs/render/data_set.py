@@ -9,13 +9,11 @@ from typing import cast, final
 import pyarrow as pa
 
 from transect.designs import transect_latents
-from transect.engines.facts import check_same, on_gpu
-from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
+from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work, check_same, on_gpu
 from transect.experiment import worlds
 from transect.experiment.recipes import is_plain
-from transect.experiment.study import Study
-from transect.experiment.study_work import facts_of
-from transect.experiment.world_settings import WorldSettings
+from transect.experiment.study import Study, facts_of
+from transect.experiment.worlds import WorldSettings
 from transect.protocols import Controls, DrawsMasks, World
 from transect.records import Design, Latents
 from transect.runs import tables

@@ -14,13 +14,13 @@ from transect.designs import population_design, transect_design, transect_latent
 from transect.engines import settings as engines
 from transect.engines.settings import LOCAL, EngineSettings
 from transect.experiment import worlds
-from transect.experiment.world_settings import WorldSettings
+from transect.experiment.worlds import WorldSettings
 from transect.jobs.render.data_set import open_shown, values_of, write_data_set
 from transect.protocols import Generator, World
 from transect.records import Design, Images
 from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
 from transect.runs.folder import write_atomically

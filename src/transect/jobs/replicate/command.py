@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
+from transect.console.options import Json
+from transect.console.results import keep, show
 
 Margin = Annotated[
     list[str] | None,
@@ -47,7 +46,7 @@ def replicate(
 ) -> None:
     """The same effects in several worlds: which replicate, which differ and by how much, and what is open."""
     from transect.jobs.replicate import run
-    from transect.runs.places import is_run
+    from transect.runs.layout import is_run
 
     result = run.replicate(runs, margin=margin or (), combine=combine)
     page = result.report(out or runs[-1])

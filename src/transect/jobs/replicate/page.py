@@ -9,15 +9,27 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from transect.analysis.compared.words import amount, interval, level_words, number
-from transect.analysis.replicated.records import Combined, Finding, InWorld, ReplicateNumbers, Summary
-from transect.analysis.replicated.words import MARKS, OPPOSITE, about, lacking, models, size, verdict
-from transect.effects.replication import few
+from transect.analysis.compared.conclusions import amount, interval, level_words, number
+from transect.analysis.replicated.conclusions import (
+    MARKS,
+    OPPOSITE,
+    Combined,
+    Finding,
+    InWorld,
+    ReplicateNumbers,
+    Summary,
+    about,
+    lacking,
+    models,
+    size,
+    verdict,
+)
+from transect.effects.several_worlds import few
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
-from transect.reports.drawing import worlds as drawing
-from transect.reports.drawing.scales import Scale
-from transect.reports.environment import probability
+from transect.reports.builder import probability
+from transect.reports.drawing import svg as drawing
+from transect.reports.drawing.svg import Scale
 from transect.reports.wording import short_name
 from transect.runs.wording import counted
 

@@ -9,13 +9,21 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.analysis.compared.words import interval
-from transect.analysis.replicated.records import Finding, ReplicateNumbers
+from transect.analysis.compared.conclusions import interval
+from transect.analysis.replicated.conclusions import (
+    MARKS,
+    Finding,
+    ReplicateNumbers,
+    about,
+    lacking,
+    models,
+    size,
+    verdict,
+)
 from transect.analysis.replicated.replicating import replicate_runs
-from transect.analysis.replicated.words import MARKS, about, lacking, models, size, verdict
-from transect.reports.environment import probability
-from transect.runs import margins, mounts
-from transect.runs.plain_json import plain
+from transect.reports.builder import probability
+from transect.runs import report_options, working_folders
+from transect.runs.json_records import plain
 from transect.runs.result import JobResult
 
 
@@ -67,7 +75,7 @@ class ReplicateResult(JobResult[ReplicateNumbers]):
         """Write replicate.html and replicate.json into the folder `path`; return the page's path."""
         from transect.jobs.replicate.page import write
 
-        return write(self.numbers, mounts.opened(path))
+        return write(self.numbers, working_folders.opened(path))
 
 
 def replicate(
@@ -89,5 +97,5 @@ def replicate(
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
     effects, or with `combine` generators that nothing links, or no subject in common.
     """
-    folders = [mounts.opened(run) for run in runs]
-    return ReplicateResult(replicate_runs(folders, margins.listed(margin), combine=combine))
+    folders = [working_folders.opened(run) for run in runs]
+    return ReplicateResult(replicate_runs(folders, report_options.listed_margins(margin), combine=combine))

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from transect.console.audit_options import (
+from transect.console.options import (
     Bins,
     Boundary,
     By,
     Covariates,
+    Json,
     Margin,
     Perceived,
     Prune,
     Ratings,
     RequireValidation,
 )
-from transect.console.common_options import Json
 from transect.console.results import show
 
 
@@ -57,7 +57,7 @@ def report(
 ) -> None:
     """Analyse a finished run again from its tables, with other corrections or populations, and write its report."""
     from transect.jobs.report import run
-    from transect.runs.report_settings import ReportSettings
+    from transect.runs.report_options import ReportSettings
 
     result = run.report(
         folder,

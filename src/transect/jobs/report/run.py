@@ -13,14 +13,14 @@ from transect.analysis import rater_report, reporting, sections
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
-from transect.runs import bounds, mounts, unfinished
-from transect.runs.folder import FinishedRun
-from transect.runs.inputs import TableLike, as_names
-from transect.runs.places import runs_of
-from transect.runs.plain_json import loads
-from transect.runs.progress import announcing_stages
-from transect.runs.report_settings import ReportSettings
+from transect.runs import bounds, working_folders
+from transect.runs.folder import FinishedRun, unfinished_sentences
+from transect.runs.json_records import loads
+from transect.runs.layout import runs_of
+from transect.runs.parts import announcing_stages
+from transect.runs.report_options import ReportSettings
 from transect.runs.spec import RunSpec
+from transect.runs.table_inputs import TableLike, as_names
 from transect.texts import say
 
 
@@ -51,14 +51,14 @@ def report(
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
-    path = mounts.opened(folder)
+    path = working_folders.opened(folder)
     checked = sections.check(as_names(models))
     reporting.rate(path, perceived, as_names(prune), ratings)
     if reference is not None:
         rater_report.judge(path, reference)
     if require_validation is not None:
         gates.attach(path, gates.read(Path(require_validation)))
-    for line in unfinished.told(path):
+    for line in unfinished_sentences(path):
         say(f"warning: {line}", error=True)
     with announcing_stages(quiet=quiet):
         return reporting.report(path, shares=shares, correction=correction, models=checked, settings=settings)
@@ -124,7 +124,7 @@ def open_run(folder: str | Path) -> OpenRun:
 
     Raises BadInput for a folder without a finished run, CorruptedPart for a table that does not read back.
     """
-    path = mounts.opened(folder)
+    path = working_folders.opened(folder)
     studies = tuple(_open_study(place) for place in runs_of(path))
     try:
         effects = bounds.read_parquet(path / "effects.parquet")

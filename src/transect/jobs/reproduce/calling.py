@@ -1,4 +1,4 @@
-"""A command that a folder keeps, called again: its files found, its words put together, and the call."""
+"""The command that wrote a folder, given again in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,24 +6,113 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, final
 
-from transect.console.kept_command import LEFT_OUT, file_in
+from transect.console.results import LEFT_OUT, file_in
 from transect.errors import BadInput, Interrupted, UnknownName
-from transect.jobs.reproduce import begun, folders
-from transect.jobs.reproduce.numbers import VERSIONS, Change, ReproduceNumbers, compared
-from transect.jobs.reproduce.places import Given
-from transect.jobs.reproduce.rerunning import of_versions
-from transect.jobs.reproduce.ways import WAYS, Way
+from transect.jobs.reproduce import comparing
+from transect.jobs.reproduce.comparing import VERSIONS, Change, ReproduceNumbers, compared
+from transect.jobs.reproduce.rerunning import Given, of_versions
 from transect.protocols import TargetLike
 from transect.runs import command_record
 from transect.runs.addresses import is_address
 from transect.runs.command_record import CommandRecord, Word
-from transect.runs.file_digests import digest
 from transect.runs.folder import read_record
+from transect.runs.layout import is_one_run, studies_of
+from transect.runs.model_files import digest_of_input
 from transect.targets.reopening import HTTP, check_code
 from transect.targets.resolution import runs_named_code
+
+RERUN_MARK: Final = ".rerun"
+
+
+def check_rerun_folder(again: Path) -> None:
+    """Raises BadInput for a folder with files that no interrupted rerun left, such as a finished run."""
+    if again.is_dir() and any(again.iterdir()) and not (again / RERUN_MARK).is_file():
+        raise BadInput(
+            f"--out {again}: expected an empty folder, or an interrupted rerun, got other files; choose another folder"
+        )
+
+
+def begin_rerun(again: Path) -> None:
+    """Mark the folder, which is made where it is not there. Raises as `check`."""
+    check_rerun_folder(again)
+    again.mkdir(parents=True, exist_ok=True)
+    (again / RERUN_MARK).touch()
+
+
+def end_rerun(again: Path) -> None:
+    """Take the mark away, once everything was made and compared."""
+    (again / RERUN_MARK).unlink(missing_ok=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a command is told to write into another folder.
+
+    writes: each option that says where it writes, and what it gets there, "" for the folder itself. models: options and
+    arguments ("" for these) that name a model, which may lie behind a web address.
+    """
+
+    writes: Mapping[str, str] = field(default_factory=lambda: {"--out": ""})
+    models: tuple[str, ...] = ()
+
+
+WAYS: Final[Mapping[str, Way]] = {
+    "search": Way(models=("",)),
+    "recognition": Way(models=("",)),
+    "match": Way({"--report": "", "--out": "pairs.parquet"}),
+    "leakage": Way(),
+    "neighbours": Way({"--report": ""}),
+    "readings": Way(),
+    "retrieve": Way(),
+    "invert": Way(models=("--face-distance",)),
+    "encode": Way(),
+    "render": Way(),
+    "mitigate": Way(),
+    "replicate": Way(),
+}
+"""The commands that are called again, by their names."""
+
+_NO_COMMAND: Final = (
+    "expected the command that made it, got none ({file}): a call in Python, and an earlier Transect, keep none; make "
+    "the same call again into another folder"
+)
+REASONS: Final[Mapping[str, str]] = {
+    "annotation.sqlite": "holds what people answered, which no command makes again",
+    "ratings.csv": "holds what people answered, which no command makes again",
+    "validation.json": "holds what people answered, which no command makes again",
+    "training.json": "is a training, which can take days: train again with transect train into another folder",
+    "ledger.json": "is a study, which is a chain of runs: reproduce the folder of a step",
+    "run.json": _NO_COMMAND.format(file=command_record.FILE),
+    "*.json": _NO_COMMAND.format(file=command_record.FILE),
+}
+"""Why a folder that is neither an audit nor keeps its command is not made again, by a file in it: the first that is
+there.
+"""
+
+
+def keeps_command(folder: Path) -> bool:
+    """Whether a folder says by which command it was made."""
+    return (folder / command_record.FILE).is_file()
+
+
+def check_audit(folder: Path) -> None:
+    """Raises BadInput, in one line, for a folder that no audit made: why it is not made again."""
+    if studies_of(folder) or _is_of_an_audit(folder):
+        return
+    for pattern, reason in REASONS.items():
+        if any(folder.glob(pattern)):
+            raise BadInput(f"{folder}: {reason}")
+    raise BadInput(f"{folder} is not a run folder: expected a run.json or {command_record.FILE} in it")
+
+
+def _is_of_an_audit(folder: Path) -> bool:
+    return is_one_run(folder) and "design" in read_record(folder)
+
 
 Files: TypeAlias = Mapping[str, Path]
 """Where files lie: by their own name, or by the option that they are of, without its dashes."""
@@ -57,9 +146,9 @@ def remade(folder: Path, again: Path, given: Given, files: Files, tolerance: flo
     stated |= {"latents": given.latents, "dataset": given.dataset}
     files = {**{name: Path(path) for name, path in stated.items() if path is not None}, **files}
     words = words_of(folder, again, files, given.targets)
-    begun.begin(again)
+    begin_rerun(again)
     call(words, quiet=quiet)
-    tables, lacking = folders.compared(folder, again, tolerance)
+    tables, lacking = comparing.compared_folders(folder, again, tolerance)
     if not tables:
         raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; make the run again")
     was, is_now = (command_record.read(place).versions for place in (folder, again))
@@ -159,7 +248,7 @@ def _found(word: Word, folder: Path, files: Files) -> Path:
         raise BadInput(f"{folder / command_record.FILE}: expected the name of a file, got {name!r}; put the file back")
     stated = files.get(name, files.get(_name(word)))
     for path in (Path(name), folder.parent / name) if stated is None else (stated,):
-        if path.exists() and digest(path, own=False) == word.sha256:
+        if path.exists() and digest_of_input(path, own=False) == word.sha256:
             return path
         if path.exists() and stated is not None:
             raise BadInput(f"{path}: expected the {name} of the run, got another one; give it: --file '{name}=PATH'")

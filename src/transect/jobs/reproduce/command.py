@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
+from transect.console.options import Json
 from transect.console.results import show
 
 

@@ -1,16 +1,22 @@
-"""Two tables compared, value by value: which columns differ, by how much, in how many rows."""
+"""What a run and its rerun share and in which tables, columns and rows they differ."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.jobs.reproduce.numbers import PIXELS, ColumnCompared, TableCompared
+from transect.errors import BadInput
+from transect.runs import bounds, command_record
 from transect.runs.folder import FinishedRun
+from transect.runs.json_records import read_json
+from transect.runs.model_files import sha256
 from transect.runs.tables import decode
 
 _PICTURE: Final = "image"
@@ -213,3 +219,186 @@ def _of_values(was: object, is_now: object) -> float:
 
 def _most(values: Iterable[float]) -> float:
     return max(values, default=0.0)
+
+
+Outcome = Literal["same bytes", "within tolerance", "differs"]
+
+VERSIONS: Final = "versions."
+"""What the name of a changed version begins with."""
+PIXELS: Final = 1
+"""Levels of 255 by which a pixel may differ."""
+TOLERANCE: Final = 1e-4
+"""By how much another number may differ, relative to the larger of the two, or to 1 where both are below."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A version, or what follows from versions, that the rerun has otherwise; "" for one that was not stated."""
+
+    name: str
+    was: str
+    is_now: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ColumnCompared:
+    """One column of a table whose values differ. rows: of the table; differing: of these; beyond: the tolerance.
+
+    largest: the largest difference, of pixels in levels of 255, of numbers relative as `TOLERANCE` says; None of other
+    values, which are the same or not.
+    """
+
+    column: str
+    differing: int
+    beyond: int
+    largest: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TableCompared:
+    """One table of a run. place: the study's folder within the run, "" of the run itself.
+
+    same_bytes: whether every part, or the file, is the same, bit for bit. columns: those whose values differ.
+    """
+
+    place: str
+    table: str
+    rows: int
+    same_bytes: bool
+    columns: tuple[ColumnCompared, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Place and table as one path."""
+        return f"{self.place}/{self.table}".strip("/")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReproduceNumbers:
+    """A rerun compared with its run.
+
+    versions: those that are others; settings: what follows from them in the run's description. left_out: what was not
+    rerun or compared, a sentence each.
+    """
+
+    run: str
+    again: str
+    outcome: Outcome
+    pixels: int
+    tolerance: float
+    tables: tuple[TableCompared, ...]
+    versions: tuple[Change, ...] = ()
+    settings: tuple[Change, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether everything that was compared is the same, or within the tolerances."""
+        return self.outcome != "differs"
+
+
+def compared(
+    folders: tuple[Path, Path],
+    tables: Sequence[TableCompared],
+    changed: Sequence[Change],
+    left_out: Sequence[str],
+    tolerance: float,
+) -> ReproduceNumbers:
+    """What the tables come to. folders: of run and rerun; changed: what their descriptions have otherwise."""
+    versions = tuple(change for change in changed if change.name.startswith(VERSIONS))
+    outcome: Outcome = "within tolerance"
+    if all(table.same_bytes for table in tables):
+        outcome = "same bytes"
+    elif any(column.beyond or (column.differing and not tolerance) for table in tables for column in table.columns):
+        outcome = "differs"
+    settings = tuple(change for change in changed if change not in versions)
+    run, again = map(str, folders)
+    pixels = PIXELS if tolerance else 0
+    return ReproduceNumbers(run, again, outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out))
+
+
+_PART: Final = re.compile(r"part-\d{5,}\.parquet")
+_ARRAYS: Final = (".npz", ".npy", ".safetensors")
+_COMPARED: Final = (".parquet", ".json", *_ARRAYS)
+_OURS: Final = (command_record.FILE, "run.json", "reproduce.json")
+"""What a comparison reads in another way, or writes itself."""
+_OF_THE_MACHINE: Final = ("seconds", "peak_mb")
+"""Keys that hold the time and memory that something took."""
+
+
+def compared_folders(was: Path, is_now: Path, tolerance: float) -> tuple[list[TableCompared], list[str]]:
+    """Every table, file of numbers and file of tensors that the rerun wrote, and the names that one of both lacks."""
+    first, second = _names(was), _names(is_now)
+    tables = [_table(name, was, is_now, first[name], tolerance) for name in second if name in first]
+    lacking = [
+        f"{name}: only the {'run' if name in first else 'rerun'} has it" for name in sorted({*first} ^ {*second})
+    ]
+    return tables, lacking
+
+
+def _names(folder: Path) -> dict[str, list[str]]:
+    """Files of tables by the table's name, in the order of names; parts of a table are one."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix in _COMPARED and path.is_file() and path.name not in _OURS and not name.startswith("."):
+            table = name.rpartition("/")[0] if _PART.fullmatch(path.name) else name
+            found.setdefault(table, []).append(name)
+    return found
+
+
+def _table(name: str, was: Path, is_now: Path, files: list[str], tolerance: float) -> TableCompared:
+    missing = [file for file in files if not (is_now / file).is_file()]
+    if missing:
+        return TableCompared(
+            "", name, len(files), False, (ColumnCompared("(parts)", len(missing), len(missing), None),)
+        )
+    try:
+        return _of_files(name, [(was / file, is_now / file) for file in files], tolerance)
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(
+            f"{was / files[0]}: expected a file that the run wrote, got a damaged one; put it back"
+        ) from None
+
+
+def _of_files(name: str, pairs: list[tuple[Path, Path]], tolerance: float) -> TableCompared:
+    first, second = pairs[0]
+    if first.suffix == ".parquet":
+        same = [sha256(one) == sha256(other) for one, other in pairs]
+        both = ((bounds.read_parquet(one), bounds.read_parquet(other)) for one, other in pairs)
+        return several(name, both, same, tolerance)
+    if first.suffix == ".json":
+        found = numbers(name, _numbers(first), _numbers(second), tolerance, same_bytes=False)
+        return replace(found, same_bytes=not found.columns)
+    return arrays(name, _arrays(first), _arrays(second), tolerance)
+
+
+def _numbers(path: Path) -> Any:
+    value = read_json(path, "a file of numbers", "put back the file that the run wrote")
+    return _of_the_job(value)
+
+
+def _of_the_job(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _of_the_job(each) for key, each in value.items() if key not in _OF_THE_MACHINE}
+    return [_of_the_job(each) for each in value] if isinstance(value, list) else value
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    bounds.check_holes(path)
+    if path.suffix == ".npy":
+        return {path.name: np.load(path, allow_pickle=False)}
+    if path.suffix == ".npz":
+        bounds.check_archive(path)
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no dictionary)

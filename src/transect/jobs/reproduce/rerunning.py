@@ -1,37 +1,322 @@
-"""From the description of a run to the same run: its world, targets and design again, in another folder."""
+"""An audit made again from its spec: its models, generators and settings opened by name."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
-from transect.designs.matched_pairs import MatchedPairs
-from transect.effects.truth import Truth
+from transect.designs.pairs import MatchedPairs
+from transect.designs.steps import HALF_RANGE, Lines, Steps
+from transect.effects.outcomes import Truth
 from transect.effects.verification import NO_RULE
-from transect.errors import BadInput
-from transect.experiment import costs, study, verification
+from transect.errors import BadInput, TransectError, UnknownName
+from transect.experiment import costs, outcome_choice, study
 from transect.experiment.edits import EDITS, EditCheck
-from transect.jobs.reproduce.numbers import Change
-from transect.jobs.reproduce.places import Given, open_pairs, open_target, open_world_of
-from transect.protocols import Target
+from transect.experiment.opened_targets import give_name
+from transect.experiment.worlds import open_world
+from transect.jobs.reproduce.comparing import Change
+from transect.protocols import Target, TargetLike, World
 from transect.records import Task
-from transect.runs import bins, boundary, covariates, error_conditions, margins
-from transect.runs.answer_tables import pairs_of
+from transect.runs import report_options
+from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, canonical_json
+from transect.runs.json_records import json_of, loads
+from transect.runs.layout import OF_PEOPLE, pairs_table
 from transect.runs.locks import refuse_links_in
-from transect.runs.part_names import pairs_table
-from transect.runs.places import OF_PEOPLE
-from transect.runs.plain_json import loads
-from transect.runs.spec import EditsEntry, RunSpec, StatedTruth, TargetDescription
+from transect.runs.spec import EditsEntry, GeneratorDescription, RunSpec, StatedTruth, TargetDescription
 from transect.runs.spec_changes import changes
-from transect.runs.validation_words import in_words
-from transect.targets.limits import Limits
+from transect.runs.tables import pairs_of
+from transect.runs.wording import in_words
+from transect.spoken_answers import Speaker
+from transect.targets import as_target
+from transect.targets.capabilities import is_metered
+from transect.targets.guard import Limits
+from transect.targets.reopening import HTTP, reopen
+from transect.targets.words.speakers import SharedSpeaker, shared_by
 
-STORED: Final = (error_conditions.FILE, bins.FILE, covariates.FILE, margins.FILE, boundary.FILE, *OF_PEOPLE)
+if TYPE_CHECKING:
+    from transect.targets.http.chat.settings import ChatSettings
+    from transect.targets.http.settings import Settings
+    from transect.targets.words.asked import PairwiseQuestion
+
+
+A = TypeVar("A")
+_Reopen: TypeAlias = Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
+CHAT: Final = "chat"
+"""The kind of a model behind a chat interface, as its description has it."""
+_BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
+"""Generators that are no file."""
+_OPTIONS: Final = ("label", "truncation", "noise")
+"""Options of a network that its description keeps."""
+_HASHES: Final = {
+    "population_sha256": "--population",
+    "labels_sha256": "--dataset",
+    "weights_sha256": "--generator",
+    "pictures_sha256": "--generator",
+    "directions": "--directions",
+    "photographs": "--latents",
+}
+"""What a description says of files, and the option that names the file."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run's own description does not locate: files, by the options that name them, and targets by name.
+
+    budget: the most calls to each target that counts them; None asks none of them. answers: the folder of the files
+    that keep what such targets answer.
+    """
+
+    targets: Mapping[str, TargetLike] = field(default_factory=dict)
+    generator: str | None = None
+    population: str | None = None
+    directions: Path | None = None
+    latents: Path | None = None
+    dataset: str | None = None
+    budget: int | None = None
+    answers: Path = Path()
+
+
+def targets_by_name(texts: Sequence[str] | Mapping[str, TargetLike]) -> dict[str, TargetLike]:
+    """Targets by the name that the run gives them, from NAME=SPEC texts. Raises BadInput for another text.
+
+    >>> targets_by_name(["ours=models/smile.onnx"])
+    {'ours': 'models/smile.onnx'}
+    """
+    if isinstance(texts, Mapping):
+        return dict(texts)
+    named: dict[str, TargetLike] = {}
+    for text in texts:
+        name, equals, spec = text.rpartition("=")
+        if not (name and equals and spec) or name in named:
+            raise BadInput(f"--target {text!r}: expected NAME=SPEC, each name of the run's targets once")
+        named[name] = spec
+    return named
+
+
+def check_names(given: Given, specs: Sequence[RunSpec]) -> None:
+    """Raises UnknownName where a target is given that the run does not have."""
+    known = {name: None for spec in specs for facts in descriptions(spec) for name in _names(facts)}
+    for name in given.targets:
+        if name not in known:
+            raise UnknownName("target of the run", name, map(str, known))
+
+
+def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
+    """How the targets of a run describe themselves: those under audit, then those that check its images."""
+    checks = spec.edits
+    of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]
+    asked = [target.description.facts for target in spec.targets]
+    asked += [pairs.description.facts for pairs in spec.pairs]
+    return [*asked, *(facts for facts in of_checks if facts is not None)]
+
+
+def open_target(stored: TargetDescription, given: Given) -> Target | None:
+    """The target that a run describes; None where it counts its calls and there is no budget for them."""
+    facts = stored.facts
+    name = str(facts["name"])
+    source = given.targets.get(name, "")
+    if stored.question is not None:
+        from transect.targets.reopening import reopen_asked
+
+        return _asked(facts, given, reopen_asked)
+    if facts.get("kind") == HTTP:
+        return None if given.budget is None else _over_http(name, source, given)
+    if not isinstance(source, str):
+        target = as_target(source)
+        if target.name != name:
+            give_name(target, name, source)
+        return target
+    target = reopen(facts, source)
+    return None if is_metered(target) and given.budget is None else target
+
+
+def open_pairs(stored: TargetDescription, given: Given) -> PairwiseQuestion | None:
+    """As `open_target`, of a question about two images."""
+    from transect.targets.reopening import reopen_pairs
+
+    return _asked(stored.facts, given, reopen_pairs)
+
+
+def _asked(
+    facts: Mapping[str, Any], given: Given, reopened: Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
+) -> A | None:
+    """A question that was asked in words; the model is given by its own name, or by that of the question."""
+    source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
+    coding, judge = _coding(facts, given), facts.get("judge") or {}
+    if judge.get("kind") == CHAT and given.budget is None:
+        return None
+    if facts["model"].get("kind") != CHAT:
+        asked = reopened(facts, source, coding)
+        return None if getattr(asked, "metered", False) and given.budget is None else asked
+    if given.budget is None:
+        return None
+    if not isinstance(source, str) or not source:
+        name = facts["model"]["name"]
+        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    return reopened(facts, _fresh_chat(source, given), coding)
+
+
+def _coding(facts: Mapping[str, Any], given: Given) -> Mapping[str, object]:
+    """What names the judge and the functions that a question's texts were coded by, as far as it is given."""
+    found: dict[str, object] = {name: given.targets[name] for name in _coders(facts) if name in given.targets}
+    judge = facts.get("judge") or {}
+    if judge.get("kind") == CHAT and given.budget is not None:
+        name = str(judge["name"])
+        source = found.get(name)
+        if not isinstance(source, str):
+            raise BadInput(f"judge {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+        found[name] = _fresh_chat(source, given)
+    return found
+
+
+def _fresh_chat(source: str, given: Given) -> SharedSpeaker:
+    path = Path(source)
+    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given))
+
+
+def _chat(path: Path, given: Given) -> Speaker:
+    """The model behind a chat interface, with a budget and a file of answers of its own: old answers show nothing."""
+    from transect.targets.http.chat.settings import read_chat_settings
+    from transect.targets.http.chat.speaker import ChatSpeaker
+
+    settings = read_chat_settings(path)
+    return ChatSpeaker(settings.model_copy(update=_fresh(settings, path, given)), path)
+
+
+def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a target may be called on the command line: its name; of a question also that of its model."""
+    model = facts.get("model") if "asked_in_words" in facts else None
+    return (str(facts["name"]), *([str(model["name"])] if model else []), *_coders(facts))
+
+
+def _coders(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of what a question's texts were coded by: its judge, and functions."""
+    judge = facts.get("judge")
+    return (*([str(judge["name"])] if judge else []), *(str(each["name"]) for each in facts.get("scorers") or ()))
+
+
+def _over_http(name: str, source: TargetLike, given: Given) -> Target:
+    """The target behind a web address, with a budget and a file of answers of its own: old answers show nothing."""
+    from transect.targets.http.settings import read_settings
+    from transect.targets.http.target import HttpTarget
+
+    if not isinstance(source, str) or not source:
+        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    path = Path(source)
+    settings = read_settings(path)
+    target = HttpTarget(settings.model_copy(update=_fresh(settings, path, given)), path)
+    if target.name != name:
+        give_name(target, name, source)
+    return target
+
+
+def _fresh(settings: Settings | ChatSettings, path: Path, given: Given) -> dict[str, object]:
+    """The budget of the rerun, and a file of answers that is empty."""
+    store = (given.answers / f"{path.stem}.answers.sqlite").absolute()
+    store.parent.mkdir(parents=True, exist_ok=True)
+    return {
+        "budget": settings.budget.model_copy(update={"calls": given.budget}),
+        "answers": settings.answers.model_copy(update={"file": str(store)}),
+    }
+
+
+def open_world_of(spec: RunSpec, given: Given) -> World:
+    """The world that a run's images came from."""
+    stored = spec.generator
+    _check_needed(stored, given)
+    try:
+        world = _plain_world(stored, given)
+    except TransectError as error:
+        raise BadInput(f"generator {stored.name}: {error}") from None
+    own = json_of(description(world))
+    for key, option in _HASHES.items():
+        if _digest(stored.facts.get(key)) != _digest(own.get(key)):
+            raise BadInput(
+                f"generator {stored.name}: expected the file of the run, got another one; give it: {option} FILE"
+            )
+    if (size := stored.steps) is not None:
+        levels = spec.design.levels[size.attribute]
+        farthest = 1.0 if size.by == HALF_RANGE else max(1.0, *map(abs, levels))
+        return Steps(world, size.attribute, size.by, farthest)
+    return Lines(world) if "lines" in stored.facts else world
+
+
+def _check_needed(stored: GeneratorDescription, given: Given) -> None:
+    named = stored.name in _BY_NAME
+    needed = {
+        "--generator": not (named or stored.of_photographs),
+        "--population": stored.name.startswith("faceworld"),
+        "--directions": bool(stored.directions),
+        "--latents": bool(stored.photographs),
+        "--dataset": stored.of_photographs,
+    }
+    stated = dict(
+        zip(needed, (given.generator, given.population, given.directions, given.latents, given.dataset), strict=True)
+    )
+    for option, value in stated.items():
+        if value is not None and not needed[option]:
+            raise BadInput(f"{option}: the run's images came from {stored.name}, without such a file; leave it out")
+
+
+def _plain_world(stored: GeneratorDescription, given: Given) -> World:
+    facts = stored.facts
+    if stored.of_photographs:
+        return _photographs(stored, given)
+    name = given.generator or _name(stored)
+    named = name.partition("?")[0]
+    learned = bool(stored.directions)
+    population = (given.population or stored.population or None) if named.startswith("faceworld") else None
+    if learned and named != "reference" and given.directions is None:
+        raise BadInput("expected the file of its directions, got none; give it: --directions FILE")
+    if stored.photographs and given.latents is None:
+        raise BadInput("expected the file of its inverted photographs, got none; give it: --latents FILE")
+    if "background" in stored.photographs:
+        raise BadInput(
+            "expected images of the generator alone, got photographs put back outside a mask, which are not kept; run "
+            "the audit's own command again"
+        )
+    sized = named.startswith(("faceworld", "photographs:"))
+    size = facts.get("image_size") if sized else None
+    directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
+    return open_world(name, size, population, facts.get("device"), directions, latents)
+
+
+def _photographs(stored: GeneratorDescription, given: Given) -> World:
+    from transect.datasets import open_dataset
+
+    if given.dataset is None:
+        raise BadInput("expected the photographs, got none; give them: --dataset READER:PATH")
+    left_out = sum(stored.facts.get("left_out", {}).values()) or None
+    return open_dataset(given.dataset, image_size=stored.facts.get("image_size"), max_unreadable=left_out)
+
+
+def _name(stored: GeneratorDescription) -> str:
+    """A generator's name with the options of a network that the description keeps."""
+    if stored.name not in _BY_NAME:
+        raise BadInput("expected its file, got none; give it: --generator FILE")
+    options = [f"{key}={value}" for key in _OPTIONS if (value := stored.facts.get(key)) is not None]
+    return f"{stored.name}?{'&'.join(options)}" if options and stored.name == "reference" else stored.name
+
+
+def _digest(value: object) -> object:
+    """The digest that a description states, of a file or of the table that describes one."""
+    return value.get("sha256", value) if isinstance(value, Mapping) else value
+
+
+STORED: Final = (
+    report_options.ERROR_CONDITIONS_FILE,
+    report_options.BINS_FILE,
+    report_options.COVARIATES_FILE,
+    report_options.MARGINS_FILE,
+    report_options.BOUNDARY_FILE,
+    *OF_PEOPLE,
+)
 """What a report reads beside the tables: how it counts, and what people answered."""
 _OF_VERSIONS: Final = re.compile(
     r"(versions|world|readings|attributes|held|nominal)(\.|$)|generator\.(renderer_version|camera)|.*\b(library|resized_by)$"
@@ -149,7 +434,7 @@ def _edits(stored: EditsEntry, given: Given) -> EditCheck:
 def _with_rule(again: study.Study, rate: float | None, within: tuple[str, ...]) -> study.Study:
     if rate is None and not within:
         return replace(again, rule=NO_RULE)
-    return replace(again, rule=verification.chosen(again.targets, again.design, rate, within))
+    return replace(again, rule=outcome_choice.chosen_rule(again.targets, again.design, rate, within))
 
 
 def _changed(run: FinishedRun, again: study.Study, not_asked: tuple[str, ...]) -> tuple[Change, ...]:

@@ -12,20 +12,18 @@ import pyarrow as pa
 
 from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.jobs.reproduce import begun, calling, comparing, rerunning, ways
+from transect.jobs.reproduce import calling, comparing, rerunning
 from transect.jobs.reproduce.calling import files_by_name
-from transect.jobs.reproduce.numbers import TOLERANCE, ColumnCompared, ReproduceNumbers, TableCompared, compared
-from transect.jobs.reproduce.places import Given, check_names, targets_by_name
-from transect.jobs.reproduce.rerunning import Rebuilt
+from transect.jobs.reproduce.comparing import TOLERANCE, ColumnCompared, ReproduceNumbers, TableCompared, compared
+from transect.jobs.reproduce.rerunning import Given, Rebuilt, check_names, targets_by_name
 from transect.protocols import TargetLike
 from transect.reports.blocks import TextTable
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs import bounds
 from transect.runs.folder import FinishedRun
-from transect.runs.json_records import read_json
-from transect.runs.places import beside, places_of
-from transect.runs.plain_json import plain
-from transect.runs.progress import announcing_stages
+from transect.runs.json_records import plain, read_json
+from transect.runs.layout import beside, places_of
+from transect.runs.parts import announcing_stages
 from transect.runs.wording import counted, shortened
 from transect.targets.capabilities import is_metered
 
@@ -154,7 +152,7 @@ def reproduce(
     named_folder = folder if folder.name else folder.absolute()
     again = named_folder.with_name(f"{named_folder.name}-again") if out is None else Path(out)
     _check_apart(folder, again)
-    begun.check(again)
+    calling.check_rerun_folder(again)
     given = Given(
         targets_by_name(targets),
         None if generator is None else str(generator),
@@ -167,13 +165,13 @@ def reproduce(
     )
     tolerance = 0.0 if exact else TOLERANCE
     named = {name: Path(path) for name, path in files.items()} if isinstance(files, Mapping) else files_by_name(files)
-    if ways.keeps_command(folder):
+    if calling.keeps_command(folder):
         found = calling.remade(folder, again, given, named, tolerance, quiet=quiet)
     elif named:
         raise BadInput("--file: expected the folder of another command than audit, got an audit's; leave it out")
     else:
         found = _audit(folder, again, given, tolerance, quiet=quiet)
-    begun.end(again)
+    calling.end_rerun(again)
     return ReproduceResult(found)
 
 
@@ -185,7 +183,7 @@ def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: 
             opened.callback(rerunning.close, rebuilt[-1], given)
         if given.budget is not None and not _metered(rebuilt):
             raise BadInput("--budget: expected a target that counts its calls, the run has none; leave it out")
-        begun.begin(again)
+        calling.begin_rerun(again)
         for part in rebuilt:
             rerunning.make(part, folder, again, quiet=quiet)
     tables = [table for part in rebuilt for table in _of_tables(part, folder, again, tolerance)]
@@ -215,7 +213,7 @@ def _checked(budget: int | None) -> int | None:
 
 def _runs(folder: Path, given: Given) -> list[tuple[FinishedRun, str]]:
     """Every run of an audit with its place. Raises BadInput where there is none, or one that is no audit's."""
-    ways.check_audit(folder)
+    calling.check_audit(folder)
     places = [*places_of(folder), *beside(folder)]
     runs = [FinishedRun(place) for place in places]
     check_names(given, [run.spec for run in runs])

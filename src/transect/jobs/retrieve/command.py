@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
-from transect.console.target_options import AllowDownload, Dtype, ModelDevice
+from transect.console.options import AllowDownload, Dtype, Json, ModelDevice
+from transect.console.results import keep, show
 
 
 def retrieve(

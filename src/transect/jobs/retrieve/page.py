@@ -25,9 +25,9 @@ from transect.reports.blocks import (
     TextTable,
     summary,
 )
+from transect.reports.builder import probability
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick
-from transect.reports.environment import probability
 from transect.runs.wording import spaced
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from transect.errors import BadInput
 from transect.jobs.retrieve.numbers import QuerySkew, RetrieveNumbers
 from transect.jobs.retrieve.text import headings, headline, table_rows
 from transect.runs import tables as columns
-from transect.runs.inputs import as_names
-from transect.runs.places import runs_of
-from transect.runs.progress import Progress
+from transect.runs.layout import runs_of
+from transect.runs.parts import Progress
 from transect.runs.result import JobResult
-from transect.targets.hf.options import Options
-from transect.targets.hf.text_images import TextImages, open_text_images
+from transect.runs.table_inputs import as_names
+from transect.targets.hf.embedding import TextImages, open_text_images
+from transect.targets.hf.loading import Options
 from transect.texts import words_of
 
 _BATCH: Final = 16

@@ -9,7 +9,7 @@ from typing import Any, Final
 from transect.effects.pair_perception import Bounded
 from transect.effects.retrieval import FirstImages
 from transect.jobs.retrieve.numbers import QuerySkew, RetrieveNumbers
-from transect.reports.environment import probability, significant
+from transect.reports.builder import probability, significant
 from transect.runs.wording import counted, spaced
 
 SURE: Final = 0.05

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, UInt8
 from transect.experiment.worlds import open_world
 from transect.protocols import World
 from transect.records import SUBJECTS_PER_SEED, Latents
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
 
 SIZE: Final = 64
 SHOTS: Final = 3

@@ -19,11 +19,11 @@ from transect.jobs.sample_data.faces import SHOTS, Faces, people_of, shots_of
 from transect.jobs.sample_data.model import FEATURES, LABELS, features_of, predictions_of
 from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
-from transect.reports.short_page import ShortPageResult
-from transect.runs.csv_files import csv_of
+from transect.reports.builder import ShortPageResult
 from transect.runs.folder import disk_errors, write_atomically, write_table
-from transect.runs.png import png
-from transect.runs.progress import Progress
+from transect.runs.parts import Progress
+from transect.runs.pictures import png
+from transect.runs.table_inputs import csv_of
 from transect.runs.wording import counted
 
 FEWEST: Final = 40

@@ -7,24 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from transect.console.audit_options import RequireValidation, Threshold
-from transect.console.common_options import Json
-from transect.console.kept_command import keep
-from transect.console.results import show
-from transect.console.target_options import (
+from transect.console.options import (
     AllowDownload,
     ClassNames,
     Dtype,
     Isolate,
+    Json,
     MaxFailures,
     ModelDevice,
     OutputKind,
     PositiveClass,
     PreprocessFile,
+    RequireValidation,
     TaskName,
     Templates,
+    Threshold,
     Timeout,
 )
+from transect.console.results import keep, show
 from transect.errors import BadInput
 
 _FILES = ("target", "questions", "generator", "population")
@@ -123,11 +123,11 @@ def search(
 
     Rerun the command to resume a stopped search; no call is repeated.
     """
-    from transect.console import target_options
+    from transect.console import options as target_options
     from transect.jobs.search import run
     from transect.jobs.search.request import DEFAULT_ALPHA, SearchOptions
     from transect.jobs.search.results import lines
-    from transect.targets.limits import Limits
+    from transect.targets.guard import Limits
 
     settings = target_options.given(
         task=task,

@@ -1,14 +1,28 @@
-"""From a search's calls to its numbers: regions, maps over pairs of attributes, the overall rate."""
+"""From the calls of a search to its numbers: regions, the overall rate, maps, errors by condition and mean faces.
+
+What counts as a failure, in words: of errors, and of what a model says or does not say.
+
+The numbers of a search as records: `search.json` and the JSON Schema are made from them.
+
+From a search's calls to its numbers: regions, maps over pairs of attributes, the overall rate.
+
+The error table of a search by condition, and mean faces of right and wrong answers (McDuff et al. 2019).
+
+Conditions are thirds of the searched space along each attribute, or its levels. Each sampler has its own column,
+since a search that follows up failures overstates their rate.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 
+from transect.analysis.findings import means
 from transect.designs.search import (
     APART,
     Harvest,
@@ -20,27 +34,214 @@ from transect.designs.search import (
     apart,
     eager,
 )
-from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.interrogation import FIRST
+from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch, Phases
 from transect.designs.search.rules import FEWEST_FAILURES, Rule, find_rules
 from transect.designs.search.space import Space
-from transect.designs.search.testing import Phases
-from transect.effects.combinations import METHOD, weighted_sum
-from transect.effects.intervals import wilson
-from transect.jobs.search.numbers import (
-    AttributeMap,
-    Estimate,
-    Region,
-    RuleBox,
-    SearchedAttribute,
-    SearchNumbers,
-)
-from transect.jobs.search.wording import verb_of
+from transect.effects import interrogation
+from transect.effects.interrogation import Condition, ErrorRate, crossed, crossing
+from transect.effects.intervals import METHOD, weighted_sum, wilson
+from transect.effects.outcomes import FAILED
+from transect.records import Attribute, declared
 from transect.reports.records import Section
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
     from transect.jobs.search.request import Search
+
+
+ERRORS: Final = ("miss", "false_alarm", "error")
+"""Outcomes that are wrong answers."""
+_VERBS: Final = {
+    "miss": "misses the face in",
+    "answer": "says yes on",
+    "refusal": "refuses",
+    "hedge": "hedges on",
+    "unreadable": "gives an unreadable answer on",
+}
+_ASKED: Final = {
+    "miss": "In which images does it miss the face?",
+    "answer": "On which images does it say yes?",
+    "refusal": "On which images does it refuse?",
+    "hedge": "On which images does it hedge?",
+    "unreadable": "On which images can its answer not be read?",
+}
+_WRONG: Final = "In which images is its answer wrong?"
+_NAMED: Final = {
+    "option": ("chooses {} on", "On which images does it choose {}?"),
+    "code": ("mentions {} on", "On which images does it mention {}?"),
+}
+
+
+def verb_of(outcome: str) -> str:
+    """What the target does in a failure.
+
+    >>> verb_of("miss"), verb_of("error"), verb_of("option:nurse")
+    ('misses the face in', 'gives a wrong answer on', 'chooses nurse on')
+    """
+    kind, _, name = outcome.partition(":")
+    return _NAMED[kind][0].format(name) if kind in _NAMED else _VERBS.get(outcome, "gives a wrong answer on")
+
+
+def asked_of(outcome: str) -> str:
+    """What a search for an outcome asks.
+
+    >>> asked_of("error"), asked_of("refusal")
+    ('In which images is its answer wrong?', 'On which images does it refuse?')
+    """
+    kind, _, name = outcome.partition(":")
+    return _NAMED[kind][1].format(name) if kind in _NAMED else _ASKED.get(outcome, _WRONG)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rule that was confirmed: its rate on the n fresh images inside it, and its share of the searched space.
+
+    rate, low and high are NaN with a `reason` where no fresh image was answered. words: the rule for a reader, with
+    rounded values.
+    """
+
+    rule: str
+    rate: float
+    low: float
+    high: float
+    reason: str
+    n: int
+    share: float
+    words: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The failure rate over the whole searched space, from the n calls drawn for it; NaN with a `reason` for none."""
+
+    rate: float
+    low: float
+    high: float
+    reason: str
+    n: int
+    method: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchedAttribute:
+    """An attribute of the searched space and its range."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RuleBox:
+    """Where a region lies on a map, as shares of width and height; rule: its place in `regions`."""
+
+    rule: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AttributeMap:
+    """Calls and failures by cell of two attributes; rows go along y from low to high.
+
+    low, high: Wilson intervals of the cells, row by row; NaN for cells without a call.
+    """
+
+    x: str
+    y: str
+    x_edges: tuple[float, ...]
+    y_edges: tuple[float, ...]
+    calls: tuple[tuple[int, ...], ...]
+    failures: tuple[tuple[int, ...], ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    rules: tuple[RuleBox, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SamplerErrors:
+    """The error rates of the calls of one sampler."""
+
+    sampler: str
+    calls: int
+    rows: tuple[ErrorRate, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ErrorTables:
+    """Error rates by condition, one table per sampler; shown: the conditions with mean faces; source: of the table."""
+
+    samples: tuple[SamplerErrors, ...]
+    shown: tuple[str, ...]
+    source: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchNumbers:
+    """Every number of a search.
+
+    calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
+    distinct_failures: failures at least a tenth of the diagonal apart; failures: all; failed: calls
+    without a valid answer. regions: with rates of fresh images alone; regions_reason: why there are none. curve:
+    failures apart after each call. sections: of calls, canaries and required gates.
+    """
+
+    target: str
+    goal: str
+    outcome: str
+    strategy: str
+    calls: int
+    paid_calls: int
+    cost: float
+    distinct_failures: int
+    failures: int
+    failed: int
+    regions: tuple[Region, ...]
+    regions_reason: str
+    estimate: Estimate
+    space: tuple[SearchedAttribute, ...]
+    curve: tuple[int, ...]
+    maps: tuple[AttributeMap, ...]
+    sections: tuple[Section, ...]
+    errors: ErrorTables | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FailurePicture:
+    """A picture (PNG) that the target failed on, the number of its call from 1, and its searched attributes as text.
+
+    place: in an order in which each picture is as far as possible from those before it in the searched space.
+    """
+
+    call: int
+    values: tuple[tuple[str, str], ...]
+    png: bytes
+    place: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AnswerFaces:
+    """Mean pictures (PNG) of right and of wrong answers in a group of the condition `by`; None where there is none."""
+
+    by: str
+    group: str
+    right: int
+    wrong: int
+    right_picture: bytes | None
+    wrong_picture: bytes | None
+
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
@@ -259,3 +460,124 @@ def percent(estimate: Region | Estimate) -> str:
     rate, low, high = (100 * share for share in (estimate.rate, estimate.low, estimate.high))
     digits = 1 if high - low < 5 else 0
     return f"{rate:.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+EXPLORATION: Final = "Sobol points"
+IN_TURN: Final = "conditions in turn"
+AT_RANDOM: Final = "random"
+GROUPS: Final = 3
+"""Groups of a continuous attribute, of equal shares of the searched space."""
+SHOWN: Final = 3
+"""Attributes whose mean faces are shown: those whose groups' error rates differ most."""
+_NO_FACE: Final = f"{FAILED}: no face"
+
+
+def error_tables(search: Search, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
+    """One table per sampler: of the exploration's first calls, and of all calls.
+
+    reasons: why a call has no outcome, "" where it has one. by: searched attributes whose combinations are a condition
+    too. Where the target reports that it found no face, that is a miss of the attribute's table; without such answers
+    the attribute's errors stand alone. Every table has the same rows in the same order.
+    """
+    conditions = conditions_of(search.space, history, by)
+    missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
+    samples, whole = [], np.arange(len(history))
+    sampled = {_exploration(search): surely_explored(search, history)}
+    if len(whole) > len(sampled[_exploration(search)]):
+        sampled[search.strategy.name] = whole
+    for sampler, rows in sampled.items():
+        groups = {name: Condition(condition.groups, condition.codes[rows]) for name, condition in conditions.items()}
+        rates = interrogation.error_rates(
+            None if missed is None else missed[rows], None if wrong is None else wrong[rows], groups
+        )
+        named = rates if search.outcome in ERRORS else [replace(rate, measure=search.outcome) for rate in rates]
+        samples.append(SamplerErrors(sampler, len(rows), tuple(named)))
+    shown = [crossing(by)] if by else _most_uneven(samples[0].rows)
+    return ErrorTables(tuple(samples), tuple(shown), interrogation.SOURCE)
+
+
+def _exploration(search: Search) -> str:
+    """How the calls were drawn that do not depend on the answers."""
+    strategy = getattr(search.strategy, "search", search.strategy)
+    if isinstance(strategy, Interrogation | Random):
+        return AT_RANDOM
+    return IN_TURN if isinstance(strategy, Thompson) else EXPLORATION
+
+
+def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dict[str, Condition]:
+    """Each call's group along each searched attribute: its level, or the third of the searched space it lies in.
+
+    by: attributes whose combinations come last, as one condition.
+    """
+    values = space.values(history.points)
+    conditions = {}
+    for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
+        of_levels = space.by_level(attribute)
+        group = _levels(attribute, ranked) if of_levels else _thirds(ranked)
+        side: Literal["left", "right"] = "left" if of_levels else "right"
+        codes = np.searchsorted(group[1], values[attribute.name], side=side).astype(np.int64)
+        conditions[attribute.name] = Condition(group[0], codes)
+    if len(by) > 1:
+        conditions[crossing(by)] = crossed({name: conditions[name] for name in by})
+    return conditions
+
+
+def _levels(attribute: Attribute, ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
+    """Names of the levels, and the levels."""
+    levels = np.unique(ranked)
+    return tuple(str(attribute.label(float(level))) for level in levels), levels
+
+
+def _thirds(ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
+    """Names of the thirds, and the values between them."""
+    inner = np.quantile(ranked, np.arange(1, GROUPS) / GROUPS)
+    inner = np.unique(inner[(inner > ranked[0]) & (inner < ranked[-1])])
+    ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]
+    return tuple(f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(ends)), inner
+
+
+def _misses_and_errors(
+    outcome: str, failures: Float[np.ndarray, " n"], reasons: Sequence[str]
+) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
+    if outcome == "miss":
+        return failures, None
+    unseen = np.array([reason.startswith(_NO_FACE) and declared(reason) for reason in reasons], dtype=np.bool_)
+    if not unseen.any():
+        return None, failures
+    return np.where(unseen, 1.0, np.where(np.isfinite(failures), 0.0, np.nan)), failures
+
+
+def _most_uneven(rows: Sequence[ErrorRate]) -> list[str]:
+    """Attributes by the largest difference between two groups' rates, of the first measure."""
+    spread: dict[str, list[float]] = {}
+    for row in rows:
+        if row.group and row.measure == rows[0].measure:
+            spread.setdefault(row.by, []).extend([row.rate] if np.isfinite(row.rate) else [])
+    return sorted(spread, key=lambda name: -float(np.ptp(spread[name] or [0.0])))[:SHOWN]
+
+
+def mean_faces(
+    search: Search,
+    history: History,
+    names: Sequence[str],
+    parts: int,
+    pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
+    by: Sequence[str] = (),
+) -> list[AnswerFaces]:
+    """Mean pictures of right and of wrong answers: of all calls, then of each group of the named conditions.
+
+    pixels: a part's pictures, in the order of the calls, one part in memory at a time. Calls without an outcome are in
+    neither.
+    """
+    conditions = conditions_of(search.space, history, by)
+    places: list[tuple[str, str, np.ndarray]] = [("", "", np.ones(len(history), dtype=np.bool_))]
+    for name in names:
+        condition = conditions[name]
+        places += [(name, group, condition.codes == code) for code, group in enumerate(condition.groups)]
+    chosen = np.array([rows & (history.failures == answer) for _, _, rows in places for answer in (0.0, 1.0)])
+    counts = chosen.sum(axis=1).tolist()
+    pictures = means(chosen, enumerate(picture for part in range(parts) for picture in pixels(part)))
+    return [
+        AnswerFaces(name, group, counts[2 * i], counts[2 * i + 1], pictures[2 * i], pictures[2 * i + 1])
+        for i, (name, group, _) in enumerate(places)
+    ]

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 
 from transect.reports.blocks import Picture, TextTable
-from transect.reports.short_page import ShortPageResult
+from transect.reports.builder import ShortPageResult
 from transect.runs.result import Numbers_co
 from transect.runs.wording import counted, spaced
 

@@ -28,13 +28,13 @@ from transect.jobs.train.result import (
 )
 from transect.protocols import Generator
 from transect.records import Images
-from transect.runs.inputs import as_names
+from transect.runs.table_inputs import as_names
 from transect.training.options import GanOptions
 
 if TYPE_CHECKING:
+    from transect.training.classifier import Schedule
     from transect.training.distillation import Likeness
     from transect.training.pictures import Source
-    from transect.training.schedules import Schedule
 
 _SIZE: Final = 64
 NOT_FACEWORLD: Final = "the shipped network reads FaceWorld's attributes alone; let people judge (the how-to)"
@@ -91,8 +91,8 @@ def train_gan(
     Sources: Karras et al. 2020, arXiv:1912.04958; Karras et al. 2018, arXiv:1710.10196; McDuff et al. 2019.
     """
     from transect.training.gans import Plan, check, fit
+    from transect.training.loop import Processes
     from transect.training.pictures import Pictures
-    from transect.training.processes import Processes
 
     options, folder = options or GanOptions(), Path(out)
     plan = Plan(architecture, images, seed, as_names(conditions), **asdict(options))
@@ -114,8 +114,7 @@ def _likeness(device: str) -> Likeness:
     import hashlib
 
     from transect.perceptual.distance import appearance_of
-    from transect.perceptual.features import WEIGHTS
-    from transect.perceptual.network import SIZE
+    from transect.perceptual.features import SIZE, WEIGHTS
     from transect.training.distillation import Likeness
 
     digest = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
@@ -127,7 +126,7 @@ def _obeyed(file: Path, source: Source, conditions: Sequence[str]) -> tuple[Cond
     from transect.effects.intervals import wilson
     from transect.generators.faceworld.world import FaceWorld
     from transect.generators.progressive.generator import Progressive
-    from transect.perceptual.obedience import obedience
+    from transect.perceptual.judging import obedience
 
     generator = Progressive.from_file(file)
     if not isinstance(source, FaceWorld):
@@ -170,9 +169,8 @@ def train_encoder(
     Source: Denton et al. 2019, arXiv:1906.06439, equation 2.
     """
     from transect.generators import load
-    from transect.training.encoder import EncoderRecipe, Generated
-    from transect.training.loop import Run, train
-    from transect.training.processes import process_count
+    from transect.training.loop import Run, process_count, train
+    from transect.training.recipes import EncoderRecipe, Generated
 
     if image_size < 16 or image_size & (image_size - 1):
         raise BadInput(f"image_size: expected a power of two from 16, got {image_size}; choose 64")
@@ -221,11 +219,9 @@ def train_classifier(
 
     Sources: Balakrishnan et al. 2020, arXiv:2007.06570, §5.1; Denton et al. 2019, arXiv:1906.06439, §5.1.
     """
-    from transect.training.arrays import LABEL
     from transect.training.classifier import Plan, train
-    from transect.training.labels import Label
-    from transect.training.pictures import Pictures
-    from transect.training.schedules import schedule as named
+    from transect.training.classifier import schedule_named as named
+    from transect.training.pictures import LABEL, Label, Pictures
 
     options, folder = options or ClassifierOptions(), Path(out)
     names = ("architecture", "epochs", "batch", "balanced")
@@ -250,8 +246,7 @@ def _source(
     device: str,
     classes: np.ndarray | None = None,
 ) -> Source:
-    from transect.training.arrays import PixelSource
-    from transect.training.pictures import open_source
+    from transect.training.pictures import PixelSource, open_source
 
     if classes is not None and not isinstance(source, np.ndarray | Images):
         raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")

@@ -1,6 +1,7 @@
 """How well a finder of marks does on pictures whose marks are known: the figures of `transect verify marks`.
 
-The pictures are a data set's, with its own points and masks, or FaceWorld's own: the same subjects at each skin tone.
+The pictures are a data set's, with its own points and masks, or FaceWorld's own: the same subjects at each skin
+tone.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
-from transect.effects import intervals, repeated
+from transect.effects import clusters, intervals
 from transect.errors import BadInput
 from transect.marks import Finder, Marks, open_marks
-from transect.marks.measuring import FIVE, GROUPS, errors, overlaps
-from transect.runs.progress import Progress
+from transect.marks.records import FIVE, GROUPS, errors, overlaps
+from transect.runs.parts import Progress
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
+
 
 FIRST_SEED: Final = 900_000_000
 """Subjects from here on are those that are measured."""
@@ -216,8 +218,7 @@ def _opened(settings: MarksSettings) -> LabelledImages:
 
 
 def _of_faceworld(settings: MarksSettings, finder: Finder) -> _Source:
-    from transect.generators.faceworld.own_marks import own_marks
-    from transect.generators.faceworld.world import FaceWorld
+    from transect.generators.faceworld.world import FaceWorld, own_marks
 
     world = FaceWorld(image_size=settings.image_size or _SIZE)
     subjects = np.arange(settings.subjects)
@@ -236,7 +237,7 @@ def _of_faceworld(settings: MarksSettings, finder: Finder) -> _Source:
 
 
 def _of_dataset(settings: MarksSettings, finder: Finder, labelled: LabelledImages) -> _Source:
-    from transect.marks.own import OwnMarks
+    from transect.marks.dataset_marks import OwnMarks
 
     try:
         own = OwnMarks(labelled)
@@ -312,7 +313,7 @@ def _group(
     there = rows & seen.known
     lost = (there & ~seen.kept)[there].astype(np.float64)
     who = np.unique(people[there], return_inverse=True)[1].astype(np.int64)
-    share_low, share_high = intervals.wilson_clustered(*repeated.by_person(lost[:, None], who))
+    share_low, share_high = intervals.wilson_clustered(*clusters.by_person(lost[:, None], who))
     value, low, high, _ = _mean(values[there & seen.kept], people[there & seen.kept])
     reason = "" if value is not None else "no picture has points or masks that both know"
     if value is not None and low is None:
@@ -346,9 +347,9 @@ def _mean(
     values, people = values[known], people[known]
     if not len(values):
         return None, None, None, 0
-    who = repeated.clusters_of(people)
+    who = clusters.clusters_of(people)
     column = values[:, None]
-    found = intervals.mean_interval(column) if who is None else repeated.mean_interval(*repeated.by_person(column, who))
+    found = intervals.mean_interval(column) if who is None else clusters.mean_interval(*clusters.by_person(column, who))
     if len(np.unique(people)) < FEWEST_PEOPLE or not np.isfinite([found.low[0], found.high[0]]).all():
         return float(values.mean()), None, None, len(values)
     return float(values.mean()), float(found.low[0]), float(found.high[0]), len(values)
@@ -373,3 +374,39 @@ def _differences(seen: _Seen, measure: str, values: Float[np.ndarray, " n"]) -> 
     more = (lost[:, -1] - lost[:, 0])[:, None]
     ends = intervals.mean_difference_interval(more, binary=True)
     yield ToneDifference("left out", len(more), float(more.mean()), float(ends.low[0]), float(ends.high[0]))
+
+
+def tables_of(figures: MarksFigures) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Title, headings and rows: groups, parts, the difference between tones, and why pictures are left out."""
+    headings = ["group", "level", "pictures", "left out", "share", "95 %", figures.measure.strip(" ,"), "95 %"]
+    rows = [
+        [
+            *(row.group, row.level, f"{row.pictures:,}", f"{row.left_out:,}", _short(row.share)),
+            *(_ends(row.share_low, row.share_high), _short(row.value), _ends(row.low, row.high)),
+        ]
+        for row in figures.groups
+    ]
+    yield f"{figures.source}: pictures that are left out, and the others' {figures.measure.strip(' ,')}", headings, rows
+    parts = [
+        [row.part, row.measure, f"{row.pictures:,}", _short(row.value), _ends(row.low, row.high)]
+        for row in figures.parts
+    ]
+    yield "Parts", ["part", "measure", "pictures", "mean", "95 %"], parts
+    if figures.differences:
+        changes = [
+            [row.what.strip(" ,"), f"{row.subjects:,}", _short(row.value), _ends(row.low, row.high)]
+            for row in figures.differences
+        ]
+        yield "Darkest tone less lightest, same subjects", ["what", "subjects", "difference", "95 %"], changes
+    lost = [[reason, f"{count:,}"] for reason, count in figures.reasons.items()]
+    lost += [["not counted: no marks are known", f"{figures.without_truth:,}"]] if figures.without_truth else []
+    if lost:
+        yield "Pictures that are left out", ["reason", "pictures"], lost
+
+
+def _short(value: float | None) -> str:
+    return "not estimable" if value is None else f"{value:.3f}"
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"

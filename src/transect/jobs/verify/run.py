@@ -10,12 +10,77 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.verify.marks import MarksFigures, MarksSettings, measure_marks
-from transect.jobs.verify.marks_tables import tables_of
-from transect.jobs.verify.run_files import HEADINGS, RunFiles, check_files
+from transect.jobs.verify.marks import MarksFigures, MarksSettings, measure_marks, tables_of
 from transect.reports.blocks import TextTable
-from transect.reports.short_page import ShortPageResult
-from transect.runs.plain_json import plain
+from transect.reports.builder import ShortPageResult
+from transect.runs import folder as unfinished
+from transect.runs import manifest, working_folders
+from transect.runs.json_records import plain
+from transect.runs.layout import SIGNATURE
+from transect.runs.manifest import ManifestCheck
+from transect.runs.wording import counted
+
+HEADINGS: Final = ("file", "what was found")
+_SIGNED: Final = {
+    None: "",
+    True: " Signed by the key.",
+    False: " The signature does not match: another key signed it, or manifest.json was changed.",
+}
+_WORDS: Final = {"changed": "changed", "missing": "missing", "added": "added: the manifest does not list it"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What was found of a run's files.
+
+    folder: the run. signature: the file of a signature that was made just now. unchecked: whether there is a signature
+    that no key was given for. unfinished: what the run that was stopped did not make.
+    """
+
+    folder: str
+    files: ManifestCheck
+    signature: str = ""
+    unchecked: bool = False
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every file is as it was written, and signed by the key where one was given."""
+        return self.files.holds
+
+    def headline(self) -> str:
+        """The answer in one or two sentences."""
+        found = self.files
+        faults = [
+            f"{len(names)} {kind}"
+            for kind, names in (("changed", found.changed), ("missing", found.missing), ("added", found.added))
+            if names
+        ]
+        whole = ", ".join([f"{counted(found.unchanged, 'file')} as written", *faults])
+        signed = _SIGNED[found.signed]
+        signed += " A signature is there; check it with --key." if self.unchecked else ""
+        made = f" Signed: {self.signature}." if self.signature else ""
+        return f"{whole}.{signed}{made}"
+
+    def rows(self) -> Sequence[Sequence[str]]:
+        """A row per file that is not as written."""
+        return [(name, words) for kind, words in _WORDS.items() for name in getattr(self.files, kind)]
+
+
+def check_files(place: str | Path, key: Path | None = None, signing_key: Path | None = None) -> RunFiles:
+    """Compare a run's files with its manifest; signing_key: sign it too. Raises as `manifest.check` and `sign`.
+
+    place: a folder, or an address on object storage, whose parts are all fetched.
+    """
+    folder = working_folders.opened(place)
+    signature = "" if signing_key is None else working_folders.name_of(manifest.sign(folder, signing_key))
+    unchecked = key is None and not signature and (folder / SIGNATURE).is_file()
+    found = manifest.check(folder, key)
+    return RunFiles(
+        working_folders.name_of(folder), found, signature, unchecked, tuple(unfinished.unfinished_sentences(folder))
+    )
+
 
 TITLES: Final = {
     "marks": "Marks of faces compared with those that are known",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transect.console.common_options import Json
-from transect.runs.plain_json import dumps
+from transect.console.options import Json
+from transect.runs.json_records import dumps
 from transect.texts import say
 
 if TYPE_CHECKING:

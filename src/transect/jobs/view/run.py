@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from transect.errors import MissingExtra
-from transect.runs import mounts
-from transect.runs.progress import announcing_stages
+from transect.runs import working_folders
+from transect.runs.parts import announcing_stages
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class RunView:
 
     def headline(self) -> str:
         """What is shown."""
-        return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {mounts.name_of(self.folder)}"
+        where = working_folders.name_of(self.folder)
+        return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {where}"
 
     def __enter__(self) -> RunView:
         return self
@@ -116,5 +117,5 @@ def view(folder: str | Path, *, port: int = 0, quiet: bool = False) -> RunView:
 
     check_address(HOST, port)
     with announcing_stages(quiet=quiet):
-        index = read_folder(mounts.opened(folder))
+        index = read_folder(working_folders.opened(folder))
     return RunView(index, port)

@@ -1,29 +1,158 @@
-"""The application: the page, its files, and the answers to its questions. Whoever has no token sees none of them."""
+"""The page's server: pictures, tables and sheets of a selection, for whoever has the token."""
 
 from __future__ import annotations
 
 import hmac
+import io
+import threading
 from collections.abc import Callable
 from importlib import resources
 from typing import Annotated, Any, Final, final
 from urllib.parse import urlencode
 
 import numpy as np
+import pyarrow as pa
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from jaxtyping import Int
 
 from transect.annotation.raters import hash_of
-from transect.annotation.server.guard import Guard
-from transect.annotation.server.limits import Buckets
+from transect.annotation.server.guard import Buckets, Guard
 from transect.annotation.server.listening import LOOPBACK
-from transect.errors import RunFolderError, TransectError
-from transect.jobs.view import exports, pairs, query, replies, transects
+from transect.errors import BadInput, RunFolderError, TransectError
+from transect.jobs.view import replies, selection
 from transect.jobs.view.index import Index, read_folder
-from transect.jobs.view.pictures import Pictures
 from transect.jobs.view.selection import Wanted, select
-from transect.runs.csv_files import csv_of
-from transect.runs.kept import Kept
-from transect.runs.plain_json import dumps
+from transect.reports.sheets import contact_sheet
+from transect.runs.byte_cache import ByteCache
+from transect.runs.json_records import dumps
+from transect.runs.pictures import packed, pixels_of_png, png
+from transect.runs.table_inputs import csv_of
+from transect.texts import one_line
+
+THUMBNAIL: Final = 160
+"""Pixels of the longer side of a thumbnail; smaller pictures keep their size."""
+_PARTS: Final = 128 << 20
+_THUMBNAILS: Final = 32 << 20
+_QUALITY: Final = 90
+_AT_ONCE: Final = 2
+_LOCKS: Final = 16
+
+
+@final
+class Pictures:
+    """The pictures of an index: `full` as PNG, `thumbnail` as JPEG, `pixels` as numbers."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._parts: ByteCache[pa.ChunkedArray] = ByteCache(_PARTS, lambda column: int(column.nbytes))
+        self._thumbnails: ByteCache[bytes] = ByteCache(_THUMBNAILS, len)
+        self._at_once = threading.Semaphore(_AT_ONCE)
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+
+    def pixels(self, row: int) -> np.ndarray:
+        """uint8 [h, w, 3]. Raises CorruptedPart or BadInput, naming what does not read back."""
+        run, place = self._index.place(row)
+        column = self._column(int(self._index.run[row]), int(run.part[place]))
+        stored: Any = column[int(run.row[place])].as_py()
+        return pixels_of_png(stored["bytes"] if isinstance(stored, dict) else stored, f"{run.name}: {run.ids[place]}")
+
+    def full(self, row: int) -> bytes:
+        """The picture as PNG. Raises as `pixels`."""
+        return packed(png(self.pixels(row)))
+
+    def thumbnail(self, row: int) -> bytes:
+        """The picture as JPEG, its longer side at most `THUMBNAIL` pixels. Raises as `pixels`."""
+        return self._thumbnails.get(row, lambda: _jpeg(self.pixels(row)))
+
+    def _column(self, run: int, part: int) -> pa.ChunkedArray:
+        def read() -> pa.ChunkedArray:
+            return self._index.runs[run].run.read_part("images", part)["image"]
+
+        # Many requests for one part at once read it once, and few parts are in memory beside those that are kept.
+        with self._locks[(run + part) % _LOCKS], self._at_once:
+            return self._parts.get((run, part), read)
+
+
+def reduced(pixels: np.ndarray, most: int = THUMBNAIL) -> np.ndarray:
+    """The picture with its longer side at most `most` pixels."""
+    from PIL import Image
+
+    if max(pixels.shape[:2]) <= most:
+        return pixels
+    small = Image.fromarray(pixels)
+    small.thumbnail((most, most), Image.Resampling.LANCZOS)
+    return np.asarray(small)
+
+
+def _jpeg(pixels: np.ndarray) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(reduced(pixels)).save(sink, "JPEG", quality=_QUALITY, subsampling=0)
+    return sink.getvalue()
+
+
+MOST_ON_A_SHEET: Final = 400
+_SIDE: Final = 128
+_COLUMNS: Final = 10
+
+
+def table_of(index: Index, rows: Int[np.ndarray, " m"]) -> pa.Table:
+    """The rows with run, id, subject, cell, SHA-256, every attribute, and answer, score, right and reason by target."""
+    columns: dict[str, object] = {
+        "run": pa.array([index.runs[number].name for number in index.run[rows].tolist()], pa.string()),
+        "id": index.ids.take(pa.array(rows)),
+        "subject": pa.array(index.people[rows]),
+        "cell": pa.array(np.concatenate([run.cells for run in index.runs])[rows]),
+        "sha256": pa.chunked_array([c for run in index.runs for c in run.digests.chunks]).take(pa.array(rows)),
+    }
+    columns |= {name: _numbers(values[rows]) for name, values in index.values.items()}
+    for name, said in index.answers.items():
+        columns |= {
+            f"{name}: answer": _numbers(said.answer[rows]),
+            f"{name}: score": _numbers(said.score[rows]),
+            f"{name}: right": _numbers(said.right[rows]),
+            f"{name}: no answer because": pa.array(
+                [one_line(str(why)) or None for why in said.reasons[rows]], pa.string()
+            ),
+        }
+    return pa.table(columns)
+
+
+def parquet_of(table: pa.Table) -> bytes:
+    """A table as a Parquet file."""
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def sheet_of(pictures: Pictures, rows: Int[np.ndarray, " m"], labels: list[str]) -> bytes:
+    """The first images of a selection on one PNG, at most 400, each 128 pixels at most, with its label."""
+    if not len(rows):
+        raise BadInput("contact sheet: expected at least one image, got none; choose fewer filters")
+    shown = [_squared(reduced(pictures.pixels(row), _SIDE)) for row in rows[:MOST_ON_A_SHEET].tolist()]
+    sink = io.BytesIO()
+    contact_sheet(np.stack(shown), _COLUMNS, labels[: len(shown)]).save(sink, "PNG")
+    return sink.getvalue()
+
+
+def _squared(pixels: np.ndarray) -> np.ndarray:
+    """The picture in the middle of a white square."""
+    square = np.full((_SIDE, _SIDE, 3), 255, dtype=np.uint8)
+    height, width = pixels.shape[:2]
+    top, left = (_SIDE - height) // 2, (_SIDE - width) // 2
+    square[top : top + height, left : left + width] = pixels
+    return square
+
+
+def _numbers(values: np.ndarray) -> pa.Array:
+    """Numbers with null for NaN."""
+    return pa.array(values, from_pandas=True)
+
 
 _SCRIPTS: Final = ("view.js", "page.js", "filters.js", "tiles.js", "subject.js", "image.js")
 _STATIC: Final = {
@@ -47,7 +176,7 @@ class Held:
 
     def __init__(self, index: Index) -> None:
         self.index, self.pictures = index, Pictures(index)
-        self.selections: Kept[Any] = Kept(_SELECTIONS, _size)
+        self.selections: ByteCache[Any] = ByteCache(_SELECTIONS, _size)
 
 
 @final
@@ -153,15 +282,15 @@ def _add_answers(app: FastAPI) -> None:
     @app.get("/api/pairs")
     def side_by_side(request: Request, held: Seen, start: Start = 0) -> Response:
         index, given = held.index, request.query_params.multi_items()
-        wanted = query.wanted_of(given, tuple(index.answers))
-        found = _kept(held, "pairs", given, lambda: pairs.pair(index, query.sides_of(given, index), wanted))
+        wanted = replies.wanted_of(given, tuple(index.answers))
+        found = _kept(held, "pairs", given, lambda: selection.pair(index, replies.sides_of(given, index), wanted))
         shown = replies.pair_lines(index, found, start, start + MOST_LINES)
         counts = {"count": len(found.left), "alone": found.alone, "targets": found.targets, "start": start}
         return _json({**counts, "lines": shown})
 
     @app.get("/api/subject")
     def subject(held: Seen, run: str, subject: str) -> Response:
-        found = transects.transect_of(held.index, run, query.whole("subject", subject))
+        found = selection.transect_of(held.index, run, replies.whole("subject", subject))
         return _json(replies.transect_reply(held.index, found))
 
     @app.get("/api/image")
@@ -195,23 +324,23 @@ def _picture(held: Held, row: int, digest: str, encoded: Callable[[Pictures, int
 def _add_exports(app: FastAPI) -> None:
     @app.get("/export.csv")
     def as_csv(request: Request, held: Seen) -> Response:
-        return _file(csv_of(exports.table_of(held.index, _selected(request, held)[1])), "csv", "text/csv")
+        return _file(csv_of(table_of(held.index, _selected(request, held)[1])), "csv", "text/csv")
 
     @app.get("/export.parquet")
     def as_parquet(request: Request, held: Seen) -> Response:
-        table = exports.table_of(held.index, _selected(request, held)[1])
-        return _file(exports.parquet_of(table), "parquet", "application/octet-stream")
+        table = table_of(held.index, _selected(request, held)[1])
+        return _file(parquet_of(table), "parquet", "application/octet-stream")
 
     @app.get("/export.png")
     def as_sheet(request: Request, held: Seen) -> Response:
         rows = _selected(request, held)[1]
-        labels = [replies.caption(held.index, row) for row in rows[: exports.MOST_ON_A_SHEET].tolist()]
-        return _file(exports.sheet_of(held.pictures, rows, labels), "png", "image/png")
+        labels = [replies.caption(held.index, row) for row in rows[:MOST_ON_A_SHEET].tolist()]
+        return _file(sheet_of(held.pictures, rows, labels), "png", "image/png")
 
 
 def _selected(request: Request, held: Held) -> tuple[Wanted, np.ndarray]:
     given = request.query_params.multi_items()
-    wanted = query.wanted_of(given, tuple(held.index.answers))
+    wanted = replies.wanted_of(given, tuple(held.index.answers))
     return wanted, _kept(held, "images", given, lambda: select(held.index, wanted))
 
 

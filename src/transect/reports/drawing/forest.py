@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from transect.reports.document import Document, Style, finite, pointer
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.drawing.svg import Scale, covering, tick_text
 from transect.reports.entries import EffectEntry
 from transect.reports.results import significant
 from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, unit_words, with_unit

@@ -11,8 +11,7 @@ from markupsafe import Markup
 
 from transect.reports.document import Style, finite, pointer
 from transect.reports.drawing import svg
-from transect.reports.drawing.scales import Scale, covering, tick_text
-from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Tick
+from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Scale, Tick, covering, tick_text
 from transect.reports.records import Figure, Panel, Point, Section
 
 _STYLES: dict[str, Style] = {"proportion": "percent", "points": "points", "number": "plain", "count": "count", "p": "p"}

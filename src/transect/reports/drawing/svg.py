@@ -1,12 +1,13 @@
 """Axes and marks as SVG: the one place that draws.
 
 Positions across are per cent of the width, so that a figure fits every screen while its letters keep their size.
-Positions down are pixels, or per cent in a track. Colors are classes of the style sheet, which follow light and dark.
-Every picture has a title and a description; the numbers stand beside it as text or in a table.
+Positions down are pixels, or per cent in a track. Colors are classes of the style sheet, which follow light and
+dark. Every picture has a title and a description; the numbers stand beside it as text or in a table.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
@@ -246,3 +247,123 @@ def histograms(name: str, title: str, above: Sequence[float], below: Sequence[fl
     ]
     middle = tag("line", class_="zero", x1=0, x2="100%", y1="50%", y2="50%")
     return picture(name, title, "", joined([*bars, middle]), class_="histograms", height=192)
+
+
+_MANTISSAS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_ROUNDING = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear axis from low to high with ticks at round numbers."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def fraction(self, value: float) -> float:
+        """0 at the low end, 1 at the high end."""
+        return (value - self.low) / (self.high - self.low)
+
+    def percent(self, value: float) -> str:
+        """The position as an SVG length: '50%'."""
+        return f"{100 * self.fraction(value):.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def covering(values: Iterable[float], about: int = 5) -> Scale:
+    """The scale with round ends that covers the values and zero with at most `about` steps.
+
+    Without values, or with zeros alone up to rounding (1e-10), it runs from 0 to 1.
+
+    >>> covering([-0.04, 0.31]).ticks
+    (-0.1, 0.0, 0.1, 0.2, 0.3, 0.4)
+    >>> covering([0.0, -2e-16]).low, covering([0.0, -2e-16]).high
+    (0.0, 1.0)
+    """
+    low, high = min([0.0, *values]), max([0.0, *values])
+    if high - low < _ROUNDING:
+        low, high = 0.0, 1.0
+    for step in _steps((high - low) / about):
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= about:
+            break
+    ticks = tuple(round(index * step, 12) for index in range(first, last + 1))
+    return Scale(ticks[0], ticks[-1], ticks)
+
+
+def _steps(at_least: float) -> list[float]:
+    """Round steps from the first that is not below `at_least` on."""
+    power = 10.0 ** math.floor(math.log10(at_least))
+    candidates = [mantissa * power * lift for lift in (1.0, 10.0) for mantissa in _MANTISSAS]
+    return [step for step in candidates if step >= at_least * (1 - 1e-9)]
+
+
+def tick_text(scale: Scale, value: float, hundredfold: bool, signed: bool = False) -> str:
+    """The label of a tick with as many decimals as the steps of the scale need."""
+    factor = 100.0 if hundredfold else 1.0
+    step = factor * (scale.ticks[1] - scale.ticks[0])
+    decimals = next((digits for digits in range(8) if abs(round(step, digits) - step) < 1e-9 * step), 8)
+    shown = factor * value
+    text = f"{abs(shown):.{decimals}f}"
+    sign = "−" if shown < 0 else "+" if signed and shown > 0 else ""
+    return sign + text
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An estimate with its interval, NaN where there is none. filled: shown by the world itself."""
+
+    label: str
+    estimate: float
+    low: float
+    high: float
+    filled: bool
+
+
+def scale_of(values: Sequence[float]) -> Scale:
+    """The axis that holds every finite value, and 0."""
+    return covering([value for value in values if math.isfinite(value)])
+
+
+def ticks_of(scale: Scale, *, points: bool) -> list[Tick]:
+    """The axis's labels, in points for rates."""
+    return [Tick(100 * scale.fraction(at), tick_text(scale, at, points, signed=True), at) for at in scale.ticks]
+
+
+def world(name: str, mark: Mark, scale: Scale) -> Markup:
+    """The row of one world; without a mark where it has no estimate."""
+    at, low, high = (_place(scale, value) for value in (mark.estimate, mark.low, mark.high))
+    marks = [] if at is None else [Interval(at, low, high, filled=mark.filled)]
+    return track(name, mark.label, _told(mark), _grid(scale), marks)
+
+
+def summary(name: str, mark: Mark, next_world: tuple[float, float], scale: Scale) -> Markup:
+    """The row of the mean world: its diamond, over the interval of one more world."""
+    at, low, high = (_place(scale, value) for value in (mark.estimate, mark.low, mark.high))
+    ends = [_place(scale, value) for value in next_world]
+    line = tag("line", class_="next-world", x1=percent(ends[0] or 0.0), x2=percent(ends[1] or 0.0), y1="50%", y2="50%")
+    corners = f"{low or 0.0:.2f},50 {at or 0.0:.2f},20 {high or 0.0:.2f},50 {at or 0.0:.2f},80"
+    diamond = stretched(tag("polygon", class_="diamond", points=corners), 100)
+    words = "The diamond is the mean world with its interval, the dashed line the interval of one more world."
+    return track(name, mark.label, words, _grid(scale), [], over=line + diamond)
+
+
+def _place(scale: Scale, value: float) -> float | None:
+    """Per cent across, within the axis; None without a value."""
+    return 100 * min(max(scale.fraction(value), 0.0), 1.0) if math.isfinite(value) else None
+
+
+def _grid(scale: Scale) -> list[tuple[float, float | None]]:
+    return [(100 * scale.fraction(at), at) for at in scale.ticks]
+
+
+def _told(mark: Mark) -> str:
+    """What the row shows, in words without numbers: these stand beside it."""
+    if not math.isfinite(mark.estimate):
+        return "No mark: not estimable."
+    side = "right of" if mark.estimate > 0 else "left of" if mark.estimate < 0 else "on"
+    return (
+        f"The estimate lies {side} zero; {'the world shows it' if mark.filled else 'the world alone shows no effect'}."
+    )

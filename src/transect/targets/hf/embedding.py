@@ -1,17 +1,38 @@
-"""Embeddings of images: CLIP, SigLIP, DINOv2, ViT and other networks without a head."""
+"""Saved embeddings, and models of images and texts such as CLIP and SigLIP: as embeddings, and as classifiers by what
+texts say.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import hashlib
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, final
 
 import numpy as np
+from jaxtyping import Float, UInt8
+from scipy.special import expit, softmax
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.targets.hf.folder import ModelFolder
-from transect.targets.hf.loading import input_tensor, load_network
-from transect.targets.hf.made import Made
-from transect.targets.hf.options import Options
+from transect.targets.hf.classification import Made, positive_column
+from transect.targets.hf.loading import (
+    PLACE,
+    TEMPLATE,
+    ModelFolder,
+    Options,
+    input_tensor,
+    inputs_by,
+    load_network,
+    load_processor,
+    load_tokenizer,
+    model_facts,
+    open_folder,
+    quiet,
+    shown_name,
+)
 from transect.targets.output import OutputSpec
 
 _PROJECTED: Final = "WithProjection"
@@ -75,3 +96,213 @@ def _vectors(network: Any, pixels: Any, name: str) -> Any:
     if name == "pooled output" and pooled is not None:
         return pooled
     return answer.last_hidden_state[:, 0]
+
+
+_WHAT_OF_DUAL: Final = "a network of images and texts (CLIP, SigLIP)"
+_BATCHES: Final = 256
+"""Batches of images whose features are kept, so that several templates or queries ask the network once."""
+_TEXTS_AT_ONCE: Final = 64
+_OPENED: weakref.WeakValueDictionary[tuple[str, ...], DualEncoder] = weakref.WeakValueDictionary()
+"""The networks in use: targets of one folder share one."""
+
+
+@final
+class DualEncoder:
+    """A network of images and texts, and its tokenizer.
+
+    pairwise: each text is judged by itself (SigLIP's logistic loss); else texts are compared with each other (CLIP).
+    """
+
+    def __init__(self, network: Any, tokens: Any, options: Options) -> None:
+        self._network, self._tokens, self._options = network, tokens, options
+        self._kept: OrderedDict[bytes, Float[np.ndarray, "n d"]] = OrderedDict()
+        self._lock = threading.Lock()
+        bias = getattr(network, "logit_bias", None)
+        self.pairwise = bias is not None
+        self._scale = float(network.logit_scale.detach().double().exp())
+        self._bias = 0.0 if bias is None else float(bias.detach().double())
+
+    def images(self, inputs: np.ndarray) -> Float[np.ndarray, "n d"]:
+        """Directions of images, of length 1, from what the processor made of them; kept for the next question."""
+        digest = hashlib.sha256(repr(inputs.shape).encode() + np.ascontiguousarray(inputs).tobytes()).digest()
+        with self._lock:
+            if digest not in self._kept:
+                self._kept[digest] = self._images(inputs)
+                while len(self._kept) > _BATCHES:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(digest)
+            return self._kept[digest]
+
+    def texts(self, texts: Sequence[str]) -> Float[np.ndarray, "m d"]:
+        """Directions of texts, of length 1. Raises BadInput for a text that is longer than the network reads."""
+        import torch
+
+        tokens, parts = self._tokenized(texts), []
+        with torch.inference_mode():
+            for start in range(0, len(texts), _TEXTS_AT_ONCE):
+                part = {name: values[start : start + _TEXTS_AT_ONCE] for name, values in tokens.items()}
+                parts.append(pooled_of(self._network.get_text_features(**part)).double().cpu().numpy())
+        return _directions(np.concatenate(parts))
+
+    def logits(self, images: Float[np.ndarray, "n d"], texts: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n m"]:
+        """How well each text fits each image, on the network's own scale."""
+        return np.asarray(self._scale * (images @ texts.T) + self._bias)
+
+    def _images(self, inputs: np.ndarray) -> Float[np.ndarray, "n d"]:
+        import torch
+
+        with torch.inference_mode():
+            vectors = image_features(self._network, input_tensor(inputs, self._options))
+        return _directions(vectors.double().cpu().numpy())
+
+    def _tokenized(self, texts: Sequence[str]) -> dict[str, Any]:
+        most = int(self._network.config.text_config.max_position_embeddings)
+        lengths = [len(ids) for ids in self._tokens(list(texts))["input_ids"]]
+        if max(lengths) > most:  # cut off, two labels could become the same text
+            long = texts[int(np.argmax(lengths))]
+            raise BadInput(f"text {long!r}: expected at most {most} tokens, got {max(lengths)}; shorten it")
+        # SigLIP was taught on texts padded to one length.
+        padding = {"padding": "max_length", "max_length": most} if self.pairwise else {"padding": True}
+        tokens = self._tokens(list(texts), return_tensors="pt", **padding)
+        return {
+            name: tokens[name].to(self._options.device) for name in ("input_ids", "attention_mask") if name in tokens
+        }
+
+
+def dual_encoder(folder: ModelFolder, options: Options) -> DualEncoder:
+    """The network of a folder, opened once. Raises BadInput for another kind, or where the tokenizer is missing."""
+    folder.check_tokenizer()
+    key = (options.device, options.dtype, *folder.digests().values())
+    known = _OPENED.get(key)
+    if known is None:
+        network, _ = load_network(folder, "AutoModel", _WHAT_OF_DUAL, options)
+        if not all(hasattr(network, name) for name in ("get_image_features", "get_text_features", "logit_scale")):
+            raise BadInput(
+                f"model folder {folder.path}: expected {_WHAT_OF_DUAL} for labels in words, got {folder.architecture}; "
+                "leave --labels out"
+            )
+        known = _OPENED[key] = DualEncoder(network, load_tokenizer(folder), options)
+    return known
+
+
+def _directions(vectors: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+_SCHEME = "hf:"
+
+
+@final
+class TextImages:
+    """A network of images and texts with the processor that was saved with it."""
+
+    def __init__(
+        self,
+        name: str,
+        encoder: DualEncoder,
+        ready: Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray],
+        facts: Mapping[str, Any],
+    ) -> None:
+        self.name, self._encoder, self._ready, self._facts = name, encoder, ready, dict(facts)
+
+    def describe(self) -> dict[str, Any]:
+        """Files, versions and preprocessing, as JSON values."""
+        return dict(self._facts)
+
+    def texts(self, texts: Sequence[str]) -> Float[np.ndarray, "m d"]:
+        """Directions of texts, of length 1. Raises BadInput for a text that is longer than the network reads."""
+        return self._encoder.texts(texts)
+
+    def images(self, pixels: UInt8[np.ndarray, "n h w 3"]) -> Float[np.ndarray, "n d"]:
+        """Directions of images, of length 1."""
+        return self._encoder.images(self._ready(pixels))
+
+
+def open_text_images(spec: str, options: Options | None = None) -> TextImages:
+    """The network of `hf:FOLDER`, `hf:ID` or a folder. Raises as `opening.load`, and for a network without texts."""
+    options = options or Options()
+    argument = spec.removeprefix(_SCHEME)
+    if not argument or (":" in argument and not spec.startswith(_SCHEME)):
+        raise BadInput(f"model {spec}: expected hf:FOLDER of a network of images and texts (CLIP, SigLIP), got another")
+    with quiet(argument):
+        folder = open_folder(argument, allow_download=options.allow_download)
+        folder.check_processor()
+        encoder = dual_encoder(folder, options)
+        ready = load_processor(folder)
+        facts = model_facts(folder, options, ready)
+    return TextImages(f"{_SCHEME}{shown_name(argument)}", encoder, inputs_by(ready), facts)
+
+
+_TASKS: Final = (None, Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
+
+
+def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) -> Made:
+    """A classifier of the labels; of several templates, the mean of the scores in each.
+
+    number: of the one template that is used, from 1; None for the mean over all. Labels are compared with each other
+    (softmax), or, with the task multilabel and for a single label, each judged by itself (logistic; SigLIP alone).
+    Raises BadInput for a task or a number that does not fit.
+    """
+    encoder = dual_encoder(folder, options)
+    templates = _templates(options.templates or (TEMPLATE,), number)
+    task = _task(options, encoder)
+    texts = [template.replace(PLACE, label) for template in templates for label in options.labels]
+    vectors = encoder.texts(texts)
+    column = positive_column(options.labels, options) if task is Task.BINARY and len(options.labels) == 2 else None
+    alone = task is Task.MULTILABEL or len(options.labels) == 1
+
+    def run(inputs: np.ndarray) -> Float[np.ndarray, "n k"]:
+        logits = encoder.logits(encoder.images(inputs), vectors)
+        scores = by_template(logits, len(options.labels), alone=alone).mean(axis=1)
+        return np.asarray(scores if column is None else scores[:, [column]])
+
+    facts: dict[str, object] = {
+        "templates": list(options.templates or (TEMPLATE,)),
+        "template": number,
+        "labels": list(options.labels),
+    }
+    facts |= {"classes": list(options.labels), "positive": options.positive}
+    facts |= {"positive_class": None if column is None else options.labels[column]}
+    return Made(run, _output(task, options), facts)
+
+
+def by_template(
+    logits: Float[np.ndarray, "n m"], labels: int, *, alone: bool = False
+) -> Float[np.ndarray, "n templates labels"]:
+    """The scores of each label in each template, from logits whose columns are templates, then labels.
+
+    alone: each label by itself, logistic; else compared within a template, softmax.
+
+    >>> by_template(np.log([[1.0, 3.0, 1.0, 1.0]]), 2).round(2).tolist()
+    [[[0.25, 0.75], [0.5, 0.5]]]
+    """
+    shaped = logits.reshape(len(logits), -1, labels)
+    return np.asarray(expit(shaped) if alone else softmax(shaped, axis=2))
+
+
+def _templates(templates: tuple[str, ...], number: int | None) -> tuple[str, ...]:
+    if number is not None and not 1 <= number <= len(templates):
+        raise BadInput(
+            f"template #{number}: expected a number from 1 to {len(templates)}; add --template, or change it"
+        )
+    return templates if number is None else (templates[number - 1],)
+
+
+def _task(options: Options, encoder: DualEncoder) -> Task:
+    count, task = len(options.labels), options.task
+    if task not in _TASKS or (task is Task.BINARY and count > 2) or (task is Task.MULTICLASS and count == 1):
+        raise BadInput(f"task: expected one that fits {count} labels in words, got {task}; leave --task out")
+    if (task is Task.MULTILABEL or count == 1) and not encoder.pairwise:
+        raise BadInput(
+            "labels: this model compares texts with each other: expected two labels or more, of which one is right; "
+            "give another label, as 'a face', and no --task"
+        )
+    if task is not None:
+        return task
+    return Task.BINARY if count <= 2 else Task.MULTICLASS
+
+
+def _output(task: Task, options: Options) -> OutputSpec:
+    if task is Task.BINARY:
+        return OutputSpec(task, threshold=options.threshold)
+    return OutputSpec(task, labels=options.labels, threshold=options.threshold, positive=options.positive)

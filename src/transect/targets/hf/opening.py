@@ -10,14 +10,19 @@ from typing import Any, Final
 
 from transect.errors import BadInput, did_you_mean
 from transect.records import Task
-from transect.targets.hf.classification import classifier
-from transect.targets.hf.detection import detector
-from transect.targets.hf.embedding import embedder
-from transect.targets.hf.folder import ModelFolder, open_folder, shown_name
-from transect.targets.hf.loading import inputs_by, library, load_processor, model_facts, quiet
-from transect.targets.hf.made import Made
-from transect.targets.hf.options import Options
-from transect.targets.hf.zero_shot import zero_shot
+from transect.targets.hf.classification import Made, classifier, detector
+from transect.targets.hf.embedding import embedder, zero_shot
+from transect.targets.hf.loading import (
+    ModelFolder,
+    Options,
+    inputs_by,
+    library,
+    load_processor,
+    model_facts,
+    open_folder,
+    quiet,
+    shown_name,
+)
 from transect.targets.model import ModelTarget
 
 SCHEME: Final = "hf"

@@ -1,9 +1,4 @@
-"""Services of Amazon, called through boto3: it signs requests with credentials from its chain.
-
-boto3's own retries are off, so that every call passes the budget. `timeout` bounds connecting and each wait for bytes,
-as boto3 has no bound of a whole call: a server that drips its answer holds a call for longer than that, where the other
-presets are cut off.
-"""
+"""AWS services, called by boto3: signing, retries and faults; Rekognition."""
 
 from __future__ import annotations
 
@@ -13,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, final
 
 from transect.errors import BadInput, MissingExtra
+from transect.targets.http.asking import CallFailed, Message, silence
 from transect.targets.http.ledger import Reply
-from transect.targets.http.settings import Limits
-from transect.targets.http.transport import CallFailed, silence
+from transect.targets.http.settings import REKOGNITION, Limits, Settings
 
 _SLOW_DOWN: Final = {
     "ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "TooManyRequestsException",
@@ -104,3 +99,25 @@ def _refusal(response: Any) -> Reply:
 
 def _json(content: object) -> bytes:
     return json.dumps(content, sort_keys=True, default=str).encode()
+
+
+@final
+class RekognitionTransport:
+    """Sends images to DetectFaces; safe to share between threads. Raises MissingExtra without boto3."""
+
+    def __init__(self, settings: Settings) -> None:
+        check_installed(REKOGNITION)
+        request = settings.request
+        self._service = AwsService(
+            "rekognition", REKOGNITION, region=request.region, endpoint=request.url, limits=settings.limits
+        )
+
+    def send(self, message: Message) -> Reply:
+        """DetectFaces with all attributes, as JSON. Raises CallFailed where there is no reply."""
+        return self._service.call(
+            lambda client: client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._service.close()

@@ -21,12 +21,12 @@ from jaxtyping import Float
 
 from transect.errors import BudgetSpent
 from transect.records import Predictions
-from transect.runs.picture_files import pixels_of_png
-from transect.runs.plain_json import plain
+from transect.runs.json_records import plain
+from transect.runs.pictures import pixels_of_png
+from transect.targets.http.asking import CallFailed
 from transect.targets.http.ledger import Ledger, Reply
 from transect.targets.http.messages import Pixels, image_key
 from transect.targets.http.settings import Canary
-from transect.targets.http.transport import CallFailed
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

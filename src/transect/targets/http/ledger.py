@@ -1,8 +1,8 @@
 """Calls, money, tokens and answers of one target in one SQLite file: the only place that allows a call.
 
-A call is entered, and its price counted, before it is sent, in the transaction that sees that the budget allows it: so
-neither threads, nor other processes, nor a restart can overrun it. Where tokens are paid for, the most that the call
-can take is held until its reply says how many there were. What came back is kept with the call, whatever it
+A call is entered, and its price counted, before it is sent, in the transaction that sees that the budget allows it:
+so neither threads, nor other processes, nor a restart can overrun it. Where tokens are paid for, the most that the
+call can take is held until its reply says how many there were. What came back is kept with the call, whatever it
 was. A call that was never settled, because its program was killed, stays counted.
 """
 
@@ -13,19 +13,162 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
+from math import ceil
 from pathlib import Path
 from typing import Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
-from transect.runs.sqlite_files import make_private, use_write_ahead_log
-from transect.targets.http.money import NANO, NO_TOKENS, Allowance, Spent, Tokens
-from transect.targets.http.tables import APPLICATION, prepare
+from transect.runs.locks import make_private, use_write_ahead_log
 from transect.texts import words_of
+
+NANO: Final = 10**9
+"""Money is counted in whole billionths of the currency."""
+_MILLION: Final = 10**6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of one call: of what is sent, images included, and of what comes back."""
+
+    sent: int = 0
+    received: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.sent + self.received
+
+    def times(self, factor: float) -> Tokens:
+        """Both multiplied, and rounded up.
+
+        >>> Tokens(10, 3).times(1.5)
+        Tokens(sent=15, received=5)
+        """
+        return self if factor == 1 else Tokens(ceil(self.sent * factor), ceil(self.received * factor))
+
+    def beyond(self, held: Tokens) -> float:
+        """How many times what was held these are, at least 1.
+
+        >>> Tokens(30, 5).beyond(Tokens(20, 10)), Tokens(1, 1).beyond(Tokens())
+        (1.5, 1.0)
+        """
+        pairs = ((self.sent, held.sent), (self.received, held.received))
+        return max([1.0, *(used / kept for used, kept in pairs if kept)])
+
+
+NO_TOKENS: Final = Tokens()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls made, money spent and tokens used until now, since the file of answers was created."""
+
+    calls: int
+    money: Decimal
+    tokens: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The most that may be spent (None: no limit), and the price of a call and of a million tokens."""
+
+    calls: int | None = None
+    money: Decimal | None = None
+    per_call: Decimal = Decimal(0)
+    currency: str = "USD"
+    tokens: int | None = None
+    per_million_sent: Decimal = Decimal(0)
+    per_million_received: Decimal = Decimal(0)
+
+    def price(self, tokens: Tokens = NO_TOKENS) -> int:
+        """One call with these tokens, in billionths, rounded up.
+
+        >>> Allowance(per_call=Decimal("0.1")).price(), Allowance(per_million_sent=Decimal("2.5")).price(Tokens(3, 9))
+        (100000000, 7500)
+        """
+        for_tokens = tokens.sent * self.per_million_sent + tokens.received * self.per_million_received
+        return int((self.per_call * NANO + for_tokens * NANO / _MILLION).to_integral_value(ROUND_CEILING))
+
+    def fault(self, spent: Spent, tokens: Tokens = NO_TOKENS) -> str:
+        """Why no call with so many tokens is allowed any more; "" where it is."""
+        price = Decimal(self.price(tokens)) / NANO
+        if self.calls is not None and spent.calls + 1 > self.calls:
+            return f"{spent.calls} of {self.calls} calls are made"
+        if self.money is not None and spent.money + price > self.money:
+            amount = f"{spent.money.normalize():f} of {self.money:f} {self.currency}"
+            at_most = "may cost" if tokens.total else "costs"
+            return f"{amount} is spent, and a call {at_most} {price.normalize():f}"
+        if self.tokens is not None and spent.tokens + tokens.total > self.tokens:
+            return f"{spent.tokens} of {self.tokens} tokens are used, and a call may use {tokens.total}"
+        return ""
+
+
+_VERSION: Final = 3
+APPLICATION: Final = 0x74736374
+"""What SQLite files of ours say that they are ("tsct")."""
+_NEW: Final = """
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY, request TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, final INTEGER NOT NULL
+    DEFAULT 0, price INTEGER NOT NULL, tokens_sent INTEGER NOT NULL, tokens_received INTEGER NOT NULL,
+    most_sent INTEGER NOT NULL, most_received INTEGER NOT NULL,
+    owner TEXT NOT NULL, started REAL NOT NULL, until REAL NOT NULL, seconds REAL, status INTEGER, content_type TEXT,
+    reason TEXT NOT NULL DEFAULT '', body BLOB);
+CREATE UNIQUE INDEX final_answers ON calls (request, image) WHERE final = 1;
+CREATE UNIQUE INDEX under_way ON calls (request, image) WHERE state = 'sent';
+CREATE INDEX by_image ON calls (request, image);
+CREATE TABLE spent (
+    calls INTEGER NOT NULL, money INTEGER NOT NULL, tokens INTEGER NOT NULL, beyond REAL NOT NULL);
+INSERT INTO spent VALUES (0, 0, 0, 1.0);
+CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL);
+CREATE TABLE canaries (
+    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, item BLOB NOT NULL,
+    PRIMARY KEY (request, number))"""
+
+_STEPS: Final[Mapping[int, str]] = {
+    1: """
+CREATE TABLE IF NOT EXISTS canaries (
+    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, png BLOB NOT NULL,
+    PRIMARY KEY (request, number));
+ALTER TABLE canaries RENAME COLUMN png TO item;
+ALTER TABLE calls ADD COLUMN tokens_sent INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE calls ADD COLUMN tokens_received INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE spent ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE spent ADD COLUMN beyond REAL NOT NULL DEFAULT 1.0;
+CREATE TABLE batches (name TEXT PRIMARY KEY, request TEXT NOT NULL)""",
+    # `beyond` was a product over replies, far too large; the next reply tells it anew.
+    2: """
+ALTER TABLE calls ADD COLUMN most_sent INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE calls ADD COLUMN most_received INTEGER NOT NULL DEFAULT 0;
+UPDATE spent SET beyond = 1.0""",
+}
+"""What makes a file of each earlier version one of the next."""
+
+
+def prepare(database: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file, or bring an earlier one up to date with all that it holds; in a transaction.
+
+    Raises AnswersUnusable for a file of a later version.
+    """
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version > _VERSION:
+        raise AnswersUnusable(
+            f"{path}: expected a file of answers of version {_VERSION} or earlier, got {version}, of a later Transect, "
+            "with answers that are paid for: update Transect; with another [answers] file all are paid for again"
+        )
+    steps = [_NEW] if version == 0 else [_STEPS[k] for k in range(version, _VERSION)]
+    for statement in ";".join(steps).split(";"):
+        database.execute(statement)
+    database.execute(f"PRAGMA application_id = {APPLICATION}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
+
 
 _BATCH: Final = "a batch:"
 """Begins the owner of calls that a provider's batch makes: as a process elsewhere, it lives until its time is over."""

@@ -24,19 +24,18 @@ from transect.records import Predictions, Task
 from transect.targets.capabilities import (
     answers_in_words,
     box_convention_of,
+    describe,
     has_coded_texts,
     is_metered,
     labels_of,
     patience_of,
     wants_landmarks,
 )
-from transect.targets.description import describe
 from transect.targets.guard import reason_of
 from transect.targets.isolated.messages import CALL, Header, answer_message, images_of, receive, send
 from transect.targets.model import ModelTarget
-from transect.targets.output import as_predictions
+from transect.targets.output import as_predictions, row_fault, structure_fault
 from transect.targets.resolution import resolve
-from transect.targets.validation import row_fault, structure_fault
 
 _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
 _NO_BOXES: Final = np.zeros((0, 5))

@@ -18,7 +18,7 @@ from typing import Any, Final, final
 from transect import errors
 from transect.errors import BadInput, TargetChanged, TransectError
 from transect.records import Images, Predictions, Task
-from transect.targets.boxes import BoxConvention
+from transect.targets.capabilities import BoxConvention
 from transect.targets.isolated.messages import CALL, Header, NoAnswer, answer_of, images_message, receive, send
 from transect.targets.preprocess import Preprocess
 

@@ -16,13 +16,10 @@ from typing import Any, Final, final
 import numpy as np
 
 from transect.errors import BadInput
-from transect.said import Ask, Pixels, Spoken
+from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.hf.loading import quiet
-from transect.targets.words.local_answers import Answer, Answers, Request
-from transect.targets.words.local_choice import ROUNDING
-from transect.targets.words.local_features import Features, can_be_handed
-from transect.targets.words.local_folder import Opened, opened, refused
-from transect.targets.words.local_prompts import Prompt, Prompts, digest
+from transect.targets.words.local_answers import ROUNDING, Answer, Answers, Features, Request, can_be_handed
+from transect.targets.words.local_folder import Opened, Prompt, Prompts, digest, opened, refused
 from transect.texts import words_of
 
 SCHEME: Final = "vlm"

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from transect.errors import BadInput
 from transect.runs import toml_files
 from transect.targets.words.coding import WORDLISTS, matcher
-from transect.targets.words.questions import LETTERS, PAIR, Code, Kind, QuestionSet, Shown, WordQuestion
-from transect.targets.words.wordings import PLACEHOLDER
+from transect.targets.words.questions import LETTERS, PAIR, PLACEHOLDER, Code, Kind, QuestionSet, Shown, WordQuestion
 
 SHIPPED: Final = ("hiring", "occupation", "traits", "pairs", "alt-text", "appearance")
 """Sets by name, in `shipped/`: question files like any other."""

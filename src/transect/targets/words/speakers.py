@@ -13,9 +13,8 @@ from weakref import WeakValueDictionary
 from transect.errors import BadInput
 from transect.protocols import Closable, DescribesItself
 from transect.records import Quote
-from transect.said import Ask, AskedSpec, Speaker
-from transect.targets.fingerprint import fingerprint
-from transect.targets.objects import NoSuchModule, import_object
+from transect.spoken_answers import Ask, AskedSpec, Speaker
+from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 
 if TYPE_CHECKING:
     from transect.targets.words.questions import QuestionSet, WordQuestion

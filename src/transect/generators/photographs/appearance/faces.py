@@ -1,7 +1,8 @@
-"""The face on one photograph: its 68 points and the masks of its parts, or why there is none that can be used."""
+"""Faces on photographs: marks and soft masks, the light of the scene, and layers that are composited on them."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
@@ -9,8 +10,52 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
+from transect.generators.faceworld.reflectance import LUMINANCE
+from transect.generators.photographs import camera
 from transect.marks import Marks
 from transect.marks.records import SEVERAL
+
+WHITE, HEADROOM, COLOR_KEPT = 6.0, 0.84, 0.7
+"""As in FaceWorld's camera, whose module needs PyTorch: the scene light that becomes HEADROOM of white, and the share
+of the curve that follows luminance, so that colors keep their ratios."""
+_BRIGHTEST: Final = 12.0
+"""Beyond the scene light that becomes white."""
+_STEPS: Final = 16_384
+_ROUNDS: Final = 14
+
+
+def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
+    """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone."""
+    shown, scene = camera.decoding()[pixels], _untoning()[pixels]
+    for _ in range(_ROUNDS):
+        scene = shown / _factor(scene)
+    return np.asarray(scene, dtype=np.float32)
+
+
+def pixels_of(scene: Float[np.ndarray, "*shape 3"]) -> UInt8[np.ndarray, "*shape 3"]:
+    """The sRGB values of scene light."""
+    scene = np.maximum(scene, 0)
+    return camera.encoded(np.minimum(scene * _factor(scene), 1).astype(np.float32))
+
+
+def _factor(scene: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
+    """By how much the tone curve weakens light: Reinhard's curve, of luminance for the most part."""
+    bright = scene @ LUMINANCE.astype(np.float32)
+    return np.asarray(_curve(scene) * np.float32(1 - COLOR_KEPT) + (_curve(bright) * np.float32(COLOR_KEPT))[..., None])
+
+
+def _curve(scene: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    return np.asarray((scene * np.float32(HEADROOM / WHITE**2) + np.float32(HEADROOM)) / (scene + np.float32(1)))
+
+
+@functools.cache
+def _untoning() -> Float[np.ndarray, " 256"]:
+    """Float32, read-only: the scene light of each of the 256 values of sRGB where all channels have it."""
+    scene = np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST
+    table = np.interp(camera.decoding().astype(np.float64), scene * _curve(scene), scene).astype(np.float32)
+    table.setflags(write=False)
+    return table
+
 
 SEVERAL_FACES: Final = "photographs with several faces"
 UNSURE: Final = "photographs on which no face was found with confidence"
@@ -210,8 +255,7 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
         return reason
     if "hat" in names:
         from transect.engines.one_thread import one_thread_per_operation
-        from transect.generators.photographs.appearance.heads import head_of
-        from transect.generators.photographs.appearance.worn import hair_beside
+        from transect.generators.photographs.appearance.worn import hair_beside, head_of
 
         with one_thread_per_operation():
             return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
@@ -221,8 +265,7 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
 def _without_fringe(face: Face) -> str:
     """Why no fringe can be put on the face; "" where it can."""
     from transect.engines.one_thread import one_thread_per_operation
-    from transect.generators.photographs.appearance.fringe import hair_over_forehead
-    from transect.generators.photographs.appearance.heads import head_of
+    from transect.generators.photographs.appearance.worn import hair_over_forehead, head_of
 
     with one_thread_per_operation():
         above, forehead = hair_over_forehead(head_of(face), face)
@@ -278,3 +321,74 @@ def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
     if not len(rows):
         return slice(0, 0), slice(0, 0)
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+
+
+_BROWS: Final = (slice(17, 22), slice(22, 27))
+_HAIRS_EYES: Final = (slice(36, 42), slice(42, 48))
+_HAIRS_FINE: Final = 4
+_HALF, _SOFT = 0.075, 0.02
+_LASHES: Final = 0.02
+"""Half the height of a brow's band, its soft edge and half the width of lashes, in distances of the outer corners."""
+
+
+def hairy_region(face: Face) -> Float[np.ndarray, "h w"]:
+    """Where hairs lie on skin, 0 to 1 with soft edges: brows, lashes, and what can be a beard: below the nose."""
+    brows = blurred(_along(face, _BROWS, 2 * _HALF, closed=False), _SOFT * face.width)
+    lashes = blurred(_along(face, _HAIRS_EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
+    rows = np.arange(lashes.shape[0], dtype=np.float32)[:, None]
+    below = np.clip((rows - face.points[33, 1]) / (0.1 * face.width) + 0.5, 0, 1).astype(np.float32)
+    return np.asarray(np.maximum(np.maximum(brows, lashes), below))
+
+
+def _along(face: Face, lines: tuple[slice, ...], thick: float, closed: bool) -> Float[np.ndarray, "h w"]:
+    """The share of each pixel that lies on lines through landmarks, which are so thick over the eyes' distance."""
+    import cv2
+
+    height, width = face.masks["skin"].shape
+    fine = np.zeros((height * _HAIRS_FINE, width * _HAIRS_FINE), dtype=np.uint8)
+    corners = [np.rint(face.points[line] * _HAIRS_FINE - 0.5).astype(np.int32) for line in lines]
+    cv2.polylines(fine, corners, closed, (1,), max(1, round(thick * face.width * _HAIRS_FINE)))
+    return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
+
+
+_LAYERS_HIDDEN: Final = 1 / 256
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What lies before a photograph, in rows and columns of it. passed, added: float32 [h, w, 3]; noise: [h, w, 3]."""
+
+    rows: slice
+    columns: slice
+    passed: Float[np.ndarray, "h w 3"]
+    added: Float[np.ndarray, "h w 3"]
+    noise: Float[np.ndarray, "h w 3"]
+
+    def touched(self) -> Bool[np.ndarray, "h w"]:
+        """The pixels that it changes."""
+        return np.asarray(((self.passed < 1) | (self.added > 0)).any(axis=2))
+
+
+def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) -> UInt8[np.ndarray, "_ _ 3"]:
+    """The pixels of `layer.rows`, `layer.columns` behind the layer, which is lit or exposed `gain` times as much."""
+    scene = scene_of(pixels) * layer.passed + layer.added * np.float32(gain)
+    noisy = pixels_of(scene).astype(np.float32) + layer.noise
+    shown = np.rint(np.clip(noisy, 0, 255)).astype(np.uint8)
+    untouched = ~layer.touched()
+    shown[untouched] = pixels[untouched]
+    return np.asarray(shown)
+
+
+def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3"], noise: float, key: int) -> Layer:
+    """What lets through and adds so much light over a whole photograph; where it hides it, it has noise of its own.
+
+    noise: standard deviation in values of sRGB; key: of the numbers drawn. Both arrays are overwritten.
+    """
+    untouched = np.asarray((1 - passed < _LAYERS_HIDDEN).all(axis=2) & (added < _LAYERS_HIDDEN).all(axis=2))
+    passed[untouched], added[untouched] = 1, 0
+    rows, columns = box_of(~untouched)
+    passed, added = (np.ascontiguousarray(part[rows, columns]) for part in (passed, added))
+    draw = np.random.Generator(np.random.Philox(key)).standard_normal(passed.shape[:2], dtype=np.float32)
+    own = np.clip(1 - passed, 0, 1) * noise * draw[:, :, None]
+    return Layer(rows, columns, passed, np.maximum(added, 0), own)

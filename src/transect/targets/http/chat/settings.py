@@ -1,9 +1,17 @@
-"""What the TOML file of a chat interface may say, and what is wrong with one that says something else."""
+"""What the TOML file of a chat interface may say; the form of an answer that an interface is asked to keep; the tokens
+that a call can take at most.
+
+The form leaves a way out, null, which counts as a refusal. Text: one token for each byte of UTF-8, since no
+tokenizer in use makes more of it, and 100 for what the interface puts around it. Images: the provider's documented
+rule, of several the one that gives most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
@@ -11,14 +19,18 @@ from pydantic import Field
 
 from transect.errors import BadInput
 from transect.runs import toml_files
-from transect.targets.http.presets import BEDROCK, CHAT, merged
+from transect.spoken_answers import Ask
+from transect.targets.http.ledger import Tokens
 from transect.targets.http.settings import (
+    BEDROCK,
+    CHAT,
     AnswerSettings,
     Canary,
     Limits,
     Table,
     address_fault,
     is_loopback,
+    merged,
     secret_fault,
     url_fault,
 )
@@ -204,3 +216,111 @@ def _budget_fault(settings: ChatSettings) -> tuple[str, str] | None:
         prices = "per_million_sent and per_million_received"
         return "price", f"expected {prices}, since there is a budget in money: add them under [price]"
     return None
+
+
+NAME: Final = "answer"
+"""Of the schema, of its member, and of the tool that stands for it where an interface has tools alone."""
+DESCRIPTION: Final = "The answer; null if you do not give one."
+FORM_TOKENS: Final = 32
+"""Tokens of the answer for what the form puts around it."""
+AROUND_FORM: Final = 400
+"""Tokens sent for a tool, which a provider puts into words of its own; Anthropic documents up to 346."""
+
+
+def form_of(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
+    """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none.
+
+    >>> form_of(ChatRequest(model="m", structured=True), Ask("", "?", options=("No", "Yes")))["properties"]
+    {'answer': {'type': ['string', 'null'], 'enum': ['No', 'Yes', None], 'description': 'The answer; null if ...'}}
+    """
+    if not request.structured or not (ask.options or ask.number):
+        return None
+    kept = {"type": ["string", "null"], "enum": [*ask.options, None]} if ask.options else {"type": ["number", "null"]}
+    return {
+        "type": "object",
+        "properties": {NAME: {**kept, "description": DESCRIPTION}},
+        "required": [NAME],
+        "additionalProperties": False,
+    }
+
+
+def named_form(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
+    """The schema with its name, as OpenAI's interfaces take it."""
+    form = form_of(request, ask)
+    return form and {"name": NAME, "strict": True, "schema": form}
+
+
+def said_by_tool(called: object) -> str:
+    """What a call of the tool says, as the JSON that other interfaces give; "" where it is no object."""
+    return json.dumps(called) if isinstance(called, Mapping) else ""
+
+
+AROUND: Final = 100
+"""Tokens of roles, templates and marks around texts and images."""
+LEAST_OF_RESPONSES: Final = 16
+"""The least limit that OpenAI's Responses interface takes."""
+
+
+def _openai(width: int, height: int) -> int:
+    """Patches of 32 pixels, 2.46 tokens each, or 85 and 170 for each tile of 512 once the short side is 768.
+
+    Source: https://platform.openai.com/docs/guides/images-vision
+    """
+    patches = ceil(width / 32) * ceil(height / 32) * 2.46
+    scale = 768 / min(width, height)
+    tiles = ceil(width * scale / 512) * ceil(height * scale / 512)
+    return ceil(max(patches, 85 + 170 * tiles))
+
+
+def _anthropic(width: int, height: int) -> int:
+    """A token for each patch of 28 pixels, or for each 750 pixels.
+
+    Source: https://platform.claude.com/docs/en/build-with-claude/vision
+    """
+    return max(ceil(width / 28) * ceil(height / 28), ceil(width * height / 750))
+
+
+def _gemini(width: int, height: int) -> int:
+    """258 for each tile of two thirds of the short side, from 256 to 768 pixels; 1,120 at least, as of Gemini 3.
+
+    Source: https://ai.google.dev/gemini-api/docs/image-understanding and .../media-resolution
+    """
+    side = min(max(min(width, height) // 1.5, 256), 768)
+    return max(1120, 258 * ceil(width / side) * ceil(height / side))
+
+
+def _bedrock(width: int, height: int) -> int:
+    """A token for each patch of 16 pixels, and 1,601 at least: models of several makers are behind it."""
+    return max(1601, ceil(width / 16) * ceil(height / 16))
+
+
+RULES: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "openai-chat": _openai,
+    "openai-responses": _openai,
+    "anthropic-messages": _anthropic,
+    "gemini": _gemini,
+    "bedrock-converse": _bedrock,
+}
+"""Tokens of an image of that width and height in pixels, by interface."""
+
+
+def limit(request: ChatRequest, ask: Ask) -> int:
+    """The most tokens that may come back, as the request states it: for the answer, its form, and reasoning."""
+    return ask.max_tokens + request.reasoning_tokens + (FORM_TOKENS if form_of(request, ask) else 0)
+
+
+def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
+    """The most that one call can take. sizes: width and height of each image in pixels.
+
+    >>> from transect.targets.http.chat.settings import ChatRequest
+    >>> settings = ChatSettings(preset="anthropic-messages", request=ChatRequest(model="m"))
+    >>> bound(settings, [(280, 280)], Ask("", "Smiling?", max_tokens=5))
+    Tokens(sent=213, received=5)
+    """
+    rule, request = RULES[settings.preset], settings.request
+    images = sum(request.image_tokens or rule(width, height) for width, height in sizes)
+    form = form_of(request, ask)
+    text = len(ask.system.encode()) + len(ask.prompt.encode()) + (len(json.dumps(form)) + AROUND_FORM if form else 0)
+    received = limit(request, ask)
+    least = LEAST_OF_RESPONSES if settings.preset == "openai-responses" else 0
+    return Tokens(images + text + AROUND, max(received, least))

@@ -1,34 +1,78 @@
-"""A model behind a chat interface, as a speaker: each question is asked once, paid for once, and accounted for."""
+"""A model behind a chat interface, as a speaker: each question is asked once, paid for once, and accounted for; its
+canaries; a check of its file.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from transect.errors import BadInput, MissingExtra
 from transect.records import CallCounts, Quote
 from transect.runs.folder import canonical_json
-from transect.said import Ask, Pixels, Spoken
-from transect.targets.http.asking import Asker
-from transect.targets.http.canaries import Canaries, round_key
-from transect.targets.http.chat.answer_forms import form_of
+from transect.runs.json_records import plain
+from transect.runs.pictures import pixels_of_png
+from transect.spoken_answers import Ask, Pixels, Spoken
+from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.canaries import Canaries, Kind, png, round_key
 from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
-from transect.targets.http.chat.bedrock_converse import BedrockTransport
-from transect.targets.http.chat.canaries import Question, of_questions
-from transect.targets.http.chat.pictures import Shown
-from transect.targets.http.chat.reading import INTERFACES, passing, spoken, used
-from transect.targets.http.chat.settings import ChatRequest, ChatSettings, read_chat_settings
-from transect.targets.http.chat.tokens import bound
-from transect.targets.http.ledger import Ledger, Reply
-from transect.targets.http.money import Allowance, Tokens
-from transect.targets.http.presets import BEDROCK
-from transect.targets.http.secrets import Secrets
-from transect.targets.http.transport import CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.chat.interfaces import INTERFACES, BedrockTransport, Shown, passing, spoken, used
+from transect.targets.http.chat.settings import ChatRequest, ChatSettings, bound, form_of, read_chat_settings
+from transect.targets.http.ledger import Allowance, Ledger, Reply, Tokens
+from transect.targets.http.settings import BEDROCK, Secrets
+from transect.targets.http.target import shown_reply
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One text about images that are shown together."""
+
+    shown: Shown
+    ask: Ask
+
+
+def of_questions(
+    key: Callable[[Question], str], read: Callable[[Reply], Spoken], request: ChatRequest
+) -> Kind[Question, Spoken]:
+    """Questions whose answers are texts, which are 0 or 1 apart: equal, or not."""
+
+    def unpack(packed: bytes) -> Question:
+        content = json.loads(packed)
+        pixels: list[Pixels] = [pixels_of_png(base64.b64decode(one)) for one in content["images"]]
+        asked = {**content["ask"], "options": tuple(content["ask"]["options"])}
+        return Question(Shown(pixels, request), Ask(**asked))
+
+    return Kind(key, _pack, unpack, lambda reply, _: read(reply), apart)
+
+
+def _pack(question: Question) -> bytes:
+    images = [base64.b64encode(png(pixels)).decode() for pixels in question.shown.pixels]
+    return canonical_json({"ask": asdict(question.ask), "images": images}).encode()
+
+
+def apart(first: Spoken | None, other: Spoken | None) -> float:
+    """0 for the same text, end and reason for none, 1 for others, NaN where one is missing.
+
+    >>> apart(Spoken("yes"), Spoken("yes", tokens_sent=3)), apart(Spoken("a"), Spoken("b")), apart(Spoken("a"), None)
+    (0.0, 1.0, nan)
+    """
+    if first is None or other is None:
+        return float("nan")
+    return float(_compared(first) != _compared(other))
+
+
+def _compared(said: Spoken) -> tuple[str, str, bool, str]:
+    return said.text, said.end, said.refusal, said.failure
+
 
 QUOTED_SIZE: Final = (1024, 1024)
 """Width and height in pixels of the images that a quote is for, unless it is told another size."""
@@ -261,3 +305,65 @@ def _transport(settings: ChatSettings) -> Transport:
     if settings.preset == BEDROCK:
         return BedrockTransport(settings.request, settings.limits)
     return HttpTransport(settings.request.url, settings.limits)
+
+
+QUESTION: Final = Ask("", "What does this picture show? Answer in one sentence.", max_tokens=100)
+
+
+def check(speaker: ChatSpeaker, pixels: Pixels, ask: Ask = QUESTION) -> dict[str, object]:
+    """What one question about one image shows, as JSON values, without secrets.
+
+    target, interface, model; asked: the question; sent: address, headers as written, the image; reply: status, content
+    type, bytes, start, None where nothing came back; text, end, refusal, failure ("" for an answer); tokens_sent,
+    tokens_received, as the reply counts them; tokens_held: at most, as the budget held them; kept: the answer was there
+    already and cost nothing; calls and cost of this check; budget.
+
+    Raises BudgetSpent and AnswersUnusable.
+    """
+    before = speaker.calls_made()
+    question = Question(Shown((pixels,), speaker.settings.request), ask)
+    reply, said = _asked(speaker, question)
+    calls, cost = (now - then for now, then in zip(speaker.calls_made(), before, strict=True))
+    if reply is None and calls:
+        reply = speaker.ledger.latest(round_key(speaker.request, 0), speaker.key(question))
+    return {
+        "target": speaker.name,
+        "interface": speaker.settings.preset,
+        "model": speaker.settings.request.model,
+        "asked": {"system": ask.system, "prompt": ask.prompt, "max_tokens": ask.max_tokens},
+        "sent": _sent(speaker, question),
+        "reply": reply and shown_reply(reply),
+        **{key: value for key, value in asdict(said).items() if key != "likelihoods"},
+        "tokens_held": plain(asdict(speaker.bound(question))),
+        "kept": not said.failure and calls == 0,
+        "calls": calls,
+        "cost": round(cost, 9),
+        "budget": plain(speaker.quote(1, [ask], size=question.shown.sizes[0])),
+    }
+
+
+def advice(explained: Mapping[str, Any]) -> str:
+    """What to do about a check without an answer; "" where there is one."""
+    failure = explained["failure"]
+    if not failure:
+        return ""
+    return f"{explained['target']}: expected an answer, got {failure}: fix [request] or [limits], and check again"
+
+
+def _asked(speaker: ChatSpeaker, question: Question) -> tuple[Reply | None, Spoken]:
+    try:
+        reply = speaker.ask(question)
+    except CallFailed as error:
+        return None, Spoken(failure=error.reason)
+    return reply, speaker.read(reply)
+
+
+def _sent(speaker: ChatSpeaker, question: Question) -> dict[str, object]:
+    request, picture = speaker.settings.request, question.shown.pictures[0]
+    size = f"{picture.width}x{picture.height}"
+    return {
+        "url": speaker.message(question).url or f"Amazon Bedrock in {request.region}",
+        "headers": dict(request.headers),
+        "query": dict(request.query),
+        "image": f"{picture.media_type}, {size} pixels, {len(picture.content)} bytes",
+    }

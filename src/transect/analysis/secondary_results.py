@@ -1,0 +1,509 @@
+"""Entries of results.json other than effects: interactions, variance, projections, negative controls, plans; and
+intervals that stay valid when an audit is extended.
+
+Interactions and negative controls are separate families of tests, since they answer other questions than the
+effects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis import findings, finished_run
+from transect.analysis.findings import Findings, TransectOutcome, corrected, in_several_worlds, of_effects
+from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
+from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests
+from transect.effects.clusters import clusters_of, linearized, people_with
+from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
+from transect.effects.intervals import wilson
+from transect.effects.multiplicity import confidence_of
+from transect.effects.planning import SOURCES as PLANNING
+from transect.effects.planning import (
+    Plan,
+    detectable,
+    plan_equivalence_from_pilot,
+    plan_from_pilot,
+    upper_deviation,
+    upper_share,
+)
+from transect.effects.projection import PopulationShares, Projected, project
+from transect.errors import BadInput
+from transect.records import Design, Effect
+from transect.reports.summary import MOST_ROWS
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PilotContrast:
+    """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
+    either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
+    that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
+    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. Where several
+    photographs show one person, subjects are people, and images_per_subject those of one on average.
+    """
+
+    name: str
+    target: str
+    outcome: str
+    unit: str
+    deviation: float
+    unpaired_deviation: float
+    n_subjects: int
+    images_per_subject: int
+    discordant: float | None
+    planned_deviation: float
+    planned_discordant: float | None
+
+
+def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
+    """The contrasts between levels of an experiment, of every target and outcome that is tested; not its slopes."""
+    return [
+        _pilot_contrast(study, answered, contrast)
+        for answered in study.answered
+        if answered.measure.tested
+        for contrast in contrasts(answered.values, answered.reasons, study.design, study.attributes)
+        if contrast.kind == "contrast" and _people(answered, contrast) >= 2
+    ]
+
+
+def _people(answered: findings.TransectOutcome, contrast: Contrast) -> int:
+    return int(people_with(contrast.differences[:, None], clusters_of(answered.people))[0])
+
+
+def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
+    who = clusters_of(answered.people)
+    found = contrast.differences if who is None else linearized(contrast.differences[:, None], who)[:, 0]
+    d = found[np.isfinite(found)]
+    single = answered.measure.is_binary and contrast.pairs == 1 and who is None
+    photographs = len(answered.people) / len(np.unique(answered.people))
+    return PilotContrast(
+        contrast.name,
+        answered.measure.target,
+        answered.measure.outcome,
+        answered.measure.unit,
+        _deviation(d),
+        _unpaired(study, answered, contrast),
+        len(d),
+        round(study.design.n_cells * photographs),
+        (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
+        upper_deviation(d) or _deviation(d),
+        upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
+    )
+
+
+def _unpaired(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
+    """The root of the mean variance of single images within the two levels."""
+    axis = list(study.design.levels).index(contrast.attribute)
+    levels = study.design.levels[contrast.attribute]
+    variances = [
+        float(np.nanvar(np.take(answered.values, levels.index(level), axis=axis + 1)))
+        for level in (contrast.origin, contrast.to)
+    ]
+    return float(np.sqrt(np.mean(variances)))
+
+
+def _deviation(d: Float[np.ndarray, " n"]) -> float:
+    deviation = float(np.std(d, ddof=1))
+    if deviation > 0:
+        return deviation
+    return float(np.sqrt(wilson(0, len(d))[1]))
+
+
+def plan_next(
+    folder: Path, effect: float, *, power: float, alpha: float = 0.05, family: int | None = None
+) -> tuple[Plan, PilotContrast]:
+    """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
+
+    effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
+    of the pilot's report, slopes among them. Subjects are counted for the pilot's whole design, from the upper 80 %
+    limit of the pilot's spread, so that four of five pilots plan enough.
+
+    Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
+    """
+    study, known = _estimated(folder)
+    tested = distinct_tests(study.effects)
+    size = max(tested, len(known)) if family is None else family
+    targets = len({contrast.target for contrast in known})
+    plans = [
+        plan_from_pilot(
+            effect,
+            contrast.planned_deviation,
+            images_per_subject=contrast.images_per_subject,
+            unpaired_deviation=contrast.unpaired_deviation,
+            power=power,
+            alpha=alpha,
+            family=size,
+            targets=targets,
+            discordant=contrast.planned_discordant,
+        )
+        for contrast in known
+    ]
+    return _largest(plans, known)
+
+
+def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
+    """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
+    _, known = _estimated(folder)
+    targets = len({contrast.target for contrast in known})
+    plans = [
+        plan_equivalence_from_pilot(
+            margin,
+            contrast.planned_deviation,
+            images_per_subject=contrast.images_per_subject,
+            unpaired_deviation=contrast.unpaired_deviation,
+            power=power,
+            targets=targets,
+            discordant=contrast.planned_discordant,
+        )
+        for contrast in known
+    ]
+    return _largest(plans, known)
+
+
+def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
+    """The pilot's analysis, and its contrasts on at least two subjects, of which there is one or more."""
+    study = findings.analyse(finished_run.read(folder))
+    known = pilot_contrasts(study)
+    if not known:
+        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    return study, known
+
+
+def _largest(plans: Sequence[Plan], known: Sequence[PilotContrast]) -> tuple[Plan, PilotContrast]:
+    most = max(range(len(plans)), key=lambda place: plans[place].subjects)
+    return plans[most], known[most]
+
+
+def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
+    """The smallest difference that the contrast's number of subjects detects with this power."""
+    level = alpha / family
+    return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)
+
+
+OBSERVED: Final = "an association is no mean of subjects' differences"
+INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
+REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
+
+
+def with_always_valid(
+    effects: Sequence[Effect],
+    differences: Sequence[Float[np.ndarray, " _"]],
+    design: Design,
+    binary: Mapping[tuple[str, str], bool],
+    *,
+    people_repeat: bool = False,
+) -> tuple[Effect, ...]:
+    """The effects of a study with their always-valid intervals; a population study has none, with the reason."""
+    if not design.levels:
+        return tuple(replace(effect, always_reason=OBSERVED) for effect in effects)
+    if people_repeat:
+        return tuple(replace(effect, always_reason=REPEATED) for effect in effects)
+    return tuple(
+        _with(effect, _interval(effect, d, design, binary=binary[effect.target, effect.outcome]))
+        for effect, d in zip(effects, differences, strict=True)
+    )
+
+
+def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, *, binary: bool) -> AlwaysValid:
+    if not binary:
+        return always_valid_mean(differences)
+    if effect.kind != "slope":
+        return always_valid_difference(differences)
+    if effect.excluded:
+        return AlwaysValid(np.nan, np.nan, "", INCOMPLETE)
+    return always_valid_difference(differences, steepest_slope(design.levels[effect.attribute]))
+
+
+def _with(effect: Effect, interval: AlwaysValid) -> Effect:
+    source = SOURCES.get(interval.method)
+    return replace(
+        effect,
+        always_low=interval.low,
+        always_high=interval.high,
+        always_method=interval.method,
+        always_reason=interval.reason,
+        sources=tuple(dict.fromkeys((*effect.sources, *([source] if source else [])))),
+    )
+
+
+Entry = dict[str, Any]
+POWER: Final = 0.9
+CONTROL_POWER: Final = 0.8
+"""The power at which a negative control's smallest detectable effect is stated."""
+TARGET_DIFFERENCE: Final = 0.05
+"""The difference of rates that a plan's hint is about: five points."""
+NEGATIVE_CONTROL: Final = (
+    "Lipsitch, Tchetgen Tchetgen and Cohen 2010, Negative controls: a tool for detecting confounding and bias in "
+    "observational studies, doi:10.1097/EDE.0b013e3181d61eeb",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Further:
+    """Entries of results.json by key, and the works that describe how they were made."""
+
+    entries: Mapping[str, Sequence[Mapping[str, object]]]
+    sources: tuple[str, ...]
+
+
+def analyse_further(
+    studies: Sequence[Findings],
+    controls: Sequence[Findings | None],
+    shares: Sequence[PopulationShares],
+    effects: Sequence[Effect],
+    alpha: float,
+    method: str = "holm",
+) -> Further:
+    """Everything but the effects of some studies. controls: the negative control of each study, or None."""
+    crossed = _adjusted([(study, _interactions(study)) for study in studies])
+    controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
+    projections = [projection for population in shares for projection in _projections(studies, population)]
+    names = [study.spec.name for study in studies for _ in study.effects]
+    tested = list(zip(of_effects(studies), names, effects, strict=True))
+    sizes = Counter(family for family, _, effect in tested if distinct_tests([effect]))
+    several = in_several_worlds(studies)
+    plans = [
+        _plan(study, contrast, max(sizes[study.spec.name if several else ""], 1), alpha)
+        for study in studies
+        for contrast in pilot_contrasts(study)
+    ]
+    families = [
+        *(
+            _family(
+                f"effects of {key}" if key else "effects",
+                method,
+                alpha,
+                [(name, effect) for family, name, effect in tested if family == key],
+            )
+            for key in dict.fromkeys(family for family, _, _ in tested)
+        ),
+        *(
+            _family(
+                f"interactions of {key}" if key else "interactions",
+                "holm",
+                alpha,
+                [each for each in crossed if key in ("", each[0])],
+            )
+            for key in ([study.spec.name for study in studies] if several else [""])
+        ),
+        _family("negative controls", "holm", alpha, controlled),
+    ]
+    sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
+    sources += [source for entry in projections for source in entry["sources"]]
+    cited = (*(PLANNING[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
+    return Further(
+        {
+            "interactions": [_compared(name, effect) for name, effect in crossed],
+            "found_interactions": _found(studies, crossed, alpha),
+            "projections": projections,
+            "negative_controls": _negative_controls(studies, controls, controlled, alpha),
+            "plans": plans,
+            "families": [family for family in families if family["size"]],
+        },
+        tuple(dict.fromkeys([*sources, *cited])),
+    )
+
+
+def _interactions(study: Findings) -> list[Effect]:
+    """Interactions; where a page picks the surest of them, with intervals that allow for it (false coverage rate)."""
+    effects = _crossed(study, study.answered, CONFIDENCE)
+    level = confidence_of(MOST_ROWS, len(effects))
+    return effects if len(effects) <= MOST_ROWS else _crossed(study, study.answered, level)
+
+
+def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: float) -> list[Effect]:
+    return [
+        effect
+        for answered in answers
+        for effect in factorial_effects(
+            answered.values,
+            answered.reasons,
+            study.design,
+            study.attributes,
+            answered.measure,
+            orders=(2, 3),
+            people=answered.people,
+            confidence=confidence,
+            seed=study.design.seed,
+        )
+    ]
+
+
+def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], alpha: float) -> list[dict[str, object]]:
+    """The significant interactions, the surest first, with intervals that allow for their being picked."""
+    found = [place for place, (_, effect) in enumerate(crossed) if effect.p_adjusted <= alpha]
+    level = confidence_of(len(found), sum(effect.p == effect.p for _, effect in crossed))
+    again: dict[tuple[str, str, str], list[Effect]] = {}
+    entries: list[dict[str, object]] = []
+    for place in sorted(found, key=lambda place: (crossed[place][1].p_adjusted, crossed[place][1].p)):
+        name, effect = crossed[place]
+        key = name, effect.target, effect.outcome
+        if key not in again:
+            study = next(study for study in studies if study.spec.name == name)
+            answers = [each for each in study.answered if (each.measure.target, each.measure.outcome) == key[1:]]
+            again[key] = _crossed(study, answers, level)
+        wider = next(each for each in again[key] if each.name == effect.name)
+        ends = {"low": wider.low, "high": wider.high}
+        entries.append({"interaction": place, **ends, "confidence": level})
+    return entries
+
+
+def _controlled(control: Findings | None) -> list[Effect]:
+    """The control's effects on the targets and outcomes of the study that it goes with."""
+    if control is None:
+        return []
+    return [
+        effect
+        for answered in control.answered
+        for effect in factorial_effects(
+            answered.values,
+            answered.reasons,
+            control.design,
+            control.attributes,
+            answered.measure,
+            orders=(1,),
+            people=answered.people,
+            seed=control.design.seed,
+        )
+    ]
+
+
+def _negative_controls(
+    studies: Sequence[Findings],
+    controls: Sequence[Findings | None],
+    effects: Sequence[tuple[str, Effect]],
+    alpha: float,
+) -> list[dict[str, object]]:
+    """The controls' effects, each with the smallest one that it could have found."""
+    family = max(distinct_tests([effect for _, effect in effects]), 1)
+    smallest = {
+        (study.spec.name, contrast.target, contrast.outcome, contrast.name): smallest_detectable(
+            contrast, family=family, power=CONTROL_POWER, alpha=alpha
+        )
+        for study, control in zip(studies, controls, strict=True)
+        if control is not None
+        for contrast in pilot_contrasts(control)
+    }
+    rows = []
+    for study, effect in effects:
+        found = smallest.get((study, effect.target, effect.outcome, effect.name), float("inf"))
+        rows.append({**_compared(study, effect), "detectable": found if found != float("inf") else None})
+    return rows
+
+
+def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[str, Effect]]:
+    """The effects with adjusted p, in one family or one for each study, each with the name of its study."""
+    effects = [effect for _, effects in pairs for effect in effects]
+    names = [study.spec.name for study, effects in pairs for _ in effects]
+    families = names if in_several_worlds([study for study, _ in pairs]) else [""] * len(names)
+    return list(zip(names, corrected(effects, families, lambda part: adjust(effects[part], "holm")), strict=True))
+
+
+_OF_EFFECT: Final = (
+    *("target", "outcome", "name", "unit", "estimate", "low", "high", "p", "p_adjusted", "n_subjects", "n_images"),
+    *("excluded", "reason", "interval_method", "test_method", "sources"),
+)
+
+
+def _compared(study: str, effect: Effect) -> Entry:
+    spec = dict(effect.spec)
+    between = {name: spec.pop(name) for name in ("attributes", "from", "to", "order")}
+    return {"study": study, **{name: getattr(effect, name) for name in _OF_EFFECT}, **between, "spec": spec}
+
+
+def _whose(study: Findings, answered: TransectOutcome) -> Entry:
+    return {"study": study.spec.name, "target": answered.measure.target, "outcome": answered.measure.outcome}
+
+
+def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[Entry]:
+    experiments = [study for study in studies if study.answered and not study.in_steps]
+    fitting = [study for study in experiments if set(population.attributes) <= set(study.design.levels)]
+    if not fitting:
+        varied = ", ".join(dict.fromkeys(name for study in experiments for name in study.design.levels)) or "nothing"
+        raise BadInput(
+            f"shares {population.name}: expected attributes that one study varies together ({varied}), got "
+            f"{', '.join(population.attributes)}; leave the others out of the file"
+        )
+    return [_projection(study, answered, population) for study in fitting for answered in study.answered]
+
+
+def _projection(study: Findings, answered: TransectOutcome, population: PopulationShares) -> Entry:
+    projection = project(
+        answered.values,
+        study.design.levels,
+        population,
+        study.attributes,
+        is_binary=answered.measure.is_share,
+        answers=answered.measure.answers,
+        people=answered.people,
+        seed=study.design.seed,
+    )
+    return {
+        **_whose(study, answered),
+        "unit": answered.measure.unit,
+        "population": population.name,
+        "source": population.source,
+        "independent": population.independent,
+        "equal": list(projection.equal),
+        "rows": [_projected(row) for row in projection.rows],
+        "sources": list(projection.sources),
+    }
+
+
+_OF_PROJECTED: Final = (
+    *("quantity", "attribute", "to", "estimate", "low", "high"), *("n_subjects", "n_images", "method", "reason"),
+)  # fmt: skip
+
+
+def _projected(row: Projected) -> Entry:
+    return {"from": row.origin, **{name: getattr(row, name) for name in _OF_PROJECTED}}
+
+
+def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> Entry:
+    proportion = contrast.unit == "proportion"
+    needed = None
+    if proportion:
+        needed = plan_from_pilot(
+            TARGET_DIFFERENCE,
+            contrast.planned_deviation,
+            images_per_subject=contrast.images_per_subject,
+            unpaired_deviation=contrast.unpaired_deviation,
+            power=POWER,
+            alpha=alpha,
+            family=family,
+            discordant=contrast.planned_discordant,
+        ).subjects
+    detectable = smallest_detectable(contrast, family=family, power=POWER, alpha=alpha)
+    return {
+        "study": study.spec.name,
+        "target": contrast.target,
+        "outcome": contrast.outcome,
+        "name": contrast.name,
+        "unit": contrast.unit,
+        "n_subjects": contrast.n_subjects,
+        "power": POWER,
+        "detectable_difference": detectable if detectable != float("inf") else None,
+        "target_difference": TARGET_DIFFERENCE if proportion else None,
+        "subjects_needed": needed,
+    }
+
+
+def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
+    """How many tests and which, by study and effect; those without a p are none, a repeated test counts once."""
+    tested = [(study, effect) for study, effect in members if distinct_tests([effect])]
+    return {
+        "name": name,
+        "method": method,
+        "alpha": alpha,
+        "size": len(tested),
+        "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),
+        "members": [f"{study}: {effect.name}, {effect.outcome} of {effect.target}" for study, effect in tested],
+    }

@@ -1,0 +1,188 @@
+"""Interfaces over HTTP: whether answers to canaries stayed the same, how many calls were made, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import point, table
+from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
+from transect.effects.always_valid import SEQUENTIAL_SOURCE as ONLINE
+from transect.experiment.canaries import (
+    EACH,
+    FALSE_ALARMS,
+    FOLDER,
+    LIMIT,
+    CanaryRecord,
+    distances_of,
+    evidence_of,
+    tested,
+    warnings,
+)
+from transect.experiment.costs import TargetCalls, read_calls
+from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
+from transect.runs.json_records import record_in
+
+_CANARY_TEXT: Final = (
+    "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
+    "answers. During the run, evidence for a change was counted after every round: a target that never changes ever "
+    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end a second "
+    "test takes the likeliest point of change and computes how often calls in a random order would show one as clear; "
+    f"p of at most {EACH:g} counts. Of targets that never change, including those whose answers vary by chance, at "
+    f"most {FALSE_ALARMS:.0%} are reported as changed.",
+    "Both tests assume that chance varies each call independently. A change within the last round, or in answers to "
+    "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
+)
+
+
+def canary_section(canaries: Mapping[str, Any]) -> Section:
+    """The section of one target, from what a run keeps of its canaries."""
+    change, alarms = tested(canaries), warnings(canaries)
+    return Section(
+        key="steady",
+        target=canaries["target"],
+        title=f"Did its answers stay the same? {canaries['target']}",
+        text=[
+            *([] if alarms else [_verdict(canaries, change)]),
+            _CANARY_TEXT[0].format(every=canaries["every"]),
+            _CANARY_TEXT[1],
+        ],
+        warnings=alarms,
+        figures=[_figure(canaries)],
+        tables=[_test(canaries, change, changed=bool(alarms)), _rounds(canaries)],
+        sources=[CHANGE_POINT_SOURCE, ONLINE],
+    )
+
+
+def _verdict(canaries: Mapping[str, Any], change: Change) -> str:
+    if change.reason:
+        return f"Unknown: {change.reason}."
+    other, _ = _otherwise(canaries)
+    if not other.any():
+        return "No sign of a change: every repeated image was answered as in the first round."
+    return "Some answers differed from the first, but no more than chance explains."
+
+
+def _otherwise(canaries: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+    """Per round: images answered otherwise than in the first round, and images that both answered."""
+    first = distances_of(canaries)[:, 0, :]
+    return (first > 0).sum(axis=0).astype(np.float64), np.isfinite(first).sum(axis=0).astype(np.float64)
+
+
+def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Table:
+    rows = [
+        ["evidence for a change, the largest during the run", float(evidence_of(canaries).max())],
+        ["p of a change at the likeliest point, at the end", change.p],
+        *([["rounds before that point", change.after]] if changed else []),
+        ["rounds", len(canaries["rounds"])],
+        ["images asked about again", canaries["images"]],
+    ]
+    title = f"Tests for a change ({change.reason})" if change.reason else "Tests for a change"
+    return table(title, [("what", "text"), ("value", "number")], rows)
+
+
+def _rounds(canaries: Mapping[str, Any]) -> Table:
+    distances, (other, known), evidence = distances_of(canaries), _otherwise(canaries), evidence_of(canaries)
+    heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
+    heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
+    heads += [("evidence until then", "number")]
+    rows = [
+        [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place]), float(evidence[place])]
+        for place, number in enumerate(canaries["rounds"])
+    ]
+    return table("Rounds", heads, rows)
+
+
+def _mean(values: Float[np.ndarray, " images"]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _figure(canaries: Mapping[str, Any]) -> Figure:
+    """Shares of the images themselves, so that there is no interval."""
+    other, known = _otherwise(canaries)
+    shares = np.divide(other, known, out=np.full(len(known), np.nan), where=known > 0)
+    places = [float(number * canaries["every"]) for number in canaries["rounds"]]
+    points = [point(share, x=x, n=int(n)) for x, share, n in zip(places, shares, known, strict=True)]
+    panel = Panel(
+        heading="Images asked about again",
+        x_words="answers before",
+        y_words="answers that differ from the first",
+        unit="proportion",
+        series=[Series(name="share of images", points=points)],
+    )
+    caption = "(of the same images in every round)"
+    return Figure(kind="curves", title="How many answers differ from the first?", caption=caption, panels=[panel])
+
+
+def canary_sections(folder: Path) -> list[Section]:
+    """The section of each target of a run that has canaries. Raises BadInput for a broken file of theirs."""
+    paths = sorted((folder / FOLDER).glob("*.json"))
+    return [canary_section(asdict(record_in(path, CanaryRecord))) for path in paths]
+
+
+_CALL_TEXT: Final = (
+    "Each image is asked about once, and its answer is kept. A call is repeated only where its status says that "
+    "another try can help (HTTP 429 and 5xx), or where the connection failed; never because of what the image shows.",
+    "The counts are of all runs that share this target's file of answers and its request. Repeated questions about "
+    "canaries are left out.",
+)
+
+_SHARED: Final = "The calls are of all questions that this model was asked: each text about each image is a call."
+
+
+def call_section(kept: TargetCalls) -> Section:
+    """The section of one target, from what a run keeps of its calls."""
+    counts = kept.counts
+    return Section(
+        key="calls",
+        target=kept.target,
+        title=f"Calls to {short_name(kept.target)}",
+        text=[_headline(kept), *([_SHARED] if kept.in_words else []), *_CALL_TEXT],
+        warnings=[],
+        figures=[],
+        tables=[_calls(kept), *([_failed(kept)] if counts.failed else [])],
+        sources=[],
+    )
+
+
+def call_sections(folder: Path) -> list[Section]:
+    """The section of each target of a run that counts its calls. Raises BadInput for a broken file of counts."""
+    return [call_section(kept) for kept in read_calls(folder)]
+
+
+def _headline(kept: TargetCalls) -> str:
+    counts = kept.counts
+    missing = counts.images - counts.answered
+    retries = "no call was repeated" if not counts.retries else f"{counts.retries:,} repeated an earlier one"
+    asked = "text" if kept.in_words else "image"
+    without = f"1 {asked} has" if missing == 1 else f"{missing:,} {asked}s have"
+    answers = f"{without} no answer" if missing else f"every {asked} has an answer"
+    images = f"1 {asked}" if counts.images == 1 else f"{counts.images:,} {asked}s"
+    money = f" All programs together spent {kept.money:.9g} {kept.currency} on it." if kept.money else ""
+    calls = "1 call" if counts.calls == 1 else f"{counts.calls:,} calls"
+    return f"{images} took {calls}: {retries}, and {answers}.{money}"
+
+
+def _calls(kept: TargetCalls) -> Table:
+    counts, asked = kept.counts, "texts about images" if kept.in_words else "images asked about"
+    rows: list[list[object]] = [
+        [asked, counts.images],
+        ["texts with an answer" if kept.in_words else "images with an answer", counts.answered],
+        ["calls sent", counts.calls],
+        ["calls that repeated an earlier one", counts.retries],
+        ["calls that brought no answer", sum(counts.failed.values())],
+    ]
+    return table("Calls", [("what", "text"), ("count", "count")], rows)
+
+
+def _failed(kept: TargetCalls) -> Table:
+    reasons = sorted(kept.counts.failed.items(), key=lambda pair: (-pair[1], pair[0]))
+    heads = [("reason", "text"), ("calls", "count")]
+    return table("Calls that brought no answer", heads, [[reason, calls] for reason, calls in reasons])

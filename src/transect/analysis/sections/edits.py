@@ -1,0 +1,615 @@
+"""Did edits do what they should, and nothing else? Gates, failures by group with bounds, effects at equal readings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int
+
+from transect.analysis.finished_run import Run, TargetOutcomes
+from transect.analysis.sections.answers import Answers, compared, point, table, words
+from transect.designs.edit_validity import (
+    DRIFT,
+    GATES,
+    IDENTITY,
+    KEPT,
+    LEAST_SHIFT,
+    MOST_DRIFT,
+    OUTSIDE,
+    RANGE,
+    REALISM,
+    SAME_PERSON,
+    SHIFT,
+    YES_OR_NO,
+)
+from transect.effects import clusters
+from transect.effects.analysis import NO_PAIR
+from transect.effects.contrasts import by_level, known_mean, level_differences
+from transect.effects.instruments import SOURCES as DRIFT_SOURCES
+from transect.effects.instruments import DriftAdjusted, drift_adjusted
+from transect.effects.interrogation import SOURCES as MISSING_ANSWERS_SOURCES
+from transect.effects.interrogation import Bounds, paired_bounds
+from transect.effects.intervals import SOURCES as INTERVALS
+from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
+from transect.effects.samples import Labels
+from transect.records import Attribute, Design, Effect
+from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.wording import short_name
+from transect.runs.json_records import loads
+from transect.runs.spec import RunSpec, TargetEntry
+from transect.runs.wording import counted
+
+DRIFT_SHOWN: Final = 40
+PREFIX: Final = "reading."
+TITLE: Final = "Effects, as they are and at equal readings of what was not set"
+TEXT: Final = (
+    "The raw effect of an edit is that of all it moved; estimate and interval are those of the table of effects. "
+    "Where readings are missing it is that of the images that were read, without an interval. The adjusted effect "
+    "compares images of a subject at equal readings of the attributes that were not set (least squares within "
+    "subjects). Its interval is made in another way: Student's t on errors clustered by subject (by person where "
+    "several photographs show one), bias-reduced where few subjects tell. It assumes straight lines, and that nothing "
+    "drifted unread. Noise in the readings hides a part of the drift, so that the truth may lie beyond the adjusted "
+    "effect."
+)
+
+
+def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effects: Sequence[Effect]) -> Table | None:
+    """A row for each target, outcome and varied attribute; None where nothing else is read, or rows do not fit."""
+    readings = readings_of(edits, rows, run.design.levels)
+    if not readings or edits["subject"].to_numpy()[rows].tolist() != run.images["subject"].to_pylist():
+        return None
+    subjects = run.images["subject"].to_numpy().astype(np.int64)
+    of_levels = (each for each in effects if each.kind == "contrast")
+    contrasts = {(each.target, each.outcome, each.attribute, each.origin, each.to): each for each in of_levels}
+    lines: list[list[object]] = []
+    for target in run.spec.targets:
+        outcomes = TargetOutcomes(run, target)
+        for name in run.outcomes(target):
+            counted = outcomes.outcome(name)
+            labels = Labels(target.name, name, counted.unit, "experimental")
+            for attribute in run.design.levels:
+                levels, ends = _drift_levels(run, attribute), run.design.levels[attribute]
+                reported = contrasts.get((target.name, name, attribute, ends[0], ends[-1]))
+                if reported is None:
+                    continue  # one level
+                found = drift_adjusted(counted.values, levels, readings, subjects, people=run.people, labels=labels)
+                read = np.isfinite(np.stack(list(readings.values()))).all(axis=0)
+                raw = _raw(run, reported, counted.values, read)
+                lines.append(_line(run.attributes[attribute], ends, target, name, raw, found))
+    heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
+    for way in ("raw", "adjusted"):
+        heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
+    heads += [("adjusted for", "text"), ("images", "count"), ("note", "text")]
+    more = f": {DRIFT_SHOWN} of {len(lines)}" if len(lines) > DRIFT_SHOWN else ""
+    return table(f"{TITLE}{more}", heads, lines[:DRIFT_SHOWN])
+
+
+def readings_of(
+    edits: pa.Table, rows: Int[np.ndarray, " n"], varied: Mapping[str, Sequence[float]]
+) -> dict[str, Float[np.ndarray, " n"]]:
+    """Readings of attributes that were not set and that vary."""
+    names = [name.removeprefix(PREFIX) for name in edits.column_names if name.startswith(PREFIX)]
+    readings = {name: edits[f"{PREFIX}{name}"].to_numpy()[rows] for name in names if name not in varied}
+    return {name: column for name, column in readings.items() if np.nanstd(column) > 0}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """The raw effect: the report's with its interval, or of the images that were read without one; a note on it."""
+
+    estimate: float
+    low: float = math.nan
+    high: float = math.nan
+    note: str = ""
+
+
+def _raw(run: Run, reported: Effect, values: Float[np.ndarray, " n"], read: Bool[np.ndarray, " n"]) -> _Raw:
+    answered = np.isfinite(values)
+    if read[answered].all():
+        return _Raw(reported.estimate, reported.low, reported.high, reported.reason)
+    of_read = np.where(read, values, np.nan).reshape(run.design.subjects, *run.design.shape)
+    grid = by_level(of_read, list(run.design.levels).index(reported.attribute))
+    estimate = known_mean(level_differences(grid[:, 0], grid[:, -1]))
+    some = f"raw: of the {int((read & answered).sum()):,} of {int(answered.sum()):,} images with every reading"
+    return _Raw(estimate, note=NO_PAIR if math.isnan(estimate) else some)
+
+
+def _drift_levels(run: Run, attribute: str) -> dict[str, Float[np.ndarray, " n"]]:
+    """Indicators of every level but the first of each varied attribute; that of the attribute's last level first."""
+    ordered = {attribute: run.design.levels[attribute], **run.design.levels}
+    columns: dict[str, Float[np.ndarray, " n"]] = {}
+    for name, levels in ordered.items():
+        values = run.images[f"intended.{name}"].to_numpy()
+        for level in reversed(levels[1:]):
+            columns[f"{name} {level:g}"] = _is(values, level)
+    return columns
+
+
+def _is(values: Float[np.ndarray, " n"], level: float) -> Float[np.ndarray, " n"]:
+    same: Bool[np.ndarray, " n"] = np.isclose(values, level)
+    return same.astype(np.float64)
+
+
+def _line(
+    attribute: Attribute,
+    levels: Sequence[float],
+    target: TargetEntry,
+    outcome: str,
+    raw: _Raw,
+    found: DriftAdjusted,
+) -> list[object]:
+    adjusted = found.adjusted
+    between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
+    cells = [raw.estimate, raw.low, raw.high, adjusted.estimate, adjusted.low, adjusted.high]
+    adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
+    reasons = dict.fromkeys(reason for reason in (raw.note, adjusted.reason) if reason)
+    row = [short_name(target.name), words(outcome), between, *cells, adjusted_for, found.raw.n_images]
+    return [*row, "; ".join(reasons)]
+
+
+EDIT_FAILURES_KEY: Final = "edit-failures"
+MOST_GROUPS: Final = 6
+_EDIT_FAILURES_TEXT: Final = (
+    "An image fails here if it fails any gate of the section before. It is in every other figure of this report. If "
+    "edits fail more often at one level than at another, or in one group of photographs, a difference in the answers "
+    "can be the failures' and not the attribute's.",
+    "Bounds: what the model would have answered to an edit that does what was set is not known of an image that fails. "
+    "Each such answer is set to the one that makes the effect smallest, and largest (Manski 1990). This needs no "
+    "assumption on why edits fail. The interval covers the whole range between the bounds.",
+)
+_NO_RANGE: Final = "a number without a range has no worst case"
+
+
+class Group(NamedTuple):
+    """Some of the images: what they have in common, in words, and which they are."""
+
+    label: str
+    inside: Bool[np.ndarray, " n"]
+
+
+def groups_of(
+    labels: Mapping[str, Float[np.ndarray, " n"]], names: Mapping[str, Sequence[str]]
+) -> dict[str, list[Group]]:
+    """By label of the photographs: its groups, where it has two to six values. names: of each label's levels.
+
+    >>> smile = groups_of({"smile": np.array([0.0, 1.0, 1.0]), "id": np.arange(3.0) * 7}, {"smile": ["no", "yes"]})
+    >>> [(group.label, group.inside.tolist()) for group in smile["smile"]]
+    [('smile: no', [True, False, False]), ('smile: yes', [False, True, True])]
+    >>> len(smile["id"])
+    3
+    """
+    found = {}
+    for name, values in labels.items():
+        levels = np.unique(values[np.isfinite(values)])
+        if 2 <= len(levels) <= MOST_GROUPS:
+            known = names.get(name, ())
+            found[name] = [
+                Group(f"{words(name)}: {known[int(at)] if at < len(known) else format(at, 'g')}", values == at)
+                for at in levels
+            ]
+    return found
+
+
+def edit_failures_section(
+    study: str,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    failed: Bool[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    groups: Mapping[str, Sequence[Group]],
+    answer_sets: Sequence[Answers],
+) -> Section | None:
+    """The section of one study; None where no image fails. Rows of all arrays are the images, subject by subject."""
+    if not failed.any():
+        return None
+    levels = list(_edit_failures_levels(design, attributes, len(failed)))
+    sorts = [("level", levels), *((f"photographs by {words(name)}", list(each)) for name, each in groups.items())]
+    counted = [_Counted(what, group, *_rate(failed, group.inside, people)) for what, each in sorts for group in each]
+    bounds = [_bounds_table(each, failed, groups) for each in answer_sets if each.steps is None]
+    return Section(
+        key=EDIT_FAILURES_KEY,
+        study=study,
+        title="How often do edits fail, and what could the effects be without that?",
+        text=list(_EDIT_FAILURES_TEXT),
+        warnings=_edit_failures_warnings(counted),
+        figures=[_figure(counted)],
+        tables=[_counts(counted), *(each for each in bounds if each is not None)],
+        sources=[INTERVALS[WILSON_CLUSTERED], MISSING_ANSWERS_SOURCES[0]],
+    )
+
+
+class _Counted(NamedTuple):
+    """Failures of a group: share with its interval, images that fail, images."""
+
+    what: str
+    group: Group
+    share: float
+    low: float
+    high: float
+    fail: int
+    images: int
+
+
+def _edit_failures_levels(design: Design, attributes: Mapping[str, Attribute], images: int) -> Iterator[Group]:
+    """The images of each level of each varied attribute."""
+    cells = design.cells()
+    for name, values in design.levels.items():
+        for value in values:
+            here = np.array([cell[name] == value for cell in cells], dtype=np.bool_)
+            yield Group(f"{words(name)}: {attributes[name].label(value)}", np.resize(here, images))
+
+
+def _rate(
+    failed: Bool[np.ndarray, " n"], inside: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"]
+) -> tuple[float, float, float, int, int]:
+    _, who = np.unique(people[inside], return_inverse=True)
+    counts = np.bincount(who).astype(np.float64)
+    hits = np.bincount(who, weights=failed[inside].astype(np.float64))
+    if not len(counts):
+        return np.nan, np.nan, np.nan, 0, 0
+    low, high = wilson_clustered(hits[:, None], counts[:, None])
+    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum())
+
+
+def _edit_failures_warnings(counted: Sequence[_Counted]) -> list[str]:
+    """Sorts of which two groups' intervals do not meet."""
+    warnings = []
+    for what in dict.fromkeys(each.what for each in counted):
+        those = [each for each in counted if each.what == what and each.images]
+        first, last = min(those, key=lambda each: each.high), max(those, key=lambda each: each.low)
+        if first.high < last.low:
+            warnings.append(
+                f"Edits fail more often for {last.group.label} ({100 * last.share:.0f} %) than for {first.group.label} "
+                f"({100 * first.share:.0f} %): read the bounds, and not the effects alone."
+            )
+    return warnings
+
+
+def _counts(counted: Sequence[_Counted]) -> Table:
+    heads = [("images", "text"), ("by", "text"), ("number", "count"), ("fail", "count")]
+    heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    rows = [[each.group.label, each.what, each.images, each.fail, *each[2:5]] for each in counted]
+    return table("Failures by level and by group", heads, rows)
+
+
+def _figure(counted: Sequence[_Counted]) -> Figure:
+    """A panel for the levels and one for each label, a dot per group."""
+    panels = []
+    for what in dict.fromkeys(each.what for each in counted):
+        points = [
+            point(each.share, low=each.low, high=each.high, label=each.group.label, n=each.images)
+            for each in counted
+            if each.what == what
+        ]
+        series = [Series(name="share of images", points=points)]
+        panels.append(Panel(heading=what, y_words="images that fail", unit="proportion", series=series))
+    caption = "(share of the images, %, with 95 % intervals by person)"
+    return Figure(kind="rows", title="Where do edits fail?", caption=caption, panels=panels)
+
+
+def _bounds_table(
+    answers: Answers, failed: Bool[np.ndarray, " n"], groups: Mapping[str, Sequence[Group]]
+) -> Table | None:
+    """A row per contrast in which an image fails, of all photographs and of each group; None without one."""
+    outcome, values = compared(answers)
+    unit = "points" if answers.binary else "number"
+    everyone = Group("all", np.ones(len(values), dtype=np.bool_))
+    sorts = [everyone, *(group for each in groups.values() for group in each)]
+    rows = [
+        row for name in answers.design.levels for group in sorts for row in _rows(answers, name, values, failed, group)
+    ]
+    if not rows:
+        return None
+    heads = [("effect", "text"), ("photographs", "text"), ("fail, first", "proportion"), ("fail, second", "proportion")]
+    heads += [("effect of all images", unit), ("effect where both pass", unit)]
+    heads += [(f"bounds: {end}", unit) for end in ("smallest", "largest", "interval low", "interval high")]
+    title = f"What the effects on the {outcome} of {short_name(answers.target)} could be, had no edit failed"
+    return table(title, [*heads, ("note", "text")], rows)
+
+
+def _rows(
+    answers: Answers, name: str, values: Float[np.ndarray, " n"], failed: Bool[np.ndarray, " n"], group: Group
+) -> Iterator[list[object]]:
+    """From the first level of an attribute to each other one, or of a number to the last."""
+    levels, attribute = answers.design.levels[name], answers.attributes[name]
+    people = answers.subjects[:: answers.design.n_cells].astype(np.int64)
+    shape = (answers.design.subjects, *answers.design.shape)
+    axis = list(answers.design.levels).index(name) + 1
+
+    def cells_of(column: np.ndarray, level: int) -> Float[np.ndarray, "n cells"]:
+        grid = column.reshape(shape).astype(np.float64)
+        return np.asarray(np.moveaxis(grid, axis, 1)[:, level].reshape(len(grid), -1))
+
+    for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels) - 1]:
+        pairs = [(cells_of(values, at), cells_of(failed, at), cells_of(group.inside, at)) for at in (0, level)]
+        (first, lost_first, here), (second, lost_second, _) = pairs
+        sent = np.isfinite(first) & np.isfinite(second) & (here == 1)
+        if not (sent & ((lost_first == 1) | (lost_second == 1))).any():
+            continue
+        text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
+        valid_first, valid_second = np.where(lost_first == 1, np.nan, first), np.where(lost_second == 1, np.nan, second)
+        shares = [float(lost[sent].mean()) for lost in (lost_first, lost_second)]
+        effects = [_mean(first, second, sent), _mean(valid_first, valid_second, sent)]
+        bounds = Bounds(np.nan, np.nan, np.nan, np.nan, _NO_RANGE)
+        if answers.binary:
+            bounds = paired_bounds(valid_first, valid_second, sent, people=people, seed=answers.design.seed)
+        yield [text, group.label, *shares, *effects, *_cells(bounds), bounds.reason]
+
+
+def _mean(
+    first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"], sent: Bool[np.ndarray, "n cells"]
+) -> float:
+    both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
+    return float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
+
+
+def _cells(bounds: Bounds) -> list[object]:
+    return [bounds.smallest, bounds.largest, bounds.low, bounds.high]
+
+
+EDIT_VALIDITY_KEY: Final = "edit-validity"
+EDIT_VALIDITY_SHOWN: Final = 40
+"""Cells and attributes that are shown one by one; the tables say how many more there are."""
+FEW: Final = 0.5
+"""Share of images that pass below which a cell is said to be out of the generator's reach."""
+MOST_FAIL: Final = "Most edited images fail the checks of edits"
+_LOOK: Final = "Effects are of these images: look at them, and at the bounds, before you use a number."
+SOURCE: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+_EDIT_VALIDITY_TEXT: Final = (
+    "An image that was edited in a latent space may not show what was set. Each edited image was compared with "
+    "the subject's unedited image; every limit comes from unedited images of other subjects. An image that "
+    "fails a gate is counted here by cell, and it is included in every figure of this report."
+)
+_SHIPPED: Final = (
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. "
+    "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
+    "edit that satisfies this network but not people passes. Attributes without a direction are not read."
+)
+_OF_PHOTOGRAPHS: Final = (
+    "An image of a photograph that was edited may not show what was set, or show more. Each was compared with its "
+    "photograph as it is; limits come from photographs as they are, each once, first those that the study does not "
+    "show. An image that fails a gate is counted here by cell, and it is included in every figure of this report."
+)
+_READ_BACK: Final = (
+    f"the set attribute reads as stated for its level, within {YES_OR_NO:g} for levels and yes or no, else within "
+    f"{MOST_DRIFT:g} SD; where nothing is stated for a number, it moves as the level moved"
+)
+_SHIPPED_PHOTOGRAPHS: Final = (
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. It has "
+    "seen rendered faces alone: on photographs it shows that an edit changed much or little, and a pass is no evidence "
+    "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
+    "--questions edits."
+)
+_MEANINGS: Final = {
+    SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
+    DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
+    IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
+    REALISM: f"as real as {KEPT:g} % of unedited images",
+    OUTSIDE: "every pixel outside of what was edited is that of the subject's own image",
+    RANGE: f"no more values cut at the ends of the range than in {KEPT:g} % of unedited images, or in the own",
+}
+
+
+def edit_validity_section(
+    spec: RunSpec,
+    attributes: Mapping[str, Attribute],
+    edits: pa.Table,
+    reference: pa.Table,
+    people: Int[np.ndarray, " n"],
+    adjusted: Table | None = None,
+) -> Section:
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`. people: on each image."""
+    rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
+    cells = edits["cell"].to_numpy()[rows]
+    gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]
+    fails = {gate: edits[f"fails.{gate}"].to_numpy(zero_copy_only=False)[rows] for gate in gates}
+    unknown = {gate: edits[f"unknown.{gate}"].to_numpy(zero_copy_only=False)[rows] for gate in gates}
+    failed = np.zeros(len(rows), dtype=bool)
+    for column in fails.values():
+        failed |= column
+    limits = loads(reference.schema.metadata[b"limits"])
+    labels = [_label(cell, attributes) for cell in design.cells()]
+    meanings = _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}
+    return Section(
+        key=EDIT_VALIDITY_KEY,
+        study=spec.name,
+        title="Do the images show what was set, and nothing else?",
+        text=_texts(spec, adjusted),
+        warnings=_edit_validity_warnings(failed, cells, labels, gates),
+        figures=[_coverage_figure(failed, people, cells, labels)],
+        tables=[
+            _gates(fails, unknown, people, limits, meanings),
+            _by_cell(fails, failed, people, cells, labels, _natural(design, attributes, reference)),
+            *_drifts(edits, rows),
+            *([] if adjusted is None else [adjusted]),
+            *_draws(spec, edits, rows, failed),
+        ],
+        sources=[SOURCE, *([] if adjusted is None else DRIFT_SOURCES)],
+    )
+
+
+def _texts(spec: RunSpec, adjusted: Table | None) -> list[str]:
+    shipped = bool(spec.edits and spec.edits.shipped)
+    told = [] if adjusted is None else [TEXT]
+    if not _in_latents(spec):
+        return [_OF_PHOTOGRAPHS, *([_SHIPPED_PHOTOGRAPHS] if shipped else []), *told]
+    return [_EDIT_VALIDITY_TEXT, *([_SHIPPED] if shipped else []), *told]
+
+
+def _in_latents(spec: RunSpec) -> bool:
+    """Whether attributes were set in a latent space, also of inverted photographs."""
+    return not spec.generator.starts_from_photographs or bool(spec.generator.photographs)
+
+
+def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
+    return ", ".join(f"{words(name)} {attributes[name].label(value)}" for name, value in cell.items())
+
+
+def _edit_validity_warnings(
+    failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str], gates: Sequence[str]
+) -> list[str]:
+    warnings = []
+    if failed.any():
+        what = "they do not show what was set, or show more."
+        of = f"{int(failed.sum()):,} of {len(failed):,}"
+        told = f"{of} images fail a gate: {what}"
+        warnings.append(told if failed.mean() <= FEW else f"{MOST_FAIL}. {told} {_LOOK}")
+    poor = [label for number, label in enumerate(labels) if failed[cells == number].mean() > 1 - FEW]
+    if poor:
+        named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
+        warnings.append(
+            f"In {len(poor)} of {counted(len(labels), 'cell')} most images fail, so that they say little of what was "
+            f"set: {named}."
+        )
+    if SHIFT not in gates:
+        warnings.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")
+    return warnings
+
+
+def _gates(
+    fails: Mapping[str, np.ndarray],
+    unknown: Mapping[str, np.ndarray],
+    people: Int[np.ndarray, " n"],
+    limits: Mapping[str, Any],
+    meanings: Mapping[str, str],
+) -> Table:
+    heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
+    heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
+    rows: list[list[object]] = []
+    for gate in (gate for gate in GATES if gate != OUTSIDE or gate in fails):
+        reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
+                   for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
+        if gate not in fails:
+            rows.append([gate, meanings[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
+            continue
+        known = ~unknown[gate] | fails[gate]
+        count, n = int(fails[gate].sum()), int(known.sum())
+        low, high = _by_person(fails[gate][known], people[known])
+        lost = int((~known).sum())
+        reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
+        share = count / n if n else np.nan
+        rows.append([gate, meanings[gate], n, count, share, low, high, "; ".join(reasons)])
+    return table("Gates", heads, rows)
+
+
+def _by_person(failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"]) -> tuple[float, float]:
+    """The 95 % interval of a share of images, by person; NaN without images."""
+    who = np.unique(people, return_inverse=True)[1].astype(np.int64)
+    low, high = wilson_clustered(*clusters.by_person(failed.astype(np.float64)[:, None], who))
+    return float(low[0]), float(high[0])
+
+
+def _natural(design: Design, attributes: Mapping[str, Attribute], reference: pa.Table) -> Float[np.ndarray, " cells"]:
+    """The share of unedited subjects that lie nearest to each cell, along the varied attributes."""
+    place = np.zeros(len(reference), dtype=np.int64)
+    for name, levels in design.levels.items():
+        values, steps = reference[f"value.{name}"].to_numpy(), np.array(levels)
+        if attributes[name].unit == "λ":  # every subject's own image is at step 0
+            values = np.zeros(len(values))
+        place = place * len(levels) + np.abs(values[:, None] - steps[None]).argmin(axis=1)
+    return np.bincount(place, minlength=design.n_cells) / len(reference)
+
+
+def _by_cell(
+    fails: Mapping[str, np.ndarray],
+    failed: Bool[np.ndarray, " n"],
+    people: Int[np.ndarray, " n"],
+    cells: Int[np.ndarray, " n"],
+    labels: Sequence[str],
+    natural: Float[np.ndarray, " cells"],
+) -> Table:
+    heads = [("cell", "text"), ("subjects as sampled", "proportion"), ("images", "count")]
+    heads += [(f"fail: {gate}", "count") for gate in fails]
+    heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    counts = np.bincount(cells, minlength=len(labels))
+    lost = np.bincount(cells[failed], minlength=len(labels))
+    order = (
+        np.argsort(-lost, kind="stable")[:EDIT_VALIDITY_SHOWN]
+        if len(labels) > EDIT_VALIDITY_SHOWN
+        else np.arange(len(labels))
+    )
+    rows = []
+    for number in order:
+        inside = cells == number
+        each = [int(column[inside].sum()) for column in fails.values()]
+        share = 1 - lost[number] / counts[number] if counts[number] else np.nan
+        ends = _by_person(~failed[inside], people[inside])
+        rows.append(
+            [labels[number], float(natural[number]), int(counts[number]), *each, int(lost[number]), share, *ends]
+        )
+    more = (
+        f": the {EDIT_VALIDITY_SHOWN} of {len(labels)} cells with the most failures"
+        if len(labels) > EDIT_VALIDITY_SHOWN
+        else ""
+    )
+    return table(f"What the generator can and cannot produce{more}", heads, rows)
+
+
+def _coverage_figure(
+    failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]
+) -> Figure:
+    """A row per cell: the share of its images that pass every gate."""
+    counts = np.bincount(cells, minlength=len(labels))
+    passed = counts - np.bincount(cells[failed], minlength=len(labels))
+    order = np.argsort(passed / np.maximum(counts, 1), kind="stable")[:EDIT_VALIDITY_SHOWN]
+    chosen = sorted(order.tolist())
+    points = [
+        point(passed[i] / counts[i], low=low, high=high, label=labels[i], n=int(counts[i]))
+        for i in chosen
+        for low, high in [_by_person(~failed[cells == i], people[cells == i])]
+    ]
+    more = f", the {EDIT_VALIDITY_SHOWN} of {len(labels)} that fail most" if len(labels) > EDIT_VALIDITY_SHOWN else ""
+    panel = Panel(
+        heading="Cells",
+        y_words="images that pass every gate",
+        unit="proportion",
+        series=[Series(name="", points=points)],
+    )
+    title = f"Which cells of the grid can the generator produce{more}?"
+    return Figure(kind="rows", title=title, caption="(the numbers are images)", panels=[panel])
+
+
+def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
+    """How far each attribute that was not set moved; nothing where none is read."""
+    names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
+    drifts: list[tuple[str, float | None, float | None, float, int, int]] = []
+    for name in names:
+        moved = edits[f"drift.{name}"].to_numpy()[rows]
+        known = moved[np.isfinite(moved)]
+        lost = len(moved) - len(known)
+        shares = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
+        changes = bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all()) and known.max() > 0
+        share = float((known > 0.5).mean()) if changes else shares[2]
+        mean, most = (None, None) if changes else shares[:2]
+        drifts.append((words(name), mean, most, share, len(known), lost))
+    if not drifts:
+        return []
+    drifts.sort(key=lambda row: -(row[3] if row[3] == row[3] else 0))
+    heads = [("attribute", "text"), ("mean change, SD", "number"), ("95 % below, SD", "number")]
+    heads += [("beyond the limit, or level changed", "proportion"), ("images", "count"), ("not read", "count")]
+    more = f": the {EDIT_VALIDITY_SHOWN} of {len(drifts)} that fail most" if len(drifts) > EDIT_VALIDITY_SHOWN else ""
+    return [table(f"Attributes that were not set{more}", heads, drifts[:EDIT_VALIDITY_SHOWN])]
+
+
+def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:
+    """How many subjects were drawn again; nothing where none could be."""
+    if not (spec.edits and spec.edits.redraw):
+        return []
+    subjects, first, place = np.unique(edits["subject"].to_numpy()[rows], return_index=True, return_inverse=True)
+    draws = edits["draws"].to_numpy()[rows][first]
+    still = np.bincount(place.reshape(-1), weights=failed, minlength=len(subjects)) > 0
+    lines = [
+        ["subjects", len(subjects)],
+        ["drawn again at least once", int((draws > 1).sum())],
+        ["draws in all", int(draws.sum())],
+        ["still failing after the last draw, and included", int(still.sum())],
+    ]
+    return [table("Subjects drawn again", [("what", "text"), ("number", "count")], lines)]

@@ -1,0 +1,130 @@
+"""Effects with and without images that are left out, and the gates that a validation by raters had to pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from transect.analysis.sections.answers import table, words
+from transect.effects.image_validation import SOURCE
+from transect.records import Effect
+from transect.reports.records import Section, Table
+from transect.runs.wording import counted
+
+_TEXT: Final = (
+    "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here each "
+    "effect is estimated from all images, and from the images that remain. Where the two differ much, the result rests "
+    "on the exclusions. In an experiment, an exclusion by what the manipulation changes selects on its consequence."
+)
+
+
+def exclusion_section(study: str, left_out: int, all_images: Sequence[Effect], remaining: Sequence[Effect]) -> Section:
+    """The section of one study. all_images, remaining: its effects, in one order."""
+    pairs = list(zip(all_images, remaining, strict=True))
+    points = [pair for pair in pairs if pair[0].unit == "proportion"]
+    numbers = [pair for pair in pairs if pair[0].unit != "proportion"]
+    return Section(
+        key="beside",
+        study=study,
+        title=f"Effects with and without the images left out: {words(study)}",
+        text=[f"{counted(left_out, 'image')} {'is' if left_out == 1 else 'are'} left out. {_TEXT}"],
+        warnings=[],
+        figures=[],
+        tables=[_table(rows, unit) for rows, unit in ((points, "points"), (numbers, "number")) if rows],
+        sources=[],
+    )
+
+
+def _table(pairs: Sequence[tuple[Effect, Effect]], unit: str) -> Table:
+    heads = [("effect", "text")]
+    for which in ("all images", "remaining"):
+        heads += [(which, unit), (f"{which}: low", unit), (f"{which}: high", unit), (f"{which}: images", "count")]
+    heads += [("change of the estimate", unit), ("note", "text")]
+    rows: list[list[object]] = []
+    for pair in pairs:
+        cells: list[object] = []
+        for effect in pair:
+            cells += [effect.estimate, effect.low, effect.high, effect.n_images]
+        title = f"{words(pair[0].name)}, {pair[0].outcome} of {pair[0].target}"
+        rows.append([title, *cells, pair[1].estimate - pair[0].estimate, pair[1].reason or pair[0].reason])
+    return table(f"Effects, {'percentage points' if unit == 'points' else 'in their units'}", heads, rows)
+
+
+_GATES: Final = {
+    "images": ("images judged, at least", "images"),
+    "differing": ("seen as another condition, at most", "conditions"),
+    "quality": ("mean quality, at least", "quality"),
+    "unidentifiable": ("no face identifiable, at most", "identifiable"),
+    "quality_margin": ("difference of mean quality between levels, less than", "equal quality"),
+}
+
+
+def gate_section(
+    study: str,
+    entries: Sequence[Mapping[str, Any]],
+    levels: Mapping[str, Sequence[float]],
+    sha256: str,
+    left_out: Sequence[str],
+) -> Section:
+    """The section of one study."""
+    counts = Counter(left_out)
+    judged = sum(entry["groups"][0]["judged"] for entry in entries)
+    text = [
+        f"Raters judged {counted(judged, 'image')} of this generator before (validation {sha256[:12]}), and it met "
+        "every gate over all images. Each level that is set must also meet the gates separately; a value between two "
+        "rated levels relies on both."
+    ]
+    if levels:
+        text.append(
+            f"Images of a level that fails are counted and excluded from every estimate: {len(left_out):,} here."
+        )
+    heads = [
+        ("condition", "text"),
+        ("judged", "count"),
+        ("seen as another", "count"),
+        ("share", "proportion"),
+    ]
+    heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
+    return Section(
+        key="gates",
+        study=study,
+        title=f"Gates that were required of the images: {words(study)}",
+        text=text,
+        warnings=[f"{counted(count, 'image')} left out: {reason}" for reason, count in sorted(counts.items())],
+        figures=[],
+        tables=[
+            table("Gates", [("gate", "text"), ("limit", "number"), ("over all images", "text")], _limits(entries)),
+            table("Conditions that were rated", heads, _conditions(entries, levels)),
+        ],
+        sources=[SOURCE],
+    )
+
+
+def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[object]]:
+    """Each gate of each validation; those of several studies may have other limits."""
+    rows: list[list[object]] = []
+    for entry in entries:
+        rows += [
+            [text, entry["gates"].get(name), entry["failures"].get(failure) or _met(failure, entry)]
+            for name, (text, failure) in _GATES.items()
+        ]
+    return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
+
+
+def _met(gate: str, entry: Mapping[str, Any]) -> str:
+    return "not tested: nothing varied" if gate == "equal quality" and not entry.get("equal_quality") else "met"
+
+
+def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
+    """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
+    rows = []
+    for entry in entries:
+        for group in entry["groups"]:
+            name = group["attribute"]
+            if name and levels and name not in levels:
+                continue
+            called = f"{words(name)} {group['level']:g}" if name else "all images"
+            shown = [group.get(key) for key in ("judged", "differing", "share", "between", "quality")]
+            rows.append([called, *shown, "; ".join(group["failures"])])
+    return rows

@@ -1,0 +1,164 @@
+"""How far a judge's yes or no agrees with people's on the same texts, and what its errors do to an effect.
+
+A judge that errs alike at every level shrinks effects; one that errs more at one level makes an effect that is
+none. So everything is counted by level too, and an effect is corrected with people's codes of a sample: the judge's
+rate at each level, moved by how far it is off where people coded the same texts (prediction-powered inference).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.effects.intervals import mean_interval, wilson_clustered
+from transect.effects.prediction_powered import SOURCES as PREDICTION_POWERED
+from transect.effects.prediction_powered import PredictionPowered, ppi_difference, ppi_mean
+from transect.effects.resampling import bca_interval, resampled_sums
+from transect.runs.human_answers import Agreement, Figure
+
+SOURCES: Final = (
+    "Cohen 1960, A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104",
+    "Korn and Graubard 1998, Confidence intervals for proportions with small expected number of positive counts "
+    "estimated from survey data, Survey Methodology 24, 193-201",
+    *PREDICTION_POWERED[:2],
+)
+RESAMPLES: Final = 2000
+_LEAST: Final = 10
+"""Subjects below which kappa has no interval."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Codes of n texts: 1, 0 or NaN. people: what most people say, NaN of a text that none coded, or a tie.
+
+    subjects: whom each text is about: texts about one subject are not independent.
+    """
+
+    judge: Float[np.ndarray, " n"]
+    people: Float[np.ndarray, " n"]
+    subjects: Int[np.ndarray, " n"]
+
+    def take(self, rows: Bool[np.ndarray, " n"]) -> Codes:
+        """Those of some texts."""
+        return Codes(self.judge[rows], self.people[rows], self.subjects[rows])
+
+    @property
+    def both(self) -> Bool[np.ndarray, " n"]:
+        """Which texts have both codes."""
+        return np.asarray(np.isfinite(self.judge) & np.isfinite(self.people))
+
+
+def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " texts"]:
+    """What most raters say of each text, 1 or 0; NaN without an answer, and where they are evenly split."""
+    yes, no = (ratings == 1).sum(axis=1), (ratings == 0).sum(axis=1)
+    return np.where(yes == no, np.nan, (yes > no).astype(np.float64))
+
+
+def agreement(codes: Codes, seed: int = 0) -> Agreement:
+    """The figures of the texts that both coded, with intervals by subject (95 %).
+
+    Sensitivity and specificity have Wilson's interval with the design effect of subjects, kappa a BCa interval from
+    10 subjects on. A figure that cannot be estimated is null, with the reason.
+    """
+    both = codes.take(codes.both)
+    counts = _by_subject(both)
+    yes = counts[:, 0] + counts[:, 1]
+    return Agreement(
+        texts=len(both.judge),
+        yes=int(yes.sum()),
+        sensitivity=_share(counts[:, 0], yes, "people say yes to no text"),
+        specificity=_share(counts[:, 3], counts[:, 2] + counts[:, 3], "people say no to no text"),
+        kappa=_kappa(counts, seed),
+        excess=_excess(counts, seed),
+    )
+
+
+def corrected_effects(
+    codes: Codes, levels: Int[np.ndarray, " n"], count: int
+) -> Iterator[tuple[float, PredictionPowered]]:
+    """Of each later level against the first: the judge's difference of rates, and that corrected with people's codes.
+
+    levels: of each text, from 0. Each text of a level must have had the same chance to be coded by people.
+    """
+    each = [_powered(codes.take(levels == level)) for level in range(count)]
+    rates = [_mean(codes.judge[levels == level]) for level in range(count)]
+    for level in range(1, count):
+        yield rates[level] - rates[0], ppi_difference(each[0], each[level])
+
+
+def figure_of(found: PredictionPowered) -> Figure:
+    """An estimate of prediction-powered inference as a figure; what has no interval has no estimate either."""
+    if not math.isfinite(found.low):
+        return Figure(None, None, None, found.reason or "no interval")
+    return Figure(found.estimate, found.low, found.high)
+
+
+def _powered(codes: Codes) -> PredictionPowered:
+    coded, judged = codes.take(codes.both), codes.take(np.isfinite(codes.judge) & ~np.isfinite(codes.people))
+    return ppi_mean(coded.people, coded.judge, judged.judge, subjects=coded.subjects, subjects_unrated=judged.subjects)
+
+
+def _mean(values: Float[np.ndarray, " n"]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _by_subject(codes: Codes) -> Float[np.ndarray, "s 4"]:
+    """Texts of each subject: people yes and judge yes, yes and no, no and yes, no and no."""
+    names, subject = np.unique(codes.subjects, return_inverse=True)
+    place = (2 * (1 - codes.people) + (1 - codes.judge)).astype(np.int64)
+    counts = np.zeros((len(names), 4))
+    np.add.at(counts, (subject, place), 1.0)
+    return counts
+
+
+def _share(hits: Float[np.ndarray, " s"], counts: Float[np.ndarray, " s"], reason: str) -> Figure:
+    if not counts.sum():
+        return Figure(None, None, None, reason)
+    low, high = wilson_clustered(hits[:, None], counts[:, None])
+    return Figure(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+
+
+def _excess(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
+    if not len(counts):
+        return Figure(None, None, None, "no text has both codes")
+    found = mean_interval((counts[:, 2] - counts[:, 1])[:, None], counts.sum(axis=1)[:, None], seed=seed)
+    texts = counts.sum()
+    estimate = float((counts[:, 2] - counts[:, 1]).sum() / texts)
+    low, high = float(found.low[0]), float(found.high[0])
+    if not math.isfinite(low):
+        return Figure(estimate, None, None, "no interval: the judge is off by the same for every subject")
+    return Figure(estimate, low, high)
+
+
+def _kappas(sums: Float[np.ndarray, "k 4"]) -> Float[np.ndarray, " k"]:
+    """Cohen's kappa of each table; NaN where one of the two says the same throughout or there is no text."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b, c, d = (sums / sums.sum(axis=1, keepdims=True)).T
+        chance = (a + b) * (a + c) + (c + d) * (b + d)
+        kappa = 1 - (b + c) / (1 - chance)
+    return np.where(chance < 1, kappa, np.nan)
+
+
+def _kappa(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
+    whole = counts.sum(axis=0, keepdims=True)
+    estimate = float(_kappas(whole)[0]) if len(counts) else math.nan
+    if not math.isfinite(estimate):
+        return Figure(None, None, None, "people and the judge say the same of every text" if len(counts) else "no text")
+    if len(counts) < _LEAST:
+        return Figure(estimate, None, None, f"{len(counts)} subjects: an interval needs {_LEAST}")
+    (sums,) = resampled_sums([counts], RESAMPLES, seed)
+    without = _kappas(whole - counts)
+    influence = np.nan_to_num(np.nanmean(without) - without)
+    low, high = bca_interval(
+        np.array([estimate]), _kappas(sums)[:, None], influence[:, None], units=np.array([len(counts)])
+    )
+    if not math.isfinite(low[0]):
+        return Figure(estimate, None, None, "no interval: no text on which they differ")
+    return Figure(estimate, float(low[0]), float(high[0]))

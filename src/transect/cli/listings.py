@@ -1,0 +1,235 @@
+"""`transect attributes`, `targets`, `generators` and `datasets`: what can be set, audited, drawn and read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from transect.cli.target_check import check
+from transect.console.options import Json
+from transect.console.results import table
+from transect.errors import BadInput, UnknownName
+from transect.runs.json_records import dumps
+from transect.runs.wording import counted, spaced
+from transect.texts import say
+
+_WORLDS: Final = ("faceworld", "photographs")
+
+
+def attributes(
+    generator: Annotated[str, typer.Option(help="faceworld, or photographs: what is set on pictures of yours.")] = (
+        "faceworld"
+    ),
+    json: Json = False,
+) -> None:
+    """List attributes and nuisances of FaceWorld, or of photographs: meaning, unit, range, source."""
+    rows_of = _listed(generator)
+
+    def span(a: Any) -> str:
+        return ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
+
+    if json:
+        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
+        say(dumps([{f: getattr(a, f) for f in fields} for a in rows_of]))
+        return
+    rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in rows_of]
+    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
+
+
+def _listed(generator: str) -> Any:
+    name = generator.partition(":")[0]
+    if name not in _WORLDS:
+        raise UnknownName("generator", generator, _WORLDS, "of others: transect directions show FILE")
+    if name == "photographs":
+        from transect.generators.photographs.attributes import ATTRIBUTES as EDITS
+
+        return EDITS
+    from transect.generators.faceworld.attributes import ATTRIBUTES
+
+    return ATTRIBUTES
+
+
+targets = typer.Typer(name="targets", help="List the targets that can be audited; check what one gets and answers.")
+
+
+@targets.callback(invoke_without_command=True)
+def list_targets(context: typer.Context, json: Json = False) -> None:
+    """List the targets that can be audited, and the extra that each needs."""
+    if context.invoked_subcommand:
+        return
+    from transect.targets.catalogue import available
+
+    rows = [
+        [t.name, t.task, t.meaning, "" if t.installed else f"pip install 'transect[{t.extra}]'"] for t in available()
+    ]
+    table(["target", "task", "what it is", "to install"], rows, json)
+
+
+targets.command()(check)
+
+
+generators = typer.Typer(name="generators", help="List image generators; convert checkpoints.")
+
+
+@generators.callback(invoke_without_command=True)
+def list_generators(context: typer.Context, json: Json = False) -> None:
+    """List image generators; convert checkpoints."""
+    if context.invoked_subcommand:
+        return
+    from transect.generators import available
+
+    table(["generator", "what it is"], [list(row) for row in available().items()], json)
+
+
+@generators.command()
+def convert(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="An official StyleGAN2 pickle, a community .pt, or safetensors.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The safetensors file to write.")],
+    json: Json = False,
+) -> None:
+    """Write a StyleGAN2 checkpoint's averaged generator as safetensors. Nothing that the checkpoint names is run."""
+    from transect.generators.stylegan2.generator import convert as convert_file
+
+    facts = convert_file(source, out)
+    if json:
+        say(dumps(facts))
+        return
+    table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()], as_json=False)
+
+
+@generators.command()
+def measure(
+    file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its training data: faceworld.")] = "faceworld",
+    population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
+    images: Annotated[int, typer.Option(help="Images per set.")] = 5000,
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 and so on.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Measure how close a generator's images are to FaceWorld's: FID, KID, precision, recall."""
+    from transect.generators import load
+    from transect.perceptual.judging import judge
+
+    if source != "faceworld":
+        raise BadInput(f"source: expected faceworld, got {source!r}; the features that judge were learned on it")
+    generator = load(file, device=device)
+    real = load(source, image_size=generator.image_size, population=population, device=device)
+    distances = judge(real, generator, images, device=device)
+    if json:
+        say(dumps(distances))
+        return
+    names = {
+        "fid": "FID",
+        "kid": "KID",
+        "kid_error": "standard error of KID",
+        "precision": "precision",
+        "recall": "recall",
+    }
+    rows = [
+        [label, f"{getattr(distances, name):.4g}", f"{getattr(distances.floor, name):.4g}"]
+        for name, label in names.items()
+    ]
+    table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)
+
+
+datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
+
+
+@datasets.callback(invoke_without_command=True)
+def list_datasets(context: typer.Context, json: Json = False) -> None:
+    """List the readers of --dataset READER:PATH, the layout that each expects, and its parts."""
+    if context.invoked_subcommand:
+        return
+    from transect.datasets import READERS
+
+    rows = [[name, reader.layout, reader.parts] for name, reader in READERS.items()]
+    table(["reader", "layout", "split"], rows, json)
+
+
+@datasets.command()
+def show(
+    dataset: Annotated[
+        str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test&crop=148&limit=2000.")
+    ],
+    size: Annotated[int | None, typer.Option(help="Width and height that its images are fitted into.")] = None,
+    json: Json = False,
+) -> None:
+    """Describe a data set: images, subjects, attributes with their counts, excluded images and why."""
+    from transect.datasets import open_dataset
+
+    found = open_dataset(dataset, image_size=size, labelled=False)
+    seen = [_counted_labels(attribute, found.values[attribute.name]) for attribute in found.attributes]
+    if json:
+        say(dumps({**found.describe(), "attributes": seen}))
+        return
+    facts = {
+        "images": f"{len(found)}, {found.framing()}",
+        "subjects": str(len(set(found.subjects))),
+        **{f"left out: {reason}": str(count) for reason, count in found.left_out.items()},
+        **{f"no attribute: {name}": why for name, why in found.skipped.items()},
+    }
+    table(["what", "found"], [list(row) for row in facts.items()], as_json=False)
+    rows = [[column["name"], column["kind"], str(column["known"]), _shown_values(column)] for column in seen]
+    table(["attribute", "kind", "known", "values"], rows, as_json=False)
+
+
+def _counted_labels(attribute: Any, values: Any) -> dict[str, Any]:
+    """How many labels are known, and how many images each level has, or the range."""
+    known = values[values == values]
+    counts = {level: int((known == place).sum()) for place, level in enumerate(attribute.levels)}
+    span = {} if attribute.discrete or not len(known) else {"low": float(known.min()), "high": float(known.max())}
+    return {"name": attribute.name, "kind": attribute.kind, "known": len(known), "levels": counts, **span}
+
+
+def _shown_values(column: dict[str, Any]) -> str:
+    if column["levels"]:
+        return ", ".join(f"{level} {count}" for level, count in column["levels"].items())
+    return f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"
+
+
+@datasets.command(name="table")
+def label_table(
+    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv or .parquet.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
+            "names the column; repeat. Default: every attribute."
+        ),
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also a column image with each picture as PNG.")] = False,
+    size: Annotated[int | None, typer.Option(help="Width and height that pictures are fitted into.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a row per image: id, subject, and a column per attribute; for --table and --labels of other commands."""
+    import pyarrow as pa
+
+    from transect.cli.dataset_table import PICTURE, rows_of, with_pictures
+    from transect.datasets import open_dataset
+    from transect.runs.folder import write_atomically, write_batches, write_table
+    from transect.runs.table_inputs import csv_of
+
+    suffix = out.suffix.lower()
+    if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
+        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
+    images = open_dataset(dataset, image_size=size)
+    rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
+    if suffix == ".csv":
+        write_atomically(out, csv_of(rows))
+    elif pictures:
+        schema = rows.schema.append(pa.field(PICTURE, pa.binary()))
+        write_batches(out, schema, with_pictures(images, rows))
+    else:
+        write_table(out, rows)
+    facts: dict[str, Any] = {
+        "out": str(out),
+        "images": rows.num_rows,
+        "subjects": len(set(images.subjects)),
+        "columns": [*rows.column_names, *([PICTURE] if pictures else [])],
+    }
+    say(dumps(facts) if json else f"{out}: {counted(rows.num_rows, 'image')}, {', '.join(facts['columns'])}")

@@ -1,0 +1,300 @@
+"""Options that several commands share, and the refusal of a repeated one that takes one value."""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from transect.errors import BadInput
+from transect.runs.addresses import is_address
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="The run folder, also on object storage, as s3://bucket/path; default runs/<target>.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
+Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
+Population = Annotated[
+    str, typer.Option(help="Where subjects are drawn from: a shipped population or a TOML file; see the how-to.")
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray "
+        "cluster). HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. "
+        "No result depends on it.",
+        rich_help_panel="Engine",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by "
+        "threads; ray as many as there is room for.",
+        rich_help_panel="Engine",
+    ),
+]
+
+
+def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dict[str, object]:
+    """The values that the user typed, without those that are defaults."""
+    sources = {name: context.get_parameter_source(name) for name in values}
+    return {n: value for n, value in values.items() if (source := sources[n]) and source.name == "COMMANDLINE"}
+
+
+def option_of(panel: str) -> Callable[..., Any]:
+    """`typer.Option` for options of one panel of the help."""
+    return functools.partial(typer.Option, rich_help_panel=panel)
+
+
+images_option, model_option, checks_option = map(option_of, ("Images", "Model", "Checks of edits"))
+verification_option, ratings_option, report_option = map(option_of, ("Face verification", "Ratings", "Report"))
+
+Threshold = Annotated[
+    float | None,
+    model_option(
+        help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match."
+    ),
+]
+Boundary = Annotated[
+    tuple[float, float] | None,
+    report_option(
+        metavar="LOW HIGH",
+        help="With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
+        "0.7.",
+    ),
+]
+Perceived = Annotated[
+    Path | None,
+    ratings_option(
+        help="CSV or Parquet of perceived attributes, a row per image: id, a column per attribute (and study, for "
+        "several); stored with the run."
+    ),
+]
+Ratings = Annotated[
+    Path | None,
+    ratings_option(
+        help="CSV or Parquet of people's ratings, a row per image and rater: id, rater, a column per attribute (and "
+        "study, for several); stored with the run."
+    ),
+]
+Prune = Annotated[
+    list[str] | None,
+    ratings_option(
+        help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeatable; stored with the "
+        "run."
+    ),
+]
+RequireValidation = Annotated[
+    Path | None,
+    ratings_option(
+        metavar="FILE",
+        help="A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
+        "stored with the run.",
+    ),
+]
+Directions = Annotated[
+    Path | None,
+    images_option(
+        help="Fitted directions that set the attributes of a learned generator; see: transect directions fit."
+    ),
+]
+InvertedLatents = Annotated[
+    Path | None,
+    images_option(
+        "--latents", help="Inverted photographs as subjects, edited along --directions; see: transect invert."
+    ),
+]
+InvertedSources = Annotated[
+    str | None,
+    images_option(
+        "--photographs", help="Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise."
+    ),
+]
+FaceMask = Annotated[
+    str | None,
+    images_option(
+        "--mask",
+        metavar="MASK",
+        help="Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    report_option(
+        help="Count errors by this attribute, or as raters saw it; repeat for combinations of two or three; stored "
+        "with the run."
+    ),
+]
+Bins = Annotated[
+    list[str] | None,
+    report_option(
+        help="Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
+        "the run."
+    ),
+]
+Margin = Annotated[
+    list[str] | None,
+    report_option(
+        "--margin",
+        help="Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
+        "repeatable; stored with the run.",
+    ),
+]
+Covariates = Annotated[
+    list[str] | None,
+    report_option(
+        "--covariate",
+        help="Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
+        "stored with the run.",
+    ),
+]
+
+
+_limits = option_of("Limits")
+
+TaskName = Annotated[
+    str | None,
+    model_option(help="The model's task: binary, multiclass, multilabel, detection, regression or embedding."),
+]
+PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the model's preprocessing.")]
+ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
+PositiveClass = Annotated[str | None, model_option(help="The class or label that counts as yes.")]
+OutputKind = Annotated[str | None, model_option(help="What the model returns: probability or logit.")]
+Isolate = Annotated[
+    bool | None,
+    model_option(
+        "--isolate/--no-isolate",
+        help="Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. "
+        "Default for Python, PyTorch and ONNX models and plug-ins.",
+    ),
+]
+Templates = Annotated[
+    list[str] | None,
+    model_option(
+        "--template",
+        help="Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged "
+        "over them. hf:FOLDER#2 is the second alone.",
+    ),
+]
+Dtype = Annotated[str | None, model_option(help="Numbers of an open model: float32 (default), float16 or bfloat16.")]
+ModelDevice = Annotated[
+    str | None, model_option(help="Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …")
+]
+AllowDownload = Annotated[
+    bool | None,
+    model_option(
+        "--allow-download/--no-download",
+        help="Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
+    ),
+]
+Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
+Batch = Annotated[int, _limits(help="Images in each call of a model.")]
+MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
+
+
+def given(
+    *,
+    task: str | None,
+    preprocess: Path | None,
+    labels: str | None,
+    positive: str | None,
+    threshold: float | None,
+    output: str | None,
+    isolate: bool | None = None,
+    templates: list[str] | None = None,
+    dtype: str | None = None,
+    model_device: str | None = None,
+    allow_download: bool | None = None,
+) -> dict[str, Any]:
+    """The options that were given, as `resolve_targets` takes them; labels separated by commas."""
+    options = {
+        "task": task,
+        "preprocess": preprocess,
+        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
+        "positive": positive,
+        "threshold": threshold,
+        "output": output,
+        "isolate": isolate,
+        "templates": tuple(templates) if templates else None,
+        "dtype": dtype,
+        "device": model_device,
+        "allow_download": allow_download,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+_TEXTS: Final = "texts:"
+"""What stands before the folder of a run whose texts people code."""
+_WRITTEN: Final = frozenset({"out", "report", "publish", "junit", "summary", "badge"})
+"""Parameters that say where a command writes."""
+
+
+@final
+class _Command(TyperCommand):
+    """A command that refuses a repeated option, of which the parser would keep the last value only."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+@final
+class _Group(TyperGroup):
+    """A group that refuses a repeated option, as its commands do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+def refuse_repeats(app: typer.Typer) -> None:
+    """Make an app, its groups and all their commands raise BadInput for a repeated option that takes one value."""
+    app.info.cls = _Group
+    for command in app.registered_commands:
+        command.cls = _Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            refuse_repeats(group.typer_instance)
+
+
+def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> None:
+    try:
+        values, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    except Exception as error:
+        if getattr(error, "ctx", ctx) is None:  # a usage error, whose command the message names
+            error.ctx = ctx  # type: ignore[attr-defined]
+        raise
+    for parameter, times in Counter(order).items():
+        if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
+            name = "/".join((*parameter.opts, *parameter.secondary_opts))
+            raise BadInput(f"{name}: expected one value, got the option {times} times; give it once")
+    for parameter in command.params:
+        _check_local(parameter, values.get(parameter.name or ""))
+
+
+def _check_local(parameter: Any, value: object) -> None:
+    """Raises BadInput for an address as a path; its text may hold a secret, and is not repeated."""
+    kind = getattr(parameter, "type_descriptor", None)
+    annotation = getattr(kind, "annotation", None)
+    given = value if isinstance(value, list | tuple) else [value]
+    local = Path in (annotation, *typing.get_args(annotation))
+    if local and any(isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given):
+        name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
+        advice = (
+            "give a folder here, and copy it to the storage afterwards"
+            if parameter.name in _WRITTEN
+            else "copy the run to this machine first, and give its folder"
+        )
+        raise BadInput(f"{name}: expected a file or folder of this machine, got an address; {advice}")

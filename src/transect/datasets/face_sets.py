@@ -1,0 +1,402 @@
+"""Faces as their data sets are distributed: CelebA and CelebA-HQ, FairFace, UTKFace, FFHQ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from transect.datasets.files import (
+    TABLES,
+    Files,
+    Points,
+    by_stem,
+    columns,
+    columns_of,
+    find,
+    folder_of,
+    images_below,
+    lines_of,
+    of_celeba,
+    of_lists,
+)
+from transect.datasets.folder import look
+from transect.datasets.labelled import (
+    SUBJECT,
+    Labelled,
+    LabelledImages,
+    Request,
+    Rows,
+    attributes_of,
+    build,
+    digest,
+    divided,
+    levels_in_order,
+    subjects_of,
+)
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+from transect.runs.json_records import loads
+
+PARTS: Final = {"train": "0", "valid": "1", "test": "2"}
+NO_IMAGE: Final = "rows of labels without an image"
+NO_ROW: Final = "images without a row of labels"
+OTHER_PART: Final = "rows of other parts"
+ABOUT: Final = "Labels are the data set's: how annotators saw the faces, not who the people are."
+
+_ATTRIBUTES: Final = ("list_attr_celeba.txt", "list_attr_celeba.csv")
+_IDENTITIES: Final = ("identity_CelebA.txt", "identity_CelebA.csv")
+_PARTITION: Final = ("list_eval_partition.txt", "list_eval_partition.csv")
+_LANDMARKS: Final = ("list_landmarks_align_celeba.txt", "list_landmarks_align_celeba.csv")
+_TABLES_IN: Final = (".", "Anno", "Eval", "Anno/Anno", "CelebA")
+_CELEBA_PICTURES: Final = ("img_align_celeba", "img_align_celeba_png", "img_celeba")
+_PICTURES_IN: Final = ("img_align_celeba", "Img", ".")
+_HQ_ATTRIBUTES: Final = ("CelebAMask-HQ-attribute-anno.txt",)
+_HQ_MAPPING: Final = ("CelebA-HQ-to-CelebA-mapping.txt",)
+_HQ_PICTURES: Final = ("CelebA-HQ-img",)
+
+
+def read_celeba(path: Path, request: Request) -> LabelledImages:
+    """CelebA below `path`. split: train, valid or test, where the file of parts is there."""
+    folder_of(path, "CelebA's folder")
+    table = _needed(path, _ATTRIBUTES, _TABLES_IN)
+    pictures = _needed(path, _CELEBA_PICTURES, _PICTURES_IN)
+    files = by_stem(images_below(pictures), path)
+    identities = find(path, _IDENTITIES, _TABLES_IN)
+    people = {} if identities is None else _pairs(identities)
+    parts = find(path, _PARTITION, _TABLES_IN)
+    part_of = {} if parts is None else _pairs(parts)
+    wanted = None if request.split is None else _of_part(path, part_of, request.split)
+    sources = [file for file in (table, identities, parts) if file is not None]
+    rows = _rows(_celeba_cells(table), table, files, people, wanted, sources)
+    landmarks = find(path, _LANDMARKS, _TABLES_IN) if pictures.name.startswith(_CELEBA_PICTURES[0]) else None
+    points = None if landmarks is None else of_celeba(landmarks, rows.ids)
+    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids), points=points), request)
+
+
+def read_hq(path: Path, request: Request) -> LabelledImages:
+    """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too."""
+    folder_of(path, "CelebA-HQ's folder")
+    if request.split is not None:
+        raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")
+    table = _needed(path, _HQ_ATTRIBUTES, _TABLES_IN)
+    files = by_stem(images_below(_needed(path, _HQ_PICTURES, (".",))), path)
+    mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
+    people: dict[str, str] = {}
+    if mapping is not None and identities is not None:
+        known = _pairs(identities)
+        people = {new: known[old] for new, old in _renamed(mapping).items() if old in known}
+    sources = [file for file in (table, mapping, identities) if file is not None]
+    return build("celeba-hq", path, _rows(_celeba_cells(table), table, files, people, None, sources), request)
+
+
+def _rows(
+    labels: tuple[list[str], dict[str, list[str]]],
+    table: Path,
+    files: Mapping[str, Path],
+    people: Mapping[str, str],
+    wanted: set[str] | None,
+    sources: Iterable[Path],
+) -> Rows:
+    names, cells = labels
+    stems = [Path(name).stem for name in names]
+    in_part = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
+    kept = [row for row in in_part if stems[row] in files]
+    left = {
+        NO_IMAGE: len(in_part) - len(kept),
+        NO_ROW: len(files.keys() - set(stems)),
+        OTHER_PART: len(stems) - len(in_part),
+    }
+    labelled, skipped = _attributes(cells, table, kept)
+    ids = tuple(stems[row] for row in kept)
+    subjects = subjects_of([people.get(name, "") for name in ids], len(ids))
+    pictures = Files(tuple(files[name] for name in ids))
+    return Rows(pictures, ids, labelled, subjects, digest(sources), skipped, left, ABOUT)
+
+
+def _celeba_cells(table: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """File names, and the cells of each attribute as text."""
+    if table.suffix == ".csv":
+        cells = dict(columns_of(table))
+        if "image_id" not in cells:
+            raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
+        return cells.pop("image_id"), cells
+    lines = lines_of(table)
+    if len(lines) < 3 or not lines[0].strip().isdigit():
+        raise BadInput(f"{table}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
+    rows = [line.split() for line in lines[2:]]
+    if len(rows) != int(lines[0]):
+        raise BadInput(f"{table}: expected {int(lines[0])} rows as its first line says, got {len(rows)}; it is cut")
+    cells = columns(table, ["image_id", *lines[1].split()], rows, first=3)
+    return cells.pop("image_id"), cells
+
+
+def _attributes(
+    cells: Mapping[str, list[str]], table: Path, kept: list[int]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
+    labelled: dict[str, Labelled] = {}
+    skipped: dict[str, str] = {}
+    known = {"1": 1.0, "-1": 0.0, "0": 0.0}
+    for name, column in cells.items():
+        values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
+        if np.isnan(values).any():
+            bad = int(np.isnan(values).argmax())
+            raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; fix it")
+        if len(np.unique(values[kept])) < 2:
+            skipped[name] = "one value only"
+            continue
+        meaning = f"label {name}: annotators saw it"
+        labelled[name] = (
+            Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels"),
+            values[kept],
+        )
+    return labelled, skipped
+
+
+def _pairs(source: Path) -> dict[str, str]:
+    """The second column by the stem of the first: identities, parts."""
+    rows: list[list[str]]
+    if source.suffix == ".csv":
+        read_columns = list(columns_of(source).values())
+        rows = [list(row) for row in zip(*read_columns[:2], strict=True)] if len(read_columns) > 1 else []
+    else:
+        rows = [line.split() for line in lines_of(source)]
+    if not rows or any(len(row) != 2 for row in rows):
+        raise BadInput(f"{source}: expected a file name and a number in every row, got something else; fetch it again")
+    return {Path(name).stem: value for name, value in rows}
+
+
+def _parts(part_of: Mapping[str, str], ids: Sequence[str]) -> tuple[str, ...]:
+    """The name of each row's part; empty without the file of parts."""
+    names = {number: name for name, number in PARTS.items()}
+    return tuple(names.get(part_of.get(stem, ""), "") for stem in ids) if part_of else ()
+
+
+def _of_part(path: Path, part_of: Mapping[str, str], split: str) -> set[str]:
+    if split not in PARTS:
+        raise UnknownName("part of CelebA", split, PARTS)
+    if not part_of:
+        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
+    return {stem for stem, part in part_of.items() if part == PARTS[split]}
+
+
+def _renamed(mapping: Path) -> dict[str, str]:
+    """CelebA's stem by CelebA-HQ's: the mapping's columns idx, orig_idx, orig_file."""
+    rows = [line.split() for line in lines_of(mapping)]
+    if not rows or rows[0][:1] != ["idx"] or any(len(row) != 3 for row in rows):
+        raise BadInput(f"{mapping}: expected columns idx, orig_idx and orig_file, got something else; fetch it again")
+    return {row[0]: Path(row[2]).stem for row in rows[1:]}
+
+
+def _needed(path: Path, names: tuple[str, ...], inside: tuple[str, ...]) -> Path:
+    place = find(path, names, inside)
+    if place is None:
+        raise BadInput(f"{path}: expected {' or '.join(names[:2])}, found neither; name the data set's folder")
+    return place
+
+
+AGES: Final = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
+_NEEDED: Final = ("file", "age", "gender", "race")
+_FAIRFACE_PARTS: Final = ("train", "val")
+_NO_APPEARANCE: Final = "service_test"
+
+
+def read_fairface(path: Path, request: Request) -> LabelledImages:
+    """FairFace below `path`; split: train or val, both by default. Ages are levels in their order."""
+    folder_of(path, "FairFace's folder")
+    if request.split not in (None, *_FAIRFACE_PARTS):
+        raise UnknownName("part of FairFace", str(request.split), _FAIRFACE_PARTS)
+    tables = {part: path / f"fairface_label_{part}.csv" for part in _FAIRFACE_PARTS}
+    there = {part: table for part, table in tables.items() if table.is_file()}
+    chosen = {part: table for part, table in there.items() if request.split in (None, part)}
+    if not chosen:
+        raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add them")
+    cells, parts = _joined(chosen)
+    other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
+    root = _root(path, cells["file"])
+    files = [_file(root, name, path) for name in cells["file"]]
+    kept = [row for row, file in enumerate(files) if file is not None]
+    within = [folder for part in chosen if (folder := root / part).is_dir()]
+    seen = {file.resolve() for file in files if file is not None}
+    spare = sum(file.resolve() not in seen for folder in within for file in images_below(folder))
+    left = {NO_IMAGE: len(files) - len(kept), NO_ROW: spare, OTHER_PART: other}
+    labels, skipped = _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()})
+    ids = tuple(str(Path(cells["file"][row]).with_suffix("").as_posix()) for row in kept)
+    pictures = Files(tuple(file for file in files if file is not None))
+    subjects = subjects_of(None, len(ids))
+    named = tuple(parts[row] for row in kept)
+    rows = Rows(pictures, ids, labels, subjects, digest(chosen.values()), skipped, left, ABOUT, named)
+    return build("fairface", path, rows, request)
+
+
+def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns that all tables have, and the part of each row."""
+    read_tables = [columns_of(table) for table in tables.values()]
+    for table, cells in zip(tables.values(), read_tables, strict=True):
+        if missing := [name for name in _NEEDED if name not in cells]:
+            raise BadInput(f"{table}: expected the columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; add it")
+    names = [name for name in read_tables[0] if all(name in cells for cells in read_tables)]
+    parts = [part for part, cells in zip(tables, read_tables, strict=True) for _ in cells["file"]]
+    return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}, parts
+
+
+def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+    labels, skipped = attributes_of(
+        {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
+    )
+    ages = levels_in_order("age", cells["age"], AGES, "label age: years that annotators saw", "FairFace's labels")
+    found, why = divided({"age": ages})
+    labels, skipped = {**found, **labels}, {**skipped, **why}
+    if _NO_APPEARANCE in cells:
+        skipped[_NO_APPEARANCE] = "how the row was used, not what it shows"
+    return labels, skipped
+
+
+def _root(path: Path, names: list[Any]) -> Path:
+    """Where the tables' paths begin: the folder itself, or the one below it in which more of the images lie."""
+    below = [
+        path,
+        *sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name not in _FAIRFACE_PARTS),
+    ]
+    tried = [str(name) for name in names[:50]]
+    return max(below, key=lambda folder: sum(look(folder, name)[2] for name in tried))
+
+
+def _file(root: Path, name: Any, path: Path) -> Path | None:
+    file, inside, there = look(root, str(name))
+    if not inside:
+        raise BadInput(f"{path}: a row names {str(name)[:80]!r}, which lies outside; keep the images in the folder")
+    return file if there else None
+
+
+GENDERS: Final = ("male", "female")
+RACES: Final = ("White", "Black", "Asian", "Indian", "Others")
+OTHER_NAMES: Final = "images whose names are not age_gender_race_date"
+_NAME: Final = re.compile(r"(\d{1,3})_([01])_([0-4])_(\d+)(?:\.[^/]*)?")
+_SOURCE: Final = "UTKFace's file names"
+
+
+def read_utkface(path: Path, request: Request) -> LabelledImages:
+    """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
+    folder_of(path, "UTKFace's folder")
+    if request.split is not None:
+        raise BadInput(f"split: expected none for UTKFace, got {request.split!r}; leave it out")
+    files = images_below(path)
+    matched = [(file, match) for file in files if (match := _NAME.fullmatch(file.name))]
+    if not matched:
+        raise BadInput(f"{path}: expected images named age_gender_race_date.jpg, got none of {len(files)}; look there")
+    labels, skipped = _utkface_labels([match.groups() for _, match in matched])
+    kept = tuple(file for file, _ in matched)
+    ids = tuple(file.relative_to(path).as_posix() for file in kept)
+    left = {OTHER_NAMES: len(files) - len(kept)}
+    subjects = subjects_of(None, len(ids))
+    rows = Rows(Files(kept), ids, labels, subjects, digest(["\n".join(ids).encode()]), skipped, left, ABOUT)
+    return build("utkface", path, rows, request)
+
+
+def _utkface_labels(fields: list[tuple[str, ...]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+    ages = np.array([float(age) for age, *_ in fields])
+    found: dict[str, Labelled | str] = {"age": "one value only"}
+    if len(np.unique(ages)) > 1:
+        low, high = float(ages.min()), float(ages.max())
+        found["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
+    for place, (name, levels) in enumerate({"gender": GENDERS, "race": RACES}.items(), start=1):
+        texts = [levels[int(row[place])] for row in fields]
+        found[name] = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
+    return divided(found)
+
+
+_FFHQ_PICTURES: Final = ("images1024x1024", "thumbnails128x128", "in-the-wild-images")
+_PLACES: Final = {
+    "images1024x1024": ("image", 1.0),
+    "thumbnails128x128": ("image", 128 / 1024),
+    "in-the-wild-images": ("in_the_wild", 1.0),
+}
+"""Whose landmarks of the list count, and how many pixels one of theirs is."""
+_LISTED: Final = "ffhq-dataset-v2.json"
+_FFHQ_PARTS: Final = ("training", "validation")
+_ID: Final = ("id", "file", "image", "filename")
+
+
+def read_ffhq(path: Path, request: Request) -> LabelledImages:
+    """FFHQ below `path`; split: training or validation. With a table only the pictures that it labels."""
+    folder_of(path, "FFHQ's folder")
+    pictures = find(path, _FFHQ_PICTURES) or path
+    files = by_stem(images_below(pictures), pictures)
+    tables = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
+    if len(tables) > 1:
+        raise BadInput(
+            f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; leave one"
+        )
+    stems = sorted(files)
+    left: dict[str, int] = {}
+    labels: dict[str, Labelled] = {}
+    skipped: dict[str, str] = {}
+    people = None
+    if tables:
+        stems, labels, skipped, people, left = _labelled(tables[0], files)
+    wanted = None if request.split is None else _part(path, request.split)
+    kept = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
+    subjects = subjects_of(people, len(stems))
+    known = digest([*tables, "\n".join(stems).encode()])
+    left = {**left, OTHER_PART: len(stems) - len(kept)}
+    points = _points(path, pictures.name, stems)
+    rows = Rows(Files(tuple(files[s] for s in stems)), tuple(stems), labels, subjects, known, skipped, left)
+    return build("ffhq", path, replace(rows, points=points).take(kept), request)
+
+
+def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
+    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder.
+
+    The list has them in pixels of the picture of 1,024 and of the one as it was found.
+    """
+    source = path / _LISTED
+    if not source.is_file() or pictures not in _PLACES:
+        return None
+    part, scale = _PLACES[pictures]
+    try:
+        entries = loads(source.read_text(encoding="utf-8")).items()
+        listed = {_stem(number): entry.get(part, {}).get("face_landmarks", []) for number, entry in entries}
+        cells = [[scale * float(place) for point in listed.get(stem, []) for place in point] for stem in stems]
+    except (OSError, ValueError, AttributeError, TypeError):
+        raise BadInput(f"{source}: expected FFHQ's list with landmarks, got another; fetch it again") from None
+    return of_lists(cells, str(source)) if any(cells) else None
+
+
+def _labelled(
+    table: Path, files: dict[str, Path]
+) -> tuple[list[str], dict[str, Labelled], dict[str, str], list[str] | None, dict[str, int]]:
+    cells = columns_of(table)
+    column = next((name for name in _ID if name in cells), None)
+    if column is None:
+        raise BadInput(f"{table}: expected a column {' or '.join(_ID[:2])}, got {', '.join(cells) or 'none'}; add it")
+    named = [_stem(str(cell)) for cell in cells[column]]
+    kept = [row for row, stem in enumerate(named) if stem in files]
+    chosen = {name: [cell[row] for row in kept] for name, cell in cells.items() if name != column}
+    people = chosen.pop(SUBJECT, None)
+    labels, skipped = attributes_of(chosen)
+    left = {NO_IMAGE: len(named) - len(kept), NO_ROW: len(files.keys() - set(named))}
+    return [named[row] for row in kept], labels, skipped, people, left
+
+
+def _stem(name: str) -> str:
+    """00017 for 17, 00017, 00017.png and images1024x1024/00000/00017.png."""
+    stem = Path(name).stem if not name.isdigit() else name
+    return stem.zfill(5) if stem.isdigit() else stem
+
+
+def _part(path: Path, split: str) -> set[str]:
+    if split not in _FFHQ_PARTS:
+        raise UnknownName("part of FFHQ", split, _FFHQ_PARTS)
+    source = path / _LISTED
+    try:
+        listed = loads(source.read_text(encoding="utf-8"))
+        return {_stem(number) for number, entry in listed.items() if entry["category"] == split}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        raise BadInput(
+            f"{source}: expected FFHQ's list of pictures to know the parts; add it or leave split out"
+        ) from None

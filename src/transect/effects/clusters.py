@@ -1,0 +1,266 @@
+"""Several photographs of one person are one person: means, intervals and tests with the person as cluster, and errors
+of few subjects (CR2).
+
+The effect stays the mean over photographs. How sure it is comes from how people's sums scatter, and under the null
+all differences of a person change their sign together. Where nobody repeats, all of this is what it was by subject.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import ndtri, stdtrit
+
+from transect.effects import intervals, resampling
+from transect.effects.intervals import FEW_AVERAGED, NO_INTERVAL, UNSEEN, Intervals
+
+STUDENT: Final = "Student t by person"
+PAIRED_SCORE: Final = "paired score by person"
+SOURCES: Final = {
+    STUDENT: "Bell and McCaffrey 2002, Bias reduction in standard errors for linear regression with multi-stage "
+    "samples, Survey Methodology 28(2); Imbens and Kolesár 2016, Robust standard errors in small samples: some "
+    "practical advice, doi:10.1162/REST_a_00552",
+    PAIRED_SCORE: intervals.SOURCES[intervals.PAIRED_SCORE] + "; on effective photographs as in Korn and Graubard "
+    "1998, Survey Methodology 24(2)",
+}
+
+
+def clusters_of(people: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " n"] | None:
+    """The number of the person of each subject, from 0; None where nobody repeats."""
+    if people is None:
+        return None
+    names, who = np.unique(people, return_inverse=True)
+    return None if len(names) == len(people) else who.ravel().astype(np.int64)
+
+
+def by_person(
+    values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, "p ..."], Float[np.ndarray, "p ..."]]:
+    """Sums of the finite values of each person's rows, and how many there are."""
+    known = np.isfinite(values)
+    shape = (int(who.max(initial=-1)) + 1, *values.shape[1:])
+    totals, counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(totals, who, np.where(known, values, 0.0))
+    np.add.at(counts, who, known.astype(np.float64))
+    return totals, counts
+
+
+def of_people(differences: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
+    """Each person's sum of differences, NaN where a person has none; the differences where nobody repeats."""
+    if who is None:
+        return differences
+    totals, counts = by_person(differences, who)
+    return np.where(counts > 0, totals, np.nan)
+
+
+def people_with(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"] | None) -> Int[np.ndarray, " k"]:
+    """How many people have a difference, in each column."""
+    return np.asarray(np.isfinite(of_people(differences, who)).sum(axis=0))
+
+
+def sign_flip(
+    differences: Float[np.ndarray, "n k"],
+    who: Int[np.ndarray, " n"] | None = None,
+    *,
+    resamples: int = resampling.FLIPS,
+    seed: int = 0,
+) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
+    """`randomization.sign_flip`, all differences of one person under one sign."""
+    return resampling.sign_flip(of_people(differences, who), resamples=resamples, seed=seed)
+
+
+def mean_difference_interval(
+    differences: Float[np.ndarray, "n k"],
+    who: Int[np.ndarray, " n"] | None = None,
+    *,
+    binary: bool,
+    base: Float[np.ndarray, " k"] | None = None,
+    reach: Float[np.ndarray, " k"] | None = None,
+    pairs: Float[np.ndarray, " k"] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Intervals:
+    """`intervals.mean_difference_interval` of n photographs with the person as cluster; else the same."""
+    if who is None:
+        return intervals.mean_difference_interval(
+            differences,
+            binary=binary,
+            base=base,
+            reach=reach,
+            pairs=pairs,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+    if not binary:
+        return mean_interval(*by_person(differences, who), confidence=confidence)
+    k = differences.shape[1]
+    scale = np.ones(k) if reach is None else reach
+    low, high = paired_score(differences / scale, who, np.ones(k) if pairs is None else pairs, confidence)
+    known = people_with(differences, who) >= 2
+    methods = np.where(known, PAIRED_SCORE, NO_INTERVAL).tolist()
+    return Intervals(np.where(known, scale * low, np.nan), np.where(known, scale * high, np.nan), tuple(methods))
+
+
+def mean_interval(
+    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"], *, confidence: float = 0.95
+) -> Intervals:
+    """Interval of the mean of photographs, of which person i has `counts[i]` that sum to `totals[i]`."""
+    mean, squares, photographs = _scatter(totals, counts)
+    known = ((counts > 0).sum(axis=0) >= 2) & (squares > 0)
+    quantile = stdtrit(degrees_of_freedom(counts), (1 + confidence) / 2)
+    half = np.where(known, quantile * np.sqrt(squares) / np.maximum(photographs, 1.0), np.nan)
+    return Intervals(mean - half, mean + half, tuple(np.where(known, STUDENT, NO_INTERVAL).tolist()))
+
+
+def paired_score(
+    d: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"], pairs: Float[np.ndarray, " k"], confidence: float
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs."""
+    totals, counts = by_person(d, who)
+    mean, squares, photographs = _scatter(totals, counts)
+    known = np.where(np.isfinite(d), d, 0.0)
+    positive, negative = np.maximum(known, 0).sum(axis=0), np.maximum(-known, 0).sum(axis=0)
+    some, people = np.maximum(photographs, 1.0), (counts > 0).sum(axis=0)
+    multinomial = (positive + negative) / some - np.nan_to_num(mean) ** 2
+    few, size = people < FEW_AVERAGED, (counts**2).sum(axis=0) / np.maximum(people, 1)
+    tail = (1 + confidence) / 2
+    wider = np.where(few, (stdtrit(degrees_of_freedom(counts), tail) / ndtri(tail)) ** 2, 1.0)
+    between = (squares + np.where(few, UNSEEN * size, 0.0)) * wider
+    alike = np.maximum((counts**2).sum(axis=0) / some, 1.0)
+    effect = alike.copy()
+    np.divide(between, some * multinomial, out=effect, where=(multinomial > 1e-12) & (squares > 0))
+    effect = np.clip(effect, 1 / pairs, alike)
+    return intervals.paired_score_interval(positive, negative, photographs, design_effect=effect, confidence=confidence)
+
+
+def degrees_of_freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
+    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1."""
+    n = np.maximum(counts.sum(axis=0), 1.0)
+    d = 1 / np.maximum(1 - counts / n, 1e-9)
+    v, c = d * counts / n, (counts**2 * d).sum(axis=0) / n**2
+    w = counts**2
+    own = d - 2 * v + c
+    zero, one, two = w.sum(axis=0), (w * v).sum(axis=0), (w * v**2).sum(axis=0)
+    crossed = c**2 * zero**2 + 2 * zero * two - 4 * c * zero * one + 2 * one**2
+    squared = (w**2 * (own**2 - (c - 2 * v) ** 2)).sum(axis=0) + crossed
+    trace = (w * own).sum(axis=0)
+    found = np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0)
+    return np.asarray(np.maximum(found, 1.0))
+
+
+def _scatter(
+    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"]
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """The mean of photographs, the sum over people of r² / (1 - m/N), and N."""
+    mean, residual = resampling.ratio(totals, counts)
+    photographs = counts.sum(axis=0)
+    share = counts / np.maximum(photographs, 1.0)
+    return mean, (residual**2 / np.maximum(1 - share, 1e-9)).sum(axis=0), photographs
+
+
+def linearized(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"]) -> Float[np.ndarray, "p k"]:
+    """A value for each person whose mean is that of the photographs and whose spread is its error; NaN without any."""
+    totals, counts = by_person(differences, who)
+    mean, residual = resampling.ratio(totals, counts)
+    people, photographs = (counts > 0).sum(axis=0), np.maximum(counts.sum(axis=0), 1.0)
+    return np.where(counts > 0, mean + residual * people / photographs, np.nan)
+
+
+def rows_of_people(values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "p ..."]:
+    """Outcomes [n, *shape] as [people, *shape, photographs], NaN where a person has fewer than another."""
+    if who is None:
+        return values
+    order = np.argsort(who, kind="stable")
+    starts = np.searchsorted(who[order], np.arange(int(who.max(initial=-1)) + 1))
+    place = np.empty(len(who), dtype=np.int64)
+    place[order] = np.arange(len(who)) - starts[who[order]]
+    rows = np.full((len(starts), int(place.max(initial=-1)) + 1, *values.shape[1:]), np.nan)
+    rows[who, place] = values
+    return np.moveaxis(rows, 1, -1)
+
+
+FEW: Final = 10
+"""Least subjects in an arm for degrees of freedom by all subjects, where errors are not bias-reduced."""
+MANY: Final = 50
+"""Errors are bias-reduced where a coefficient rests on fewer subjects than this, counted as equally telling ones."""
+CLUSTERED: Final = "Student t on bias-reduced errors clustered by subject"
+WALD: Final = "Wald test on bias-reduced errors clustered by subject"
+SOURCE: Final = (
+    "Bell and McCaffrey 2002, Bias reduction in standard errors for linear regression with multi-stage samples, "
+    "Survey Methodology 28(2)"
+)
+_TAKEN: Final = 1e-9
+
+
+def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> tuple[int, float] | None:
+    """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for others."""
+    arms = _arms(column)
+    if arms is None:
+        return None
+    return min((int(np.count_nonzero(np.bincount(groups[arm]))), float(column[arm][0])) for arm in arms)
+
+
+def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> float:
+    """How many equally telling subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965)."""
+    q, r = np.linalg.qr(x)
+    weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
+    shares = sums_by(weights**2, groups)
+    return float((shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)).min())
+
+
+def _arms(column: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]] | None:
+    """The rows of the lower and of the higher value of a column of two values; None for other columns."""
+    if not len(column):
+        return None
+    low = column == column.min()
+    high = column == column.max()
+    return (low, high) if bool((low ^ high).all()) else None
+
+
+def reduce(
+    covariance: Float[np.ndarray, "k k"],
+    x: Float[np.ndarray, "n k"],
+    residual: Float[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " k"] | None:
+    """Puts `bias_reduced` in place of a covariance where few subjects carry a coefficient; its degrees of freedom."""
+    if not np.isfinite(covariance).all() or telling_subjects(x, groups) >= MANY:
+        return None
+    covariance[:], freedom = bias_reduced(x, residual, groups)
+    return freedom
+
+
+def bias_reduced(
+    x: Float[np.ndarray, "n k"], residual: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
+    """CR2 covariance of least-squares coefficients and the degrees of freedom of each, errors by subject."""
+    q, r = np.linalg.qr(x)
+    inverse = np.linalg.inv(r)
+    moments = np.stack([sums_by(q * q[:, [place]], groups) for place in range(q.shape[1])], axis=1)
+    eigenvalues, vectors = np.linalg.eigh(moments)
+    remainder = 1 - eigenvalues
+    scale = np.where(remainder > _TAKEN, np.maximum(remainder, _TAKEN) ** -0.5, 0.0)
+    # On a subject's rows (I - QQ')^(-1/2) acts within the span of its Q alone: k by k, however many images it has.
+    turned = np.einsum("gij,gj,gkj->gik", vectors, scale, vectors)
+    scores = np.einsum("gij,gj->gi", turned, sums_by(q * residual[:, None], groups))
+    covariance = inverse @ (scores.T @ scores) @ inverse.T
+    return covariance, np.array([_freedom(turned @ row, moments) for row in inverse])
+
+
+def _freedom(direction: Float[np.ndarray, "g k"], moments: Float[np.ndarray, "g k k"]) -> float:
+    """(sum of λ)² / sum of λ², λ the eigenvalues of diag(size) - BB' whose quadratic form the variance is."""
+    b = np.einsum("gij,gj->gi", moments, direction)
+    size = (direction * b).sum(axis=1)
+    squared_norms = (b**2).sum(axis=1)
+    squares = float((size**2).sum() - 2 * (size * squared_norms).sum() + ((b.T @ b) ** 2).sum())
+    trace = float((size - squared_norms).sum())
+    return trace**2 / squares if squares > 0 else np.nan
+
+
+def sums_by(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> Float[np.ndarray, "g k"]:
+    """Sums of the rows of each group, groups numbered 0 to G - 1."""
+    return np.stack([np.bincount(groups, weights=column) for column in values.T], axis=1)

@@ -1,0 +1,183 @@
+"""Tasks of Ray as workers, on a cluster or on this machine alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, final
+
+from transect.engines.protocol import IN_FLIGHT, Result, Task, Work, cores
+from transect.engines.workers import Surroundings, make
+from transect.errors import BadInput, MissingExtra, WorkerLost
+from transect.texts import words_of
+
+MODE, TOKEN, TOKEN_FILE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
+_DEBUGGER: Final = "PYTHONBREAKPOINT"
+
+
+def kept_environment() -> dict[str, str]:
+    """The variables that Ray sets, or is given, as they are now."""
+    return {name: value for name, value in os.environ.items() if _of_ray(name)}
+
+
+def restore(before: Mapping[str, str]) -> None:
+    """Make these variables what they were."""
+    for name in [name for name in os.environ if _of_ray(name)]:
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _of_ray(name: str) -> bool:
+    return name.startswith("RAY_") or name == _DEBUGGER
+
+
+@contextmanager
+def apart(ray: Any) -> Iterator[None]:
+    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has.
+
+    The variables stay set, for the workers; see `restore` and `read_again`.
+    """
+    os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
+    os.environ.pop(TOKEN_FILE, None)
+    read_again(ray)
+    constants = ray._private.ray_constants  # no setting of Ray does this on Linux; elsewhere it is the default
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+def read_again(ray: Any) -> None:
+    """Let Ray read mode and token again: it keeps what it read first, which may be those of another Ray."""
+    ray._raylet.Config.initialize("")
+    ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
+
+
+SCHEME: Final = "ray://"
+AUTO: Final = "auto"
+_LOSSES: Final = 3
+_PATIENCE: Final = 5.0  # seconds for the head node to accept a connection
+_QUIET: Final = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+_OBJECTS: Final = 256 << 20
+"""Bytes of shared memory on this machine for parts that are under way; Ray writes what exceeds them to its disk."""
+
+
+@final
+class OnRay:
+    """An Engine on Ray. address: HOST:PORT of a cluster's head node, "auto", or "" for a Ray of this machine alone.
+
+    workers: parts at the same time; None for one per core (per GPU where parts need one) of the cluster. A program that
+    has joined a cluster already stays in it. room: cores that the cluster has, or this machine.
+    """
+
+    apart = True
+
+    def __init__(self, address: str, workers: int | None) -> None:
+        self._before = kept_environment()
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ModuleNotFoundError:
+            restore(self._before)
+            raise MissingExtra("ray", "--engine ray") from None
+        self._ray: Any = ray
+        self._wanted = workers
+        self._joined = not ray.is_initialized()
+        if self._joined:
+            try:
+                self._join(address, workers)
+            except BaseException:
+                self.close()
+                raise
+        self.workers = self.cores = workers or self._places(0)
+        self.room = self._places(0) if address or not self._joined else cores()
+
+    def _join(self, address: str, workers: int | None) -> None:
+        if not address:
+            with apart(self._ray):
+                own = {"object_store_memory": _OBJECTS, "include_dashboard": False}
+                self._ray.init("local", num_cpus=workers or cores(), **own, **_QUIET)
+            return
+        try:
+            _knock(address)
+            self._ray.init(address, **_QUIET)
+        except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
+            raise BadInput(
+                f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
+                "one (ray start --head --port 6379), or give --engine ray; where it has a token, set "
+                "RAY_AUTH_MODE=token and have the token here too"
+            ) from error
+
+    def _places(self, gpus: int) -> int:
+        """Parts that the cluster has room for."""
+        resources = self._ray.cluster_resources()
+        each = resources.get("GPU", 0) / gpus if gpus else resources.get("CPU", 0)
+        return max(1, int(each))
+
+    def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """As `Engine.map`."""
+        ray, workers = self._ray, self._wanted or self._places(work.gpus)
+        # A worker's process lives on after a task that needs a GPU too (max_calls), with its models.
+        remote = ray.remote(num_cpus=1, num_gpus=work.gpus, max_retries=_LOSSES, max_calls=0)(make)
+        fixed = secrets.token_hex(8), ray.put(work), Surroundings.here(0)  # pickled once, whatever the tasks
+        waiting: deque[Any] = deque()
+        try:
+            for task in tasks:
+                waiting.append(remote.remote(*fixed, task))
+                while waiting and (self._done(waiting[0]) or len(waiting) == IN_FLIGHT * workers):
+                    yield self._taken(waiting)
+                self._make_room(waiting, workers)
+            while waiting:
+                yield self._taken(waiting)
+        finally:
+            for reference in waiting:  # the caller stopped early: nobody waits for the rest
+                with suppress(Exception):
+                    ray.cancel(reference, force=True)
+
+    def close(self) -> None:
+        """Leave the cluster; a Ray of this machine alone ends. The environment is what it was."""
+        if self._joined:
+            self._ray.shutdown()
+        restore(self._before)
+        if self._joined:
+            read_again(self._ray)
+
+    def _done(self, reference: Any) -> bool:
+        return bool(self._ray.wait([reference], timeout=0)[0])
+
+    def _make_room(self, waiting: deque[Any], workers: int) -> None:
+        """Wait until fewer tasks than workers are unfinished."""
+        if len(waiting) >= workers:
+            self._ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
+
+    def _taken(self, waiting: deque[Any]) -> Any:
+        from ray.exceptions import RayError
+
+        try:
+            outcome = self._ray.get(waiting[0])
+        except RayError as error:
+            raise WorkerLost(
+                f"Ray lost a part's worker {_LOSSES + 1} times ({words_of(error)}); finished parts are kept: rerun the "
+                "command to resume, with fewer --workers where memory ran out"
+            ) from error
+        waiting.popleft()
+        return outcome.result()
+
+
+def _knock(address: str) -> None:
+    """Raises OSError or ValueError at once where nobody listens, for which Ray itself would wait long."""
+    if address == AUTO:
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError(f"{address} (HOST:PORT, or {AUTO})")
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
+        pass

@@ -1,1 +1,0 @@
-"""Reading the checkpoints of others without running anything that they name."""

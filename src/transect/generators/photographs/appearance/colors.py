@@ -1,0 +1,436 @@
+"""Colors of faces on photographs: skin tones, what the photograph's own camera did, lipstick, beard and hair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, UInt8
+
+from transect.generators.faceworld.reflectance import (
+    LUMINANCE,
+    MIRRORED,
+    hair_reflectance,
+    luminance,
+    metered_exposure,
+    skin_reflectance,
+)
+from transect.generators.photographs import camera
+from transect.generators.photographs.appearance.faces import (
+    Face,
+    blurred,
+    box_of,
+    hairy_region,
+    matted,
+    pixels_of,
+    scene_of,
+)
+from transect.generators.photographs.camera import TO_XYZ
+
+LIGHTEST, DARKEST = 1.0, 10.0
+BLOOD: Final = np.array([0.16, -0.16, -0.13])
+"""What blood does to the reflectance of skin, as in FaceWorld's skin."""
+_FLUSH: Final = 0.6
+_SHEEN: Final = 0.022
+_DEEP, _FAIR = np.array([0.46, -0.03, -0.11]), np.array([0.02, 0.0, -0.12])
+_REFERENCE, _POWER = 0.45, 0.80
+_KNEE: Final = (6 / 29) ** 3
+ITA_OF_TONES: Final = (56.3, 53.2, 52.1, 45.2, 40.9, 32.1, 25.8, 18.3, 10.9, 1.1)
+"""Median ITA in degrees of the skin of 80 rendered faces of tones 1 to 10, whose camera meters the scene."""
+
+
+def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """How much of the blood shows through the pigment above it."""
+    return np.asarray(0.15 + 0.75 * np.minimum(_beside(tone), 1.1))
+
+
+def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+    """Linear RGB that skin of Monk tone 1..10 returns of white light of strength 1, with what its surface mirrors.
+
+    The surface mirrors its surroundings, and lamps as widely as FaceWorld's sheen does on the middle of a face.
+    """
+    beside = _beside(tone)
+    deep, fair = np.maximum(1 - beside, 0)[:, None], np.maximum(beside - 0.75, 0)[:, None]
+    blood = 1 + _FLUSH * translucency(tone)[:, None] * BLOOD
+    return np.asarray(skin_reflectance(tone) * blood * (1 + deep**3 * _DEEP + fair * _FAIR) + mirrored(tone)[:, None])
+
+
+def mirrored(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """What the surface of skin of that tone returns without coloring it, of white light of strength 1."""
+    return np.asarray(MIRRORED + _SHEEN * sheen(tone))
+
+
+def sheen(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """How much of a lamp's light the surface of skin of that tone mirrors, over tone 5: as FaceWorld's."""
+    return np.asarray(_beside(tone) ** 0.4)
+
+
+def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:
+    """What becomes of bare lips when skin of one tone becomes skin of another: FaceWorld's change of their luminance.
+
+    The change of hue is that of skin: lips of photographs are less red than FaceWorld's, and would turn green.
+    """
+    before, after = living_skin(np.array([source, level]))
+    paler, darker = (luminance(lip_colors(tone)[0] + MIRRORED) for tone in (source, level))
+    return np.asarray(after / before * (darker / paler) / (luminance(after) / luminance(before)))
+
+
+def lip_colors(tone: float) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
+    """Linear RGB reflectance of bare lips and of lipstick beside skin of that tone, as FaceWorld's."""
+    share = beside(tone)
+    deep = float(np.clip(1 - share, 0, 1))
+    pale, dark = np.array([0.30, 0.105, 0.120]), np.array([0.42, 0.190, 0.180])
+    bare = skin_reflectance(np.array([tone]))[0] * (pale + deep * (dark - pale))
+    return bare, np.array([0.17, 0.022, 0.035]) * min(0.24 + 0.76 * share, 1.2)
+
+
+def remetered(source: float, level: float, metering: int) -> float:
+    """Stops that the camera adds when skin of one tone becomes skin of another. metering: 0 held, 1 scene, 2 face."""
+    if not metering:
+        return 0.0
+    before, after = metered_exposure(np.array([source, level]), np.zeros(2), float(metering - 1))
+    return float(after - before)
+
+
+def ita(linear: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
+    """Degrees, of linear RGB of the picture from 0 to 1."""
+    xyz = linear @ TO_XYZ.T / TO_XYZ.sum(axis=1)
+    f = np.where(xyz > _KNEE, np.cbrt(xyz), xyz * (841 / 108) + 4 / 29)
+    return np.asarray(np.degrees(np.arctan2(116 * f[..., 1] - 66, 200 * (f[..., 1] - f[..., 2]))))
+
+
+def tone_of(angle: float) -> float:
+    """The tone, 1 to 10, of skin that has that ITA in a picture that is metered as FaceWorld's are."""
+    return float(np.interp(-angle, -np.array(ITA_OF_TONES), np.arange(1, 11)))
+
+
+def beside(tone: float) -> float:
+    """The light of skin of that tone over that of light skin, as FaceWorld compares what lies beside skin with it."""
+    return float(_beside(np.array([tone]))[0])
+
+
+def _beside(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    return np.asarray((luminance(skin_reflectance(np.asarray(tone, dtype=np.float64))) / _REFERENCE) ** _POWER)
+
+
+_SURE: Final = 0.5
+_BLURRED_MOST: Final = 2.5
+_OWN_BLUR: Final = 0.55
+"""Standard deviation in pixels of an edge that is drawn sharp and averaged over pixels."""
+_FILTER_BLUR: Final = 0.85
+"""That of Sobel's filter."""
+_SHARPEST: Final = 0.995
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """What the photograph's own camera did to it. gain: scene light per radiance of FaceWorld; blur: standard
+    deviation in pixels of its sharpest edges, beyond a sharp picture's; noise: standard deviation in values of sRGB.
+    """
+
+    gain: float
+    blur: float
+    noise: float
+
+
+def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Camera:
+    """The camera that took a photograph, by the skin of known tone, the sharpest edges and the finest texture."""
+    import cv2
+
+    skin = face.masks["skin"] > _SURE
+    shown = living_skin(np.array([tone]))[0] @ LUMINANCE
+    gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / shown) if skin.any() else 1.0
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    slope = np.hypot(*(cv2.Sobel(grey, cv2.CV_32F, *order, ksize=3) / 8 for order in ((1, 0), (0, 1))))
+    kernel = np.ones((7, 7), dtype=np.uint8)
+    height = cv2.dilate(grey, kernel) - cv2.erode(grey, kernel)
+    steep = slope >= np.quantile(slope, _SHARPEST)
+    spread = float(np.median(height[steep] / np.maximum(slope[steep], 1))) / np.sqrt(2 * np.pi)
+    blur = np.sqrt(max(spread**2 - _FILTER_BLUR**2 - _OWN_BLUR**2, 0.0))
+    fine = cv2.filter2D(grey, cv2.CV_32F, np.outer((1, -2, 1), (1, -2, 1)).astype(np.float32))
+    noise = float(np.median(np.abs(fine[skin])) / 0.6745 / 6) if skin.any() else 0.0
+    return Camera(gain, min(float(blur), _BLURRED_MOST), noise)
+
+
+_EDGE: Final = 0.012
+_SMOOTH: Final = 0.02
+"""Blurs of mask and of separated light, in distances between the outer corners of the eyes."""
+_LEAST: Final = 4e-3
+_FEW: Final = 1e-3
+_SMOOTH_COLOR: Final = 0.03
+_HIDDEN: Final = 1 / 128
+"""A weight below which a pixel stays as it is."""
+_MIRRORED_MOST: Final = 0.35
+_HAIR: Final = 0.15
+"""Light of hair that lies on skin, over that of the skin around it."""
+_TONE_SURE: Final = 0.5
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Skin:
+    """The skin of one photograph, taken apart; what no level changes.
+
+    rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
+    lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; mirrored: what of that
+    the surface mirrors beyond what is usual. blood: how much more of it than in the middle of the skin, along its axis.
+    around: the skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where
+    dark skin becomes lighter. tone: 1 to 10, read from `ita`.
+    """
+
+    rows: slice
+    columns: slice
+    pixels: UInt8[np.ndarray, "h w 3"]
+    weight: Float[np.ndarray, "h w"]
+    lips: Float[np.ndarray, "h w"]
+    scene: Float[np.ndarray, "h w 3"]
+    whole: Float[np.ndarray, "h w 3"]
+    mirrored: Float[np.ndarray, "h w"]
+    blood: Float[np.ndarray, "h w"]
+    around: Float[np.ndarray, "h w"]
+    hairy: Float[np.ndarray, "h w"]
+    sure: Bool[np.ndarray, "h w"]
+    tone: float
+    ita: float
+    smooth: float
+
+
+def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None = None) -> Skin:
+    """The skin of a photograph. tone: where it is known; else it is read from the picture."""
+    weight, lips = _weights(face)
+    rows, columns = box_of((weight > 0) | (lips > 0))
+    pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
+    sure = (face.masks["skin"][rows, columns] > _TONE_SURE) & (weight > _TONE_SURE)
+    angle = median_ita(pixels, sure)
+    source = tone_of(angle) if tone is None else tone
+    scene = scene_of(pixels)
+    weight, whole = matted(scene, weight, face.width)
+    mirrored = _mirrored(whole, weight, sure, face.width)
+    body = whole - mirrored[:, :, None]
+    around = _around(body.mean(axis=2), weight, face.width)
+    blood = _blood(body, sure, source, face.width)
+    hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
+    parts = (whole, mirrored, blood, around, hairy)
+    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, angle, smooth)
+
+
+def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]) -> float:
+    """ITA in degrees of the median color of those pixels; NaN without one."""
+    if not sure.any():
+        return float("nan")
+    return float(ita(np.median(camera.decoding()[pixels[sure]], axis=0).astype(np.float64)))
+
+
+def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
+    """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, exposed by so many stops more.
+
+    Without stops, pixels without weight are as they were.
+    """
+    before, after = living_skin(np.array([skin.tone, level]))
+    ratio = (after / before).astype(np.float32)
+    shown = translucency(np.array([skin.tone, level]))
+    more = float(shown[1] / shown[0] - 1)
+    blood = skin.blood if more <= 0 else blurred(skin.blood, more * skin.smooth) / np.float32(1 + more)
+    redder = np.exp(blood[:, :, None] * (_BLOOD_AXIS * np.float32(more)))
+    duller = np.divide(*sheen(np.array([level, skin.tone]))) - 1
+    added = _through_hair(skin, ratio, redder) + skin.mirrored[:, :, None] * np.float32(duller)
+    lips = (lip_ratio(skin.tone, level) - 1).astype(np.float32)
+    added += (skin.whole * lips - added) * skin.lips[:, :, None]
+    scene = skin.scene + added * skin.weight[:, :, None]
+    # A border's light can be further from that of the skin nearby than what lies behind it explains.
+    own = skin.scene * ratio
+    scene = np.maximum(scene, own) if ratio.mean() <= 1 else np.minimum(scene, np.maximum(own, skin.scene))
+    pixels = pixels_of(scene * np.float32(2.0**stops))
+    if not stops:
+        pixels[skin.weight == 0] = skin.pixels[skin.weight == 0]
+    return pixels
+
+
+def _through_hair(
+    skin: Skin, ratio: Float[np.ndarray, " 3"], redder: Float[np.ndarray, "h w 3"]
+) -> Float[np.ndarray, "h w 3"]:
+    """What that ratio adds to skin. Where it becomes lighter, dark hairs on it (brows, stubble) stay."""
+    body = skin.whole - skin.mirrored[:, :, None]
+    if ratio.mean() <= 1:
+        return np.asarray(body * (ratio * redder - 1))
+    body = _smooth_in_color(body, skin.weight, skin.smooth)
+    own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
+    share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
+    covered = (1 - np.clip(share / np.maximum(own, _LEAST), 0, 1)) * skin.hairy
+    bare = (1 - covered)[:, :, None]
+    return np.asarray(body * (bare * (ratio * redder - 1)))
+
+
+def _smooth_in_color(
+    body: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], deviation: float
+) -> Float[np.ndarray, "h w 3"]:
+    """The same luminance in the color of the skin nearby.
+
+    Light of dark skin is few steps of 8 bits in green and fewer in blue; each step of it would become ten.
+    """
+    bright = body @ LUMINANCE.astype(np.float32)
+    near = blurred(body * weight[:, :, None], deviation)
+    own = near @ LUMINANCE.astype(np.float32)
+    return np.asarray(near * (bright / np.maximum(own, _FEW * _LEAST))[:, :, None])
+
+
+def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w"]]:
+    """The share of each pixel that is changed, with soft edges, and how much of it is lips."""
+    mouth, inner = face.masks["mouth"], face.inner_mouth()
+    mask = np.maximum(face.masks["skin"], mouth * (1 - inner))
+    weight = blurred(mask, max(_EDGE * face.width, 0.6)) * (1 - face.eyes()) * (1 - inner)
+    weight[weight < _HIDDEN] = 0
+    return np.clip(weight, 0, 1), np.clip(blurred(face.lips(), _EDGE * face.width), 0, 1)
+
+
+def _mirrored(
+    scene: Float[np.ndarray, "h w 3"],
+    weight: Float[np.ndarray, "h w"],
+    sure: Bool[np.ndarray, "h w"],
+    width: float,
+) -> Float[np.ndarray, "h w"]:
+    """White light that the skin's surface mirrors beyond what is usual on it: in highlights alone, by their color."""
+    if not sure.any():
+        return np.zeros(scene.shape[:2], dtype=np.float32)
+    own = np.median(scene[sure], axis=0)
+    axes = np.stack([own, np.full(3, own.mean())], axis=1)
+    row = (np.linalg.pinv(axes)[1] * own.mean()).astype(np.float32)
+    bright = scene.mean(axis=2)
+    nearby = blurred(weight * bright, 0.25 * width) / (blurred(weight, 0.25 * width) + _LEAST)
+    most = np.minimum(np.maximum(bright - nearby, 0), _MIRRORED_MOST * scene.min(axis=2))
+    return np.asarray(np.clip(blurred(scene @ row, _SMOOTH * width), 0, most))
+
+
+def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
+    """The light of the skin nearby: the upper part of what is around a pixel, weighted by skin."""
+    deviation = 0.12 * width
+    total = blurred(weight, deviation) + _LEAST
+    mean = blurred(weight * own, deviation) / total
+    upper = np.maximum(own, mean)
+    return blurred(weight * upper, deviation) / total
+
+
+_BLOOD_AXIS: Final = np.log1p(0.5 * BLOOD).astype(np.float32)
+
+
+def _blood(
+    body: Float[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"], tone: float, width: float
+) -> Float[np.ndarray, "h w"]:
+    """How much more blood than in the middle of the skin, in units of _BLOOD_AXIS, smoothed."""
+    if not sure.any():
+        return np.zeros(body.shape[:2], dtype=np.float32)
+    near = np.clip([tone - 0.5, tone + 0.5], LIGHTEST, DARKEST)
+    melanin = np.diff(np.log(living_skin(near)), axis=0)[0]
+    axes = np.stack([np.ones(3), melanin / np.linalg.norm(melanin), _BLOOD_AXIS], axis=1)
+    amount = np.log(np.maximum(body, _LEAST)) @ np.linalg.inv(axes)[2].astype(np.float32)
+    return np.asarray(np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2))
+
+
+_SHADES_EDGE: Final = 0.012
+_SHADES_HIDDEN: Final = 1 / 128
+_SHADES_SURE: Final = 0.5
+_SHADES_LEAST: Final = 2e-3
+_LIT: Final = 0.6
+"""Light that a mass of hair returns over that of an even surface of its reflectance."""
+_FLATTER: Final = 0.12
+"""How contrast falls as hair becomes lighter: what shines on dark hair is its surface, which stays as it is."""
+_OPAQUE: Final = 0.88
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hair:
+    """The hair of one photograph: what no level changes.
+
+    rows, columns: where it lies. weight: share of each pixel that is hair; whole: scene light of the hair in it.
+    contrast: logarithm of the hair's light over its median. middle: median scene light of the hair; light: that of a
+    white surface beside it.
+    """
+
+    rows: slice
+    columns: slice
+    weight: Float[np.ndarray, "h w"]
+    whole: Float[np.ndarray, "h w 3"]
+    contrast: Float[np.ndarray, "h w"]
+    middle: Float[np.ndarray, " 3"]
+    light: Float[np.ndarray, " 3"]
+
+
+def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hair:
+    """The hair of a photograph. tone: of the skin, 1 to 10, by which the light is told."""
+    mask = blurred(face.masks["hair"], max(_SHADES_EDGE * face.width, 0.6))
+    mask = np.where(mask < _SHADES_HIDDEN, 0, mask)
+    rows, columns = box_of(mask > 0)
+    scene = scene_of(picture[rows, columns])
+    weight, whole = matted(scene, mask[rows, columns], face.width)
+    sure = face.masks["hair"][rows, columns] > _SHADES_SURE
+    middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
+    bare = face.masks["skin"] > _SHADES_SURE
+    skin = np.median(scene_of(picture[bare]), axis=0) if bare.any() else np.ones(3)
+    light = skin / living_skin(np.array([tone]))[0]
+    contrast = np.log((whole @ LUMINANCE + _SHADES_LEAST) / (middle @ LUMINANCE + _SHADES_LEAST))
+    return Hair(rows, columns, weight, whole, contrast.astype(np.float32), middle, light)
+
+
+def colored_hair(
+    hair: Hair, pixels: UInt8[np.ndarray, "h w 3"], level: float, stops: float = 0.0
+) -> UInt8[np.ndarray, "_ _ 3"]:
+    """The pixels of `hair.rows`, `hair.columns` with hair from black (0) over brown to blond (1).
+
+    pixels: the picture there, which may be edited and so many stops brighter than the photograph.
+    """
+    color = color_of(hair, level)
+    lighter = np.log((color @ LUMINANCE + _SHADES_LEAST) / (hair.middle @ LUMINANCE + _SHADES_LEAST))
+    flatter = float(np.exp(-_FLATTER * max(lighter, 0)))
+    wanted = np.exp(flatter * hair.contrast)[:, :, None] * color.astype(np.float32)
+    added = (wanted - hair.whole) * hair.weight[:, :, None] * np.float32(2.0**stops)
+    shown = pixels_of(scene_of(pixels) + added)
+    shown[hair.weight == 0] = pixels[hair.weight == 0]
+    return shown
+
+
+def color_of(hair: Hair, level: float) -> Float[np.ndarray, " 3"]:
+    """The median scene light of hair from black (0) over brown to blond (1) in the light of the photograph."""
+    zero = np.zeros(1)
+    return np.asarray(hair_reflectance(np.array([level]), zero, zero)[0] * hair.light * _LIT)
+
+
+def read_hair(hair: Hair) -> float:
+    """The level, 0 to 1, whose luminance the hair has."""
+    levels = np.linspace(0, 1, 101)
+    zero = np.zeros(len(levels))
+    shown = hair_reflectance(levels, zero, zero) @ LUMINANCE
+    return float(np.interp((hair.middle / hair.light / _LIT) @ LUMINANCE, shown, levels))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lips:
+    """The lips of one photograph: rows and columns that hold them, and the share of each pixel there that is lips."""
+
+    rows: slice
+    columns: slice
+    weight: Float[np.ndarray, "h w"]
+
+
+def lips_of(face: Face) -> Lips:
+    """The lips of a face, with soft edges."""
+    weight = blurred(face.lips(), max(_SHADES_EDGE * face.width, 0.6)) * (1 - face.inner_mouth())
+    weight[weight < _SHADES_HIDDEN] = 0
+    rows, columns = box_of(weight > 0)
+    return Lips(rows, columns, weight[rows, columns])
+
+
+def painted_lips(
+    pixels: UInt8[np.ndarray, "h w 3"], lips: Lips, level: float, tone: float
+) -> UInt8[np.ndarray, "_ _ 3"]:
+    """The pixels of `lips.rows`, `lips.columns` under lipstick from bare (0) to opaque (1). tone: of the skin."""
+    bare, stick = lip_colors(tone)
+    covered = _OPAQUE * level
+    ratio = (1 - covered + covered * (stick + MIRRORED) / (bare + MIRRORED)).astype(np.float32)
+    scene = scene_of(pixels)
+    painted = pixels_of(scene * (1 + (ratio - 1) * lips.weight[:, :, None]))
+    painted[lips.weight == 0] = pixels[lips.weight == 0]
+    return painted

@@ -1,0 +1,159 @@
+"""What parts of an inversion or encoding are made with, and the rows that they become.
+
+The rows of images that have codes: what was reached, which ones failed, and the codes as latents.
+
+What codes of images are found with: a generator, a start and a distance; and how a worker opens them itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, UInt8
+
+from transect.datasets.features import read_codes
+from transect.engines.protocol import HERE, Engine, check_same, on_gpu
+from transect.protocols import Generator
+from transect.records import Latents
+from transect.runs import model_files
+from transect.runs.capabilities import description
+from transect.runs.environment import versions
+from transect.runs.folder import FinishedRun, canonical_json
+from transect.runs.json_records import plain
+from transect.texts import say
+
+if TYPE_CHECKING:
+    from transect.inversion.encoder import FittedRidge, RidgeEncoder, TrainedEncoder
+    from transect.inversion.protocol import Invertible
+    from transect.perceptual.distance import Appearance
+
+
+KINDS: Final = ("inversion", "encoding")
+"""What the records of runs of `invert` and `encode` call themselves."""
+TABLE: Final = "inversions"
+PART: Final = 64
+"""Images of a part of an encoding; no figure depends on it."""
+_MOST_IDS: Final = 20
+
+
+def parts_of(run: FinishedRun) -> int:
+    """How many parts a run of `invert` or `encode` has."""
+    return math.ceil(int(run.record["images"]["count"]) / int(run.record.get("batch", PART)))
+
+
+def rows_of_run(folder: Path) -> pa.Table:
+    """All rows of a finished run of `invert` or `encode`. Raises BadInput for another folder."""
+    run = FinishedRun(folder)
+    return run.read_table(TABLE, parts_of(run))
+
+
+def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
+    """Ids and latents of a file of latents; rows that failed are NaN. Raises BadInput for other files.
+
+    Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
+    """
+    inverted = read_codes(path)
+    return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
+
+
+def median_of(values: Float[np.ndarray, " n"]) -> float | None:
+    """The median of the finite values; None where there are none.
+
+    >>> median_of(np.array([1.0, np.nan, 3.0]))
+    2.0
+    """
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else None
+
+
+def failed_ids(table: pa.Table) -> tuple[int, tuple[str, ...]]:
+    """How many rows have a failure, and the ids of the first 20."""
+    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
+    return len(failed), tuple(failed[:_MOST_IDS])
+
+
+def identity_distances(
+    pixels: UInt8[np.ndarray, "n h w 3"], reconstructions: UInt8[np.ndarray, "n h w 3"], failures: Sequence[str]
+) -> Float[np.ndarray, " n"]:
+    """1 - cosine between the identity embeddings of each image and its reconstruction; NaN for failures."""
+    from transect.perceptual.features import identities, identity_distance
+
+    apart = identity_distance(identities(pixels), identities(reconstructions))
+    apart[[bool(reason) for reason in failures]] = np.nan
+    return apart
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Opened. encoder: None where a search begins at the mean code."""
+
+    network: Invertible
+    encoder: RidgeEncoder | TrainedEncoder | None
+    appearance: Appearance
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ToolsRecipe:
+    """The same by names and files, as a worker gets them.
+
+    generator: a name or a file. encoder: the file of a trained one, a fitted one as numbers, or None. files: of the
+    distance, weights and heads. facts: `facts_of` in the process of the command.
+    """
+
+    generator: str
+    space: str
+    encoder: Path | FittedRidge | None
+    distance: str
+    files: tuple[Path | None, Path | None]
+    device: str
+    facts: str
+
+    @property
+    def gpus(self) -> int:
+        """One where images are computed on a GPU."""
+        return on_gpu(self.device)
+
+    def open(self) -> Tools:
+        """Open them. Raises TargetChanged where they are not those of the command, and what opening them raises."""
+        from transect.generators import load
+        from transect.inversion.protocol import invertible
+        from transect.perceptual.distance import appearance_of
+
+        generator = load(self.generator, device=self.device)
+        trained = self.encoder if isinstance(self.encoder, Path) else None
+        check_same(self.facts, facts_of(generator, (trained, *self.files)))
+        network = invertible(generator)
+        return Tools(network, self._encoder(network), appearance_of(self.distance, *self.files, self.device))
+
+    def _encoder(self, network: Invertible) -> RidgeEncoder | TrainedEncoder | None:
+        from transect.inversion.encoder import RidgeEncoder, open_encoder
+        from transect.perceptual.features import load
+
+        if self.encoder is None:
+            return None
+        if isinstance(self.encoder, Path):
+            return open_encoder(self.encoder, network, self.space, self.device)
+        return RidgeEncoder(load(device=self.device).network, self.encoder)
+
+
+def facts_of(generator: Generator, files: Iterable[Path | None]) -> str:
+    """What the generator says of itself, the SHA-256 of each file, and the libraries, as canonical JSON."""
+    digests = {str(path): model_files.sha256(path) for path in files if path}
+    return canonical_json({"the generator": plain(description(generator)), "the libraries": versions(), **digests})
+
+
+def elsewhere(engine: Engine, generator: str, what: str, *, quiet: bool) -> Engine:
+    """The engine that makes the parts of `what`: this process where the generator has no name, and a line says so."""
+    if not engine.apart or generator:
+        return engine
+    if not quiet:
+        say(f"{what}: this process makes all parts, since the generator is an object", error=True)
+    return HERE

@@ -1,0 +1,231 @@
+"""Points by the networks of MediaPipe's bundles."""
+
+from __future__ import annotations
+
+import math
+import threading
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, final, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from transect.errors import BadInput, MissingExtra
+from transect.marks import geometry
+from transect.marks.geometry import MESHES, OUTLINES, TurnedSquare, as_68, mesh_masks, seen_turned
+from transect.marks.records import NO_FACE, POINTS, SEVERAL, Marks, five_points
+from transect.runs import model_files
+from transect.texts import words_of
+
+DETECTOR: Final = "face_detector.tflite"
+LANDMARKS: Final = "face_landmarks_detector.tflite"
+LARGEST: Final = 64 << 20
+"""Bytes that a network may have; MediaPipe's have a few millions."""
+_VALUES: Final = 1 << 28
+"""Values that a network's tensors may have in all."""
+_ENCRYPTED: Final = 0x1
+
+
+@runtime_checkable
+class LiteNetwork(Protocol):
+    """A network from one square picture to arrays."""
+
+    name: str
+    """Of the file, and of the network in it."""
+    size: int
+    """Width and height of the picture."""
+    shapes: tuple[tuple[int, ...], ...]
+    """Of the answers."""
+
+    def answers(self, picture: Float[np.ndarray, "s s 3"]) -> tuple[Float[np.ndarray, "*shape"], ...]:
+        """What it says of the picture, in the order of `shapes`."""
+        ...
+
+
+def read_bundle(file: Path) -> dict[str, bytes]:
+    """The two networks by name; nothing else of the archive is read, and nothing is written."""
+    model_files.check_readable(file)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return {name: _member(archive, name, file) for name in (DETECTOR, LANDMARKS)}
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
+        kind = model_files.kind_of(file)
+        raise BadInput(
+            f"{file}: expected a bundle of MediaPipe's (face_landmarker.task), got {kind} ({words_of(error, 100)})"
+        ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str, file: Path) -> bytes:
+    found = [info for info in archive.infolist() if info.filename == name]
+    if len(found) != 1:
+        got = "none" if not found else f"{len(found)}"
+        raise BadInput(f"{file}: expected one {name} in the bundle, got {got}; name a face_landmarker.task")
+    if found[0].flag_bits & _ENCRYPTED:
+        raise BadInput(f"{file}: expected {name} as it is, got it encrypted; name another bundle")
+    with archive.open(found[0]) as stream:
+        # What the archive says about its size may be wrong.
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise BadInput(f"{file}: expected {name} of at most {LARGEST >> 20} MiB, got a larger one; name another bundle")
+    return content
+
+
+def load_library() -> Any:
+    """LiteRT's module of interpreters. Raises MissingExtra where it is not installed."""
+    try:
+        from ai_edge_litert import interpreter
+    except ModuleNotFoundError:
+        raise MissingExtra("mediapipe", "marks mediapipe:FILE") from None
+    return interpreter
+
+
+@final
+class LiteRT:
+    """A network that LiteRT runs. Raises MissingExtra without it, BadInput for a file that is no such network."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        library = load_library()
+        plain = library.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        self.name, self._alone = name, threading.Lock()
+        try:
+            self._run: Any = library.Interpreter(
+                model_content=content, num_threads=1, experimental_op_resolver_type=plain
+            )
+            shape = self._checked()
+            self._run.allocate_tensors()
+            self._outputs = self._run.get_output_details()
+        except (ValueError, RuntimeError) as error:
+            raise BadInput(
+                f"{name}: expected a network that LiteRT runs, got another ({words_of(error, 100)}); name another file"
+            ) from None
+        self.size = shape[1]
+        self.shapes = tuple(tuple(map(int, each["shape"])) for each in self._outputs)
+        if any(each["dtype"] != np.float32 for each in self._outputs):
+            raise BadInput(f"{name}: expected answers of 32-bit floats, got others; name another bundle")
+
+    def _checked(self) -> tuple[int, ...]:
+        """The shape of the one input."""
+        values = sum(int(np.prod(each["shape"], dtype=np.float64)) for each in self._run.get_tensor_details())
+        if values > _VALUES:
+            raise ValueError(f"tensors of {values:,} values")
+        (entry, *more) = self._run.get_input_details()
+        shape = tuple(map(int, entry["shape"]))
+        if more or entry["dtype"] != np.float32 or shape != (1, *shape[1:2] * 2, 3) or not shape[1]:
+            raise ValueError(f"an input {list(shape)} where one of floats [1, s, s, 3] is expected")
+        self._input = entry["index"]
+        return shape
+
+    def answers(self, picture: Float[np.ndarray, "s s 3"]) -> tuple[Float[np.ndarray, "*shape"], ...]:
+        """What it says of the picture, float32, in the order of `shapes`. Raises BadInput where it cannot be run."""
+        with self._alone:
+            self._run.set_tensor(self._input, picture[None].astype(np.float32))
+            try:
+                self._run.invoke()
+            except RuntimeError as error:
+                raise BadInput(f"{self.name}: cannot be run ({words_of(error, 100)}); name another bundle") from None
+            return tuple(np.array(self._run.get_tensor(each["index"])) for each in self._outputs)
+
+
+_AXES: Final = 3
+
+
+class _Face(NamedTuple):
+    """mesh: in pixels of the picture, None where there is no face, for that reason."""
+
+    mesh: Float[np.ndarray, "k 2"] | None
+    confidence: float
+    reason: str
+
+
+@final
+class MediaPipeMarks:
+    """68 points, and masks of face, eyes and mouth as the mesh outlines them.
+
+    Confidence is the lower one of two probabilities: the detector's score, and that of the mesh that there is a face.
+    """
+
+    threshold = 0.5
+
+    def __init__(self, file: Path) -> None:
+        load_library()
+        networks = {name: LiteRT(content, f"{file}, {name}") for name, content in read_bundle(file).items()}
+        self._look = Look(networks[DETECTOR], networks[LANDMARKS])
+        self.name, self._sha256 = f"mediapipe:{file.name}", model_files.sha256(file)
+
+    def describe(self) -> dict[str, Any]:
+        """Name, SHA-256 of the file, and what its networks take and give, as JSON values."""
+        look = self._look
+        known = {"name": self.name, "sha256": self._sha256, "threshold": self.threshold}
+        return known | {"sizes": [look.detector.size, look.landmarks.size], "points": look.count}
+
+    def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
+        """The marks of the largest face on each picture; none where there is no face, or several of about one size."""
+        del rows
+        height, width = pixels.shape[1:3]
+        found = [self._look.at(picture) for picture in pixels]
+        nothing = np.full((POINTS, 2), np.nan)
+        placed = [nothing if one.mesh is None else as_68(one.mesh) for one in found]
+        points = np.array(placed, dtype=np.float64).reshape(-1, POINTS, 2)
+        drawn = [mesh_masks(one.mesh, width, height) for one in found]
+        masks = {
+            name: np.array([each[name] for each in drawn], np.float32).reshape(-1, height, width) for name in OUTLINES
+        }
+        sure = np.array([one.confidence for one in found], dtype=np.float64)
+        return Marks(points, five_points(points), masks, sure, tuple(one.reason for one in found), self.name)
+
+
+@final
+class Look:
+    """Both networks on one picture. Raises BadInput for networks of other shapes."""
+
+    def __init__(self, detector: LiteNetwork, landmarks: LiteNetwork) -> None:
+        if detector.size not in geometry.GRIDS:
+            sizes = " or ".join(f"{size}" for size in geometry.GRIDS)
+            raise BadInput(f"{detector.name}: expected an input of {sizes} pixels, got {detector.size}; name another")
+        self.detector, self.landmarks = detector, landmarks
+        count = len(geometry.anchors(detector.size))
+        self._numbers = _place(detector, {(1, count, geometry.NUMBERS)})
+        self._logits = _place(detector, {(1, count, 1)})
+        flat = {(1,) * ones + (points * _AXES,) for ones in (1, 3) for points in MESHES}
+        self._mesh = _place(landmarks, flat)
+        self.count = landmarks.shapes[self._mesh][-1] // _AXES
+        self._presence = _place(landmarks, {(1,) * ones for ones in (2, 4)})
+
+    def at(self, picture: UInt8[np.ndarray, "h w 3"]) -> _Face:
+        """The mesh of the picture's face."""
+        height, width = picture.shape[:2]
+        whole = TurnedSquare(width / 2, height / 2, max(width, height))
+        faces = self._faces(picture, whole)
+        place = geometry.largest(faces)
+        if place is None:
+            return _Face(None, 0.0, SEVERAL if len(faces) else NO_FACE)
+        square = geometry.about(faces, place, whole)
+        size = self.landmarks.size
+        answers = self.landmarks.answers(seen_turned(picture, square, size) / 255)
+        mesh = answers[self._mesh].reshape(-1, _AXES)[:, :2].astype(np.float64)
+        if not np.isfinite(mesh).all():
+            return _Face(None, 0.0, NO_FACE)
+        there = _probability(float(answers[self._presence].item()))
+        return _Face(square.placed(mesh / size), min(there, float(faces.scores[place])), "")
+
+    def _faces(self, picture: UInt8[np.ndarray, "h w 3"], whole: TurnedSquare) -> geometry.Boxes:
+        seen = seen_turned(picture, whole, self.detector.size, black=True)
+        answers = self.detector.answers(seen / 127.5 - 1)
+        numbers, logits = (answers[place][0].astype(np.float64) for place in (self._numbers, self._logits))
+        return geometry.merged(geometry.decoded(numbers, logits[:, 0], self.detector.size))
+
+
+def _place(network: LiteNetwork, wanted: set[tuple[int, ...]]) -> int:
+    """Which answer has one of those shapes: the first."""
+    for place, shape in enumerate(network.shapes):
+        if shape in wanted:
+            return place
+    names = " or ".join(f"{list(shape)}" for shape in sorted(wanted))
+    got = ", ".join(f"{list(shape)}" for shape in network.shapes) or "none"
+    raise BadInput(f"{network.name}: expected an answer {names}, got {got}; name another bundle")
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-min(max(logit, -100.0), 100.0)))

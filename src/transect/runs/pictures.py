@@ -1,0 +1,146 @@
+"""Pictures of a run: files of every kind as sRGB with 8 bits, and PNG with the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from jaxtyping import UInt8
+
+from transect.errors import BadInput
+from transect.texts import words_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+PNG: Final = ("PNG",)
+"""The format of a run's own pictures."""
+_ORIENTATION: Final = 0x0112  # of EXIF; 1 is upright
+_BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # tags of TIFF 6.0, section 8
+_ADVICE: Final = "save it with 8 or 16 bits per channel, or drop it"
+
+
+def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS) -> Picture:
+    """The picture in mode RGB. source: a file or its bytes; name: what messages call it.
+
+    16-bit values v become round(255 v / 65535); those of a TIFF with fewer bits b are divided by 2^b - 1. Palettes,
+    gray, CMYK and transparency are converted by Pillow; transparency is dropped.
+    """
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats) as opened:
+            opened.load()
+            # Pillow copies what it does not turn.
+            turned = ImageOps.exif_transpose(opened) if opened.getexif().get(_ORIENTATION, 1) != 1 else opened
+            return _eight_bits(turned, opened, name).convert("RGB")
+    except faults() as error:
+        raise refused(name, error) from None
+
+
+def refused(name: str, error: Exception) -> BadInput:
+    """What is said of a picture that cannot be read. error: one of `faults`."""
+    return BadInput(f"{name}: expected an image, got {reason(error)}; fix it or drop it")
+
+
+def pixels_of_png(png: object, name: str = "a picture of the run") -> np.ndarray:
+    """The pixels uint8 [h, w, 3] of a PNG that a run holds. Raises BadInput for another, or a damaged one.
+
+    A text is no PNG: it would be the path of a file.
+    """
+    if not isinstance(png, bytes):
+        raise BadInput(f"{name}: expected the bytes of a PNG, got {type(png).__name__}; make the part again")
+    return np.asarray(open_rgb(png, name, PNG))
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What Pillow raises on files that are no images, or damaged: for a bad PNG SyntaxError, for bad EXIF others."""
+    from PIL import Image
+
+    return (
+        OSError,
+        SyntaxError,
+        ValueError,
+        TypeError,
+        LookupError,
+        EOFError,
+        OverflowError,
+        struct.error,
+        Image.DecompressionBombError,
+    )
+
+
+def reason(error: Exception) -> str:
+    """Pillow's message in one line, without the path or the address in memory that it names."""
+    if type(error).__name__ == "UnidentifiedImageError":
+        return "another kind of file"
+    return words_of(error)
+
+
+def _eight_bits(picture: Picture, opened: Picture, name: str) -> Picture:
+    """The picture itself, or with 8 bits where it has 16. opened: as Pillow opened it, with its tags."""
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and opened.format in ("PNG", "PPM")):
+        return _scaled(picture, getattr(opened, "tag_v2", {}))
+    if picture.mode in ("I", "F"):
+        values = np.asarray(picture)
+        low, high = (float(np.nan_to_num(value)) for value in (values.min(), values.max()))
+        kind = "floating-point" if picture.mode == "F" else "signed or 32-bit"
+        raise BadInput(f"{name}: expected 8 or 16 bits, got {kind} values from {low:g} to {high:g}; {_ADVICE}")
+    return picture
+
+
+def _scaled(picture: Picture, tags: Mapping[int, Any]) -> Picture:
+    from PIL import Image
+
+    white = 2 ** max(tags.get(_BITS, (16,))) - 1
+    values = np.minimum(np.asarray(picture).astype(np.float64), white)
+    if tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
+        values = white - values
+    return Image.fromarray(np.rint(values * (255 / white)).astype(np.uint8))
+
+
+_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_CONTENT: Final = 41
+"""Where the content of the second chunk begins: after the signature, 25 bytes of header, its length and kind."""
+_COMPRESSED: Final = 0b110
+"""Of the third byte of a zlib stream: whether its first block is compressed."""
+_GRAY, _RGB = 0, 2
+_LESS_ABOVE: Final = 2
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(content, zlib.crc32(kind)))
+
+
+_END: Final = _chunk(b"IEND", b"")
+
+
+def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
+    """One picture of three channels or one as a PNG file; the same pixels give the same bytes.
+
+    Source: PNG (third edition), W3C Recommendation 2025, https://www.w3.org/TR/png-3/
+    """
+    height, width = pixels.shape[:2]
+    rows = pixels.reshape(height, -1)
+    filtered = np.empty((height, rows.shape[1] + 1), dtype=np.uint8)
+    filtered[:, 0] = _LESS_ABOVE
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    header = struct.pack(">IIBBBBB", width, height, 8, _RGB if pixels.ndim == 3 else _GRAY, 0, 0, 0)
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(filtered.data, 0)) + _END
+
+
+def packed(picture: bytes) -> bytes:
+    """A PNG as short as run lengths and Huffman codes make it; one that `png` did not write stays as it is."""
+    header, content = picture[: _CONTENT - 8], picture[_CONTENT : -len(_END) - 4]
+    if picture[len(header) :] != _chunk(b"IDAT", content) + _END or content[2] & _COMPRESSED:
+        return picture
+    packer = zlib.compressobj(1, strategy=zlib.Z_RLE)
+    return header + _chunk(b"IDAT", packer.compress(zlib.decompress(content)) + packer.flush()) + _END

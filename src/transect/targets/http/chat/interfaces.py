@@ -1,0 +1,574 @@
+"""Five chat interfaces: the request about images, and what a reply says: an answer, a refusal, or a fault.
+
+Sources: https://platform.openai.com/docs/api-reference/chat/create and .../responses/create,
+https://platform.claude.com/docs/en/api/messages, https://ai.google.dev/api/generate-content,
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. Reasons are categories with few
+words behind them, the same for equal faults, so that tables can count them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, final
+from urllib.parse import quote, urlsplit
+
+from transect.runs.pictures import packed, png
+from transect.spoken_answers import Ask, End, Pixels, Spoken
+from transect.targets.http.answers import NoAnswer, outline, parse
+from transect.targets.http.asking import Message
+from transect.targets.http.aws import TOO_LONG, AwsService
+from transect.targets.http.chat.settings import (
+    DESCRIPTION,
+    LEAST_OF_RESPONSES,
+    NAME,
+    OPENAI,
+    ChatRequest,
+    form_of,
+    limit,
+    named_form,
+    said_by_tool,
+)
+from transect.targets.http.ledger import NO_TOKENS, Reply, Tokens
+from transect.targets.http.messages import encode_as, image_key
+from transect.targets.http.settings import BEDROCK, Limits
+from transect.texts import encodable, one_line, words_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One encoded image: its file, its media type ("image/png" or "image/jpeg"), its width and height in pixels."""
+
+    content: bytes
+    media_type: str
+    width: int
+    height: int
+    base64: str
+
+    @property
+    def data_url(self) -> str:
+        """The file within an address."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+    @property
+    def format(self) -> str:
+        """Its name without the kind: "png" or "jpeg"."""
+        return self.media_type.removeprefix("image/")
+
+
+def picture(pixels: Pixels, request: ChatRequest) -> Picture:
+    """An image as the request states it.
+
+    >>> import numpy as np
+    >>> made = picture(np.zeros((2, 3, 3), np.uint8), ChatRequest(model="m"))
+    >>> made.width, made.height, made.data_url[:22]
+    (3, 2, 'data:image/png;base64,')
+    """
+    # A tenth of the time of Pillow's PNG, and as many bytes.
+    png_of = request.image_format == "png"
+    content = packed(png(pixels)) if png_of else encode_as(pixels, request.image_format, request.jpeg_quality)
+    height, width = pixels.shape[:2]
+    return Picture(content, f"image/{request.image_format}", width, height, base64.b64encode(content).decode())
+
+
+@final
+class Shown:
+    """The images that are shown together, in order: named at once, and encoded when the first question needs it."""
+
+    def __init__(self, pixels: Sequence[Pixels], request: ChatRequest) -> None:
+        self.pixels, self._request = tuple(pixels), request
+
+    @cached_property
+    def key(self) -> str:
+        """What names the images and their order: of one image its own key, of several a digest of theirs."""
+        keys = [image_key(one) for one in self.pixels]
+        return keys[0] if len(keys) == 1 else hashlib.sha256(" ".join(keys).encode()).hexdigest()
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Width and height of each image in pixels."""
+        return [(one.shape[1], one.shape[0]) for one in self.pixels]
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The images, encoded; two threads may both do it, and get the same."""
+        return tuple(picture(one, self._request) for one in self.pixels)
+
+
+def post(request: ChatRequest, url: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Message:
+    """A message with that body and the file's further members of it, headers and query.
+
+    headers: those of the interface; the file's go before them.
+    """
+    named = {name.lower() for name in request.headers}
+    own = {name: value for name, value in (headers or {}).items() if name.lower() not in named}
+    return Message("POST", url, {**own, **request.headers}, request.query, json=over(body, request.body))
+
+
+def over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    """Members of an object over others, key by key at any depth.
+
+    >>> over({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}, "d": 4})
+    {'a': {'b': 1, 'c': 3}, 'd': 4}
+    """
+    both = dict(low)
+    for key, value in high.items():
+        nested = isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
+        both[key] = over(both[key], value) if nested else value
+    return both
+
+
+def stated(**members: Any) -> dict[str, Any]:
+    """The members that are not None or "".
+
+    >>> stated(system="", temperature=0.0, seed=None)
+    {'temperature': 0.0}
+    """
+    return {key: value for key, value in members.items() if value is not None and value != ""}
+
+
+def at(content: object, *path: str | int) -> Any:
+    """What is there in an answer; None where the path leads nowhere.
+
+    >>> at({"choices": [{"text": "yes"}]}, "choices", 0, "text"), at({"choices": []}, "choices", 0, "text")
+    ('yes', None)
+    """
+    for step in path:
+        if isinstance(step, int) and isinstance(content, list) and step < len(content):
+            content = content[step]
+        elif isinstance(step, str) and isinstance(content, Mapping):
+            content = content.get(step)
+        else:
+            return None
+    return content
+
+
+def items(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list; none where it is no list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def texts(parts: Sequence[Mapping[str, Any]], key: str = "text") -> str:
+    """The texts of parts, joined."""
+    return "".join(part[key] for part in parts if isinstance(part.get(key), str))
+
+
+def count(usage: object, *keys: str) -> int | None:
+    """The sum of an answer's counts of tokens; None where the first of them is none, others count 0 then.
+
+    >>> count({"input_tokens": 9, "cache_read_input_tokens": 3}, "input_tokens", "cache_read_input_tokens", "other")
+    12
+    """
+    values = [at(usage, key) for key in keys]
+    sound = [value if type(value) is int and value >= 0 else None for value in values]  # True is no count
+    return None if sound[0] is None else sum(value or 0 for value in sound)
+
+
+def no_answer(content: object, where: str) -> Spoken:
+    """What is made of an answer without the part that holds the text. where: its name in the interface."""
+    return Spoken(failure=f"invalid answer: no {where}: it has {outline(content)}")
+
+
+_ENDS: Final[Mapping[str, End]] = {
+    "stop": "end",
+    "length": "length",
+    "content_filter": "filter",
+    "tool_calls": "tool",
+    "function_call": "tool",
+}
+
+
+def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+    """The request: images before the question, in order."""
+    images = [{"type": "image_url", "image_url": stated(url=one.data_url, detail=request.detail)} for one in shown]
+    asked = {"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}
+    system = [{"role": "system", "content": ask.system}] if ask.system else []
+    official = (
+        urlsplit(request.url).hostname == OPENAI
+    )  # newer models there refuse max_tokens, others know no other name
+    name = request.max_tokens_name or ("max_completion_tokens" if official else "max_tokens")
+    form = named_form(request, ask)
+    body = stated(
+        model=request.model,
+        messages=[*system, asked],
+        temperature=ask.temperature if request.send_temperature else None,
+        seed=ask.repeat if request.send_seed else None,
+        response_format=form and {"type": "json_schema", "json_schema": form},
+    )
+    return post(request, request.url, {**body, name: limit(request, ask)})
+
+
+def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
+    """The first choice. A refusal stands in a member of its own, or the filter has cut the text."""
+    choice = at(content, "choices", 0)
+    said = at(choice, "message")
+    if not isinstance(said, Mapping):
+        return no_answer(content, "choices[0].message")
+    text, declined = _text(said.get("content")), said.get("refusal")
+    refusal = declined if isinstance(declined, str) else ""
+    reason = at(choice, "finish_reason")
+    end: End = "tool" if said.get("tool_calls") and not text else _ENDS.get(str(reason), "other")
+    return Spoken(
+        text=text or refusal,
+        end=end,
+        refusal=bool(refusal) or end == "filter",
+        tokens_sent=count(at(content, "usage"), "prompt_tokens"),
+        tokens_received=count(at(content, "usage"), "completion_tokens"),
+    )
+
+
+def _text(content: object) -> str:
+    """A text, or the texts of parts."""
+    return content if isinstance(content, str) else texts(items(content))
+
+
+_CUT: Final[Mapping[str, End]] = {"max_output_tokens": "length", "content_filter": "filter"}
+
+
+def openai_responses_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+    """The request, which the provider is asked not to store. Its least limit of tokens is 16."""
+    images = [stated(type="input_image", image_url=one.data_url, detail=request.detail or "auto") for one in shown]
+    asked = {"role": "user", "content": [*images, {"type": "input_text", "text": ask.prompt}]}
+    form = named_form(request, ask)
+    body = stated(
+        model=request.model,
+        instructions=ask.system,
+        input=[asked],
+        max_output_tokens=max(limit(request, ask), LEAST_OF_RESPONSES),
+        temperature=ask.temperature if request.send_temperature else None,
+        text=form and {"format": {"type": "json_schema", **form}},
+        store=False,
+    )
+    return post(request, request.url, body)
+
+
+def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
+    """The texts of all messages of the output; reasoning is none of them."""
+    output = content.get("output")
+    if not isinstance(output, list):
+        return no_answer(content, "output")
+    parts = [part for item in items(output) if item.get("type") == "message" for part in items(item.get("content"))]
+    text = texts([part for part in parts if part.get("type") == "output_text"])
+    refusal = texts([part for part in parts if part.get("type") == "refusal"], "refusal")
+    calls = any(str(item.get("type")).endswith("_call") for item in items(output))
+    end: End = _CUT.get(str(at(content, "incomplete_details", "reason")), "other")
+    if content.get("status") == "completed":
+        end = "tool" if calls and not text and not refusal else "end"
+    return Spoken(
+        text=text or refusal,
+        end=end,
+        refusal=bool(refusal) or end == "filter",
+        tokens_sent=count(at(content, "usage"), "input_tokens"),
+        tokens_received=count(at(content, "usage"), "output_tokens"),
+    )
+
+
+VERSION: Final = {"anthropic-version": "2023-06-01"}
+_ENDS_OF_ANTHROPIC_MESSAGES: Final[Mapping[str, End]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool",
+    "refusal": "filter",
+}
+
+
+def anthropic_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+    """The request: images before the question, as the provider advises."""
+    images = [
+        {"type": "image", "source": {"type": "base64", "media_type": one.media_type, "data": one.base64}}
+        for one in shown
+    ]
+    form = form_of(request, ask)
+    body = stated(
+        model=request.model,
+        max_tokens=limit(request, ask),
+        system=ask.system,
+        messages=[{"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}],
+        temperature=ask.temperature if request.send_temperature else None,
+        tools=form and [{"name": NAME, "description": DESCRIPTION, "input_schema": form}],
+        tool_choice=form and {"type": "tool", "name": NAME},
+    )
+    return post(request, request.url, body, VERSION)
+
+
+def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
+    """The texts of the content; thinking is none of them. Its stop reason says where the provider declines."""
+    if not isinstance(content.get("content"), list):
+        return no_answer(content, "content")
+    parts = items(content["content"])
+    answered = next((said_by_tool(part.get("input")) for part in parts if part.get("name") == NAME), "")
+    end = _ENDS_OF_ANTHROPIC_MESSAGES.get(str(content.get("stop_reason")), "other")
+    usage = at(content, "usage")
+    return Spoken(
+        text=answered or texts([part for part in parts if part.get("type") == "text"]),
+        end="end" if answered and end == "tool" else end,
+        refusal=end == "filter",
+        tokens_sent=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        tokens_received=count(usage, "output_tokens"),
+    )
+
+
+_FILTERS: Final = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR")
+_TOOLS: Final = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
+_ENDS_OF_GEMINI: Final[Mapping[str, End]] = {
+    "STOP": "end",
+    "MAX_TOKENS": "length",
+    **dict.fromkeys(_FILTERS, "filter"),
+    **dict.fromkeys(_TOOLS, "tool"),
+}
+
+
+def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+    """The request: images before the question, in order."""
+    images = [{"inlineData": {"mimeType": one.media_type, "data": one.base64}} for one in shown]
+    body = stated(
+        systemInstruction={"parts": [{"text": ask.system}]} if ask.system else None,
+        contents=[{"role": "user", "parts": [*images, {"text": ask.prompt}]}],
+        generationConfig=stated(
+            maxOutputTokens=limit(request, ask),
+            temperature=ask.temperature if request.send_temperature else None,
+            seed=ask.repeat if request.send_seed else None,
+            **_gemini_form(request, ask),
+        ),
+    )
+    return post(request, gemini_address(request, "generateContent"), body)
+
+
+def _gemini_form(request: ChatRequest, ask: Ask) -> dict[str, Any]:
+    """The form of the answer in the dialect of the interface, which is OpenAPI's."""
+    if form_of(request, ask) is None:
+        return {}
+    kept = {"type": "STRING", "enum": [*ask.options]} if ask.options else {"type": "NUMBER"}
+    member = {**kept, "nullable": True, "description": DESCRIPTION}
+    schema = {"type": "OBJECT", "properties": {NAME: member}, "required": [NAME]}
+    return {"responseMimeType": "application/json", "responseSchema": schema}
+
+
+def gemini_address(request: ChatRequest, method: str) -> str:
+    """The address of a method of the model, which may be stated with its folder or without.
+
+    >>> gemini_address(ChatRequest(model="gemini-x", url="https://example.org/v1beta/"), "generateContent")
+    'https://example.org/v1beta/models/gemini-x:generateContent'
+    """
+    model = request.model if "/" in request.model else f"models/{request.model}"
+    return f"{request.url.rstrip('/')}/{quote(model)}:{method}"
+
+
+def gemini_spoken(content: Mapping[str, Any]) -> Spoken:
+    """The first candidate; thoughts are none of its texts. A blocked question has no candidate and says why."""
+    usage = at(content, "usageMetadata")
+    sent = count(usage, "promptTokenCount")
+    candidate = at(content, "candidates", 0)
+    if not isinstance(candidate, Mapping):
+        if not at(content, "promptFeedback", "blockReason"):
+            return no_answer(content, "candidates[0]")
+        received = None if sent is None else count(usage, "candidatesTokenCount") or 0
+        return Spoken(end="filter", refusal=True, tokens_sent=sent, tokens_received=received)
+    parts = items(at(candidate, "content", "parts"))
+    text = texts([part for part in parts if not part.get("thought")])
+    calls = any("functionCall" in part for part in parts)
+    end: End = "tool" if calls and not text else _ENDS_OF_GEMINI.get(str(candidate.get("finishReason")), "other")
+    return Spoken(text, end, end == "filter", tokens_sent=sent, tokens_received=_received(usage))
+
+
+def _received(usage: object) -> int | None:
+    """Tokens of the answer and of thoughts; the answer's are left out where it is empty."""
+    answered = count(usage, "candidatesTokenCount", "thoughtsTokenCount")
+    if answered is None and count(usage, "promptTokenCount") is not None:
+        return count(usage, "thoughtsTokenCount") or 0
+    return answered
+
+
+_ENDS_OF_BEDROCK_CONVERSE: Final[Mapping[str, End]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool",
+    "malformed_tool_use": "tool",
+    "guardrail_intervened": "filter",
+    "content_filtered": "filter",
+}
+
+
+def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
+    """What boto3's `converse` takes, as the body; images are bytes, which boto3 encodes."""
+    images = [{"image": {"format": one.format, "source": {"bytes": one.content}}} for one in shown]
+    form = form_of(request, ask)
+    tool = {"name": NAME, "description": DESCRIPTION, "inputSchema": {"json": form}}
+    body = stated(
+        modelId=request.model,
+        system=[{"text": ask.system}] if ask.system else None,
+        messages=[{"role": "user", "content": [*images, {"text": ask.prompt}]}],
+        inferenceConfig=stated(
+            maxTokens=limit(request, ask), temperature=ask.temperature if request.send_temperature else None
+        ),
+        toolConfig=form and {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": NAME}}},
+    )
+    return post(request, request.url, body)
+
+
+def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
+    """The texts of the message; where a guardrail intervened they are the guardrail's."""
+    said = at(content, "output", "message", "content")
+    if not isinstance(said, list):
+        return no_answer(content, "output.message.content")
+    calls = [at(part, "toolUse") for part in items(said)]
+    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
+    end = _ENDS_OF_BEDROCK_CONVERSE.get(str(content.get("stopReason")), "other")
+    usage = at(content, "usage")
+    return Spoken(
+        text=answered or texts(items(said)),
+        end="end" if answered and end == "tool" else end,
+        refusal=end == "filter",
+        tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
+        tokens_received=count(usage, "outputTokens"),
+    )
+
+
+@final
+class BedrockTransport:
+    """Sends messages to Converse; safe to share between threads. Raises MissingExtra without boto3."""
+
+    def __init__(self, request: ChatRequest, limits: Limits) -> None:
+        self._service = AwsService(
+            "bedrock-runtime", BEDROCK, region=request.region, endpoint=request.url, limits=limits
+        )
+
+    def send(self, message: Message) -> Reply:
+        """Converse's answer as JSON. Raises CallFailed where there is none."""
+        return self._service.call(lambda client: client.converse(**message.json))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._service.close()
+
+
+_LONGEST_REASON: Final = 200
+_FAULT: Final = 400
+_SERVER_FAULT: Final = 500
+_STREAM: Final = re.compile(rb"\s*(?:data|event|id|retry):")
+_DECLINES: Final = {
+    "content_filter", "content_policy_violation", "image_content_policy_violation", "invalid_prompt",
+    "moderation_blocked", "responsibleaipolicyviolation",
+}  # fmt: skip
+"""Codes of faults by which OpenAI and Azure say that they decline what was asked."""
+_SAYS_DECLINED: Final = re.compile(
+    r"content filtering policy|content management policy|safety system|usage polic", re.IGNORECASE
+)
+_SAYS_TOO_LONG: Final = re.compile(
+    r"context (?:length|window|size)|prompt is too long|input is too long|token count.{0,40}exceeds|too many tokens"
+    r"|exceeds the (?:available|maximum|model)",
+    re.IGNORECASE,
+)
+_PASSING: Final = {"server_error", "rate_limit_exceeded", "overloaded_error", "429", "500", "502", "503", "529"}
+_CODE: Final = re.compile(r"[A-Za-z][A-Za-z_.-]{0,59}")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How one interface is spoken: the request about the images shown, and what an answer without a fault says."""
+
+    message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
+    spoken: Callable[[Mapping[str, Any]], Spoken]
+
+
+INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
+    {
+        "openai-chat": Interface(openai_chat_message, openai_chat_spoken),
+        "openai-responses": Interface(openai_responses_message, openai_responses_spoken),
+        "anthropic-messages": Interface(anthropic_message, anthropic_spoken),
+        "gemini": Interface(gemini_message, gemini_spoken),
+        "bedrock-converse": Interface(bedrock_message, bedrock_spoken),
+    }
+)
+
+
+def spoken(reply: Reply, interface: Interface) -> Spoken:
+    """What a reply says; never raises for a reply.
+
+    A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter"; any other fault, a cut
+    answer and one of another shape have a failure.
+    """
+    said = _read(reply, interface)
+    return replace(said, text=encodable(said.text), failure=one_line(said.failure, _LONGEST_REASON))
+
+
+def _read(reply: Reply, interface: Interface) -> Spoken:
+    if reply.reason:
+        return Spoken(failure=f"invalid answer: {reply.reason}")
+    if reply.content_type.startswith("text/event-stream") or _STREAM.match(reply.body):
+        return Spoken(failure="invalid answer: streamed, which nothing asked for")
+    try:
+        content = parse(reply.body)
+    except NoAnswer as error:
+        return Spoken(failure=f"refused: HTTP {reply.status}" if reply.status >= _FAULT else words_of(error))
+    if reply.status >= _FAULT or _error(content):
+        return _fault(reply.status, content)
+    if not isinstance(content, Mapping):
+        return Spoken(failure=f"invalid answer: expected an object, got {outline(content)}")
+    return interface.spoken(content)
+
+
+def used(reply: Reply, interface: Interface) -> Tokens | None:
+    """The tokens that a reply counts; None where it counts none, so that all that was held stays spent.
+
+    What was refused with a status of 4xx was not worked on and takes none.
+    """
+    if _FAULT <= reply.status < _SERVER_FAULT:
+        return NO_TOKENS
+    said = spoken(reply, interface)
+    if said.tokens_sent is None or said.tokens_received is None:
+        return None
+    return Tokens(said.tokens_sent, said.tokens_received)
+
+
+def passing(reply: Reply) -> str:
+    """Why a reply with a good status says that another try has sense; "" where it does not.
+
+    >>> passing(Reply(200, "application/json", b'{"status": "failed", "error": {"code": "server_error"}}'))
+    'server_error within an answer'
+    """
+    if reply.reason or reply.status >= _FAULT or b'"error"' not in reply.body:
+        return ""
+    try:
+        code = _code(_error(parse(reply.body)))
+    except NoAnswer:
+        return ""
+    return f"{code} within an answer" if code in _PASSING else ""
+
+
+def _error(content: object) -> Mapping[str, Any]:
+    """The fault of an answer, which some servers give as a text; empty where there is none."""
+    error = content.get("error") if isinstance(content, Mapping) else None
+    if isinstance(error, str):
+        return {"message": error} if error else {}
+    return error if isinstance(error, Mapping) else {}
+
+
+def _fault(status: int, content: object) -> Spoken:
+    error = _error(content) or (content if isinstance(content, Mapping) else {})
+    code, text = _code(error), str(error.get("message") or error.get("detail") or "")
+    inner = error.get("innererror")
+    codes = {code.lower(), str(inner.get("code")).lower() if isinstance(inner, Mapping) else ""}
+    if codes & _DECLINES or _SAYS_DECLINED.search(text):
+        return Spoken(end="filter", refusal=True)
+    if code in ("context_length_exceeded", TOO_LONG) or _SAYS_TOO_LONG.search(text):
+        return Spoken(failure=f"context too long: HTTP {status}")
+    named = f": {code}" if _CODE.fullmatch(code) else ""
+    return Spoken(failure=f"refused: HTTP {status}{named}")
+
+
+def _code(error: Mapping[str, Any]) -> str:
+    """The code of a fault, as one interface or another names it: a word before a number."""
+    codes = [str(error[key]) for key in ("code", "status", "type") if error.get(key)]
+    return next((code for code in codes if _CODE.fullmatch(code)), (codes or [""])[0])
