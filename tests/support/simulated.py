@@ -4,7 +4,6 @@ import contextlib
 import io
 
 import typer
-
 from examples import simulated_raters
 
 _APP = typer.Typer()

@@ -91,8 +91,8 @@ def calls() -> None:
     project = transect.annotate("runs/a", questions=["quality"])
     imported: int = project.import_answers(table).answers
     alpha: float = project.agreement().numbers.questions[0].alpha
-    verified = transect.verify("estimators", seeds=10, quiet=True)
-    proven: str = verified.numbers.estimators[0].method
+    verified = transect.verify("run", run="runs/a", quiet=True)
+    written: bool | None = None if verified.numbers.run is None else verified.numbers.run.holds
     with transect.view("runs", port=0) as shown_page:
         address: str = shown_page.url
 
