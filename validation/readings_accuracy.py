@@ -16,8 +16,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings import scene
-from transect.jobs.readings.reader import Reader
+from transect.jobs.readings.reader import Reader, background_mask, sized
 from transect.records import Latents
 from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
@@ -59,10 +58,10 @@ def _of_tone(world: FaceWorld, reader: Reader, subjects: Latents, tone: float) -
 def _overlap(reader: Reader, pixels: np.ndarray, behind: np.ndarray) -> float:
     """Intersection over union of the background, at the size at which it is read."""
     faces = reader.finder.boxes(pixels[None])[0]
-    small, factor = scene.sized(pixels)
+    small, factor = sized(pixels)
     if not len(faces):
         return np.nan
-    read = scene.background_mask(small, faces[0] * factor)
+    read = background_mask(small, faces[0] * factor)
     at = (np.arange(len(small)) / factor).astype(int)
     known = behind[at][:, at]
     return float((read & known).sum() / (read | known).sum())

@@ -10,7 +10,7 @@ from PIL import Image
 
 import transect
 from transect.errors import BadInput, UnknownName
-from transect.jobs.match.difficulty import distance_name
+from transect.jobs.match.methods import distance_name
 from transect.jobs.match.options import MatchOptions
 from transect.runs.parts import announcing_stages
 

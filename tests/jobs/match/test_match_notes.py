@@ -15,9 +15,8 @@ from match_tables import answer, arguments
 import transect
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
-from transect.jobs.match.notes import column_notes, covariate_separation, group_moments, separation
 from transect.jobs.match.run import _peak_megabytes
-from transect.jobs.match.unmatched import _least_caliper
+from transect.jobs.match.sample import _least_caliper, column_notes, covariate_separation, group_moments, separation
 
 N = 40
 

@@ -6,8 +6,8 @@ import pytest
 from tools.head_model import mean_head
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings import scene
-from transect.jobs.readings.pose import AWAY, head_model, pose
+from transect.jobs.readings import reader
+from transect.jobs.readings.reader import AWAY, head_model, pose
 
 FACE = np.array([40.0, 30.0, 100.0, 110.0])
 FIVE = [45, 42, 36, 39, 33]
@@ -73,26 +73,26 @@ def painted(left=60, right=60):
 
 def test_the_background_of_a_painted_person_is_its_wall():
     pixels, wall = painted()
-    read = scene.background(pixels, FACE)
+    read = reader.background(pixels, FACE)
     assert [read[f"background_{name}"] for name in ("red", "green", "blue")] == pytest.approx([40, 90, 200], abs=2)
     assert read["background"] == pytest.approx(110, abs=1)
     assert read["background_share"] == pytest.approx(wall.mean(), abs=0.02)
 
 
 def test_a_face_that_fills_the_picture_has_no_background():
-    assert scene.background(painted()[0], np.array([-200.0, -200.0, 330.0, 330.0])) == {}
+    assert reader.background(painted()[0], np.array([-200.0, -200.0, 330.0, 330.0])) == {}
 
 
 def test_light_by_hand():
     """Halves of 60 and 120: linear luminance .0452 and .1878 by the curve of sRGB, their ratio 2.055 stops."""
     low, high = (((value / 255 + 0.055) / 1.055) ** 2.4 for value in (60, 120))
-    read = scene.light(painted(60, 120)[0], FACE)
+    read = reader.light(painted(60, 120)[0], FACE)
     assert read["side_light"] == pytest.approx(np.log2(high / low))
     assert read["side_light"] == pytest.approx(2.055, abs=0.001)
     assert read["face_light"] == pytest.approx(np.log2((low + high) / 2))
-    assert scene.light(painted(120, 60)[0], FACE)["side_light"] == pytest.approx(-read["side_light"])
-    assert scene.light(painted(0, 60)[0], FACE) == {}
-    assert scene.light(painted()[0], np.array([60.0, 60, 63, 64])) == {}
+    assert reader.light(painted(120, 60)[0], FACE)["side_light"] == pytest.approx(-read["side_light"])
+    assert reader.light(painted(0, 60)[0], FACE) == {}
+    assert reader.light(painted()[0], np.array([60.0, 60, 63, 64])) == {}
 
 
 def test_backgrounds_and_light_of_the_world():
@@ -103,11 +103,11 @@ def test_backgrounds_and_light_of_the_world():
         lit = world.set(faces, {"skin_tone": tone, "light_azimuth": 60.0, "yaw": 0.0})
         pictures, behind = world.render(lit), world.masks(lit)["background"]
         for pixels, box, mask in zip(pictures.pixels, pictures.face_boxes, behind, strict=True):
-            read = scene.background_mask(pixels, box)
+            read = reader.background_mask(pixels, box)
             assert (read & mask).sum() / (read | mask).sum() > 0.6
             assert pixels[read].mean() == pytest.approx(pixels[mask].mean(), abs=12)
-            assert (scene.background_mask(pixels, box) == read).all()
-            assert scene.light(pixels, box)["side_light"] > 0.3
+            assert (reader.background_mask(pixels, box) == read).all()
+            assert reader.light(pixels, box)["side_light"] > 0.3
 
 
 def test_another_file_is_no_shape_predictor(tmp_path):

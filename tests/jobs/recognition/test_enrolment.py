@@ -10,7 +10,7 @@ from PIL import Image
 import transect
 from transect.effects.intervals import wilson
 from transect.errors import BadInput
-from transect.jobs.recognition.enrolment import enrolment
+from transect.jobs.recognition.numbers import enrolment
 from transect.jobs.recognition.run import RecognitionOptions
 from transect.targets import as_target
 from transect.targets.preprocess import ARCFACE, NO_LANDMARKS

@@ -19,8 +19,7 @@ from scipy.spatial.distance import cdist
 
 from transect.effects.recognition import RateGap, pooled_thresholds, recognition_verification
 from transect.errors import BadInput, RunFolderError
-from transect.jobs.recognition.first_screen import Rate, compared
-from transect.jobs.recognition.page import decades, panel
+from transect.jobs.recognition.page import Rate, compared, decades, panel
 from transect.records import DECLARED, Predictions, Task
 from transect.targets import as_target
 

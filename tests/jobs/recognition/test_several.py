@@ -10,7 +10,7 @@ from commands import printed
 from published import fits
 
 from transect.errors import BadInput
-from transect.jobs.recognition import common
+from transect.jobs.recognition import numbers as common
 from transect.jobs.recognition.run import recognition
 from transect.jobs.recognition.several import compare_recognizers
 

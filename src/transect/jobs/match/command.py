@@ -126,7 +126,7 @@ def match(
     """Find pairs of real images that differ in one attribute and are similar in the rest, and report their balance."""
     from transect.datasets.features import parse_change, parse_default, parse_weighted
     from transect.jobs.match import run
-    from transect.jobs.match.difficulty import distance_name
+    from transect.jobs.match.methods import distance_name
     from transect.jobs.match.options import LAYERS, METHODS, METRICS, MatchOptions
     from transect.jobs.match.text import lines
     from transect.runs.folder import write_table

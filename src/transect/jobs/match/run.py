@@ -15,15 +15,20 @@ import pyarrow as pa
 from transect.datasets.features import FeaturesLike
 from transect.designs.matching.sample import MISSING, Metric
 from transect.effects.matched_pairs import verdict
-from transect.jobs.match import difficulty, given
-from transect.jobs.match.checks import check
-from transect.jobs.match.given import without_identity
+from transect.jobs.match import methods
+from transect.jobs.match import options as given
 from transect.jobs.match.methods import Matched, matched
-from transect.jobs.match.notes import crowded_note
-from transect.jobs.match.numbers import CovariateBalance, MatchedOutcome, MatchNumbers
-from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened
-from transect.jobs.match.outcomes import ExperimentEffect, effects_of_sets, matched_effects, read_experiment
-from transect.jobs.match.sample import Prepared, prepare
+from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened, without_identity
+from transect.jobs.match.outcomes import (
+    CovariateBalance,
+    ExperimentEffect,
+    MatchedOutcome,
+    MatchNumbers,
+    effects_of_sets,
+    matched_effects,
+    read_experiment,
+)
+from transect.jobs.match.sample import Prepared, check, crowded_note, prepare
 from transect.jobs.match.text import balance_rows, headline
 from transect.runs.result import JobResult
 from transect.runs.table_inputs import TableLike, as_names
@@ -169,7 +174,7 @@ def _numbers(
         notes=(
             *prepared.notes,
             *given.notes(request),
-            *difficulty.notes(request),
+            *methods.notes(request),
             *filter(None, [prepared.apart]),
             *notes,
         ),

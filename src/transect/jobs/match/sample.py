@@ -1,17 +1,21 @@
-"""From a request to a sample: features, groups, constraints, covariates, reference images."""
+"""From a request to a sample: features, groups, constraints, covariates, reference images; notes on the features;
+refusals of options that do not go together, and of samples in which nothing can be matched.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from transect.datasets import features as files
 from transect.designs.matching import (
+    Matching,
     Sample,
     in_metric,
     layered,
@@ -20,19 +24,152 @@ from transect.designs.matching import (
     weighted,
     without_reference,
 )
-from transect.designs.matching.sample import Metric, absent
+from transect.designs.matching.sample import CALIPER, Metric, absent, in_blocks
+from transect.designs.matching.subsets import NO_BIN, TOLERANCE, without_common_bin
 from transect.effects.matched_pairs import proportion_reach
 from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput, UnknownName
-from transect.jobs.match.notes import (
-    absence_note,
-    column_notes,
-    covariate_separation,
-    group_moments,
-    outcome_note,
-    separation,
-)
-from transect.jobs.match.options import USING_COVARIATES, WEIGHTING, Request
+from transect.jobs.match.options import METHODS, USING_COVARIATES, WEIGHTING, Request
+
+PAIRS_PER_COVARIATE: Final = 10
+"""Fewer pairs for each covariate make least squares unreliable (Harrell 2015, Regression modeling strategies, 4.4)."""
+_SEPARATE: Final = 3.0
+_MOST_COMPARED: Final = 1000
+_MOST_NAMED: Final = 5
+
+Moments = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
+
+
+def group_moments(features: Float[np.ndarray, "n d"], sample: Sample) -> tuple[Moments, Moments]:
+    """Mean and variance of each column among the treated images, and among the controls."""
+    return _moments(features, sample.rows), _moments(features, sample.columns)
+
+
+def column_notes(
+    features: Float[np.ndarray, "n d"], sample: Sample, names: Sequence[str], moments: tuple[Moments, Moments]
+) -> list[str]:
+    """Notes on columns that a distance takes as they are: the same for all images, or equal to an earlier column.
+
+    Repeats are recognised by equal means and variances in both groups and equal values in up to 1,000 images.
+    """
+    (mean_a, var_a), (mean_b, var_b) = moments
+    constant = (var_a == 0) & (var_b == 0) & (mean_a == mean_b)
+    notes = []
+    if constant.any():
+        columns = _named(np.flatnonzero(constant), names, len(constant))
+        notes.append(f"features: {columns} the same for all images and no part of any distance")
+    varying = np.flatnonzero(~constant)
+    usable = np.union1d(sample.rows, sample.columns)
+    spaced = usable[np.linspace(0, len(usable) - 1, min(len(usable), _MOST_COMPARED)).astype(np.int64)]
+    compared = np.asarray(features[spaced], dtype=np.float64)[:, varying]
+    keyed = np.vstack([part[varying] for part in (mean_a, var_a, mean_b, var_b)] + [compared])
+    first: dict[bytes, int] = {}
+    again = [
+        c for c, column in zip(varying.tolist(), keyed.T, strict=True) if first.setdefault(column.tobytes(), c) != c
+    ]
+    if again:
+        columns = _named(np.array(again), names, len(constant))
+        notes.append(
+            f"features: {columns} equal to an earlier column, which therefore counts repeatedly in every distance"
+        )
+    return notes
+
+
+def outcome_note(compared: Sequence[str], outcomes: Sequence[str]) -> list[str]:
+    """A note on columns that have the name of an outcome, are not compared, and are therefore left out."""
+    if not (others := [name for name in outcomes if name not in compared]):
+        return []
+    what = "is an outcome" if len(others) == 1 else "are outcomes"
+    return [
+        f"{', '.join(others)} {what} by name and neither a feature nor a covariate; compare with --outcome, or name "
+        "with --covariate"
+    ]
+
+
+def crowded_note(n_covariates: int, n_pairs: int) -> list[str]:
+    """A note where pairs are too few for the covariates that their differences are adjusted for."""
+    if n_covariates * PAIRS_PER_COVARIATE <= n_pairs:
+        return []
+    return [
+        f"outcomes are adjusted for {n_covariates} covariates on {n_pairs} pairs: with fewer than "
+        f"{PAIRS_PER_COVARIATE} pairs for each, adjusted differences and intervals are unreliable; name fewer with "
+        "--covariate"
+    ]
+
+
+def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str]:
+    """A note on images without features, such as those whose id the features lack."""
+    rows = np.array(sorted(sample.ineligible), dtype=np.int64)
+    empty = [row for part in in_blocks(len(rows)) for row in rows[part][np.isnan(features[rows[part]]).all(axis=1)]]
+    if not empty:
+        return []
+    listed = ", ".join(map(str, empty[:_MOST_NAMED])) + (" …" if len(empty) > _MOST_NAMED else "")
+    have = f"image has no features (row {listed}): is its" if len(empty) == 1 else ""
+    have = have or f"images have no features (rows {listed}): is their"
+    return [f"{len(empty)} {have} id in every features file?"]
+
+
+def covariate_separation(covariates: Mapping[str, Float[np.ndarray, " n"]], sample: Sample) -> list[str]:
+    """A note on covariates that are apart by three standard deviations or more, or constant and different."""
+    notes = []
+    for name, values in covariates.items():
+        sides = [values[rows][np.isfinite(values[rows])] for rows in (sample.rows, sample.columns)]
+        if not min(map(len, sides)):
+            continue
+        gap = abs(float(sides[0].mean() - sides[1].mean()))
+        spread = float(np.sqrt((sides[0].var() + sides[1].var()) / 2))
+        if gap > 0 and gap >= _SEPARATE * spread:
+            disjoint = sides[0].min() > sides[1].max() or sides[1].min() > sides[0].max()
+            notes.append(
+                f"the groups separate on the covariate {name}: {_range(sides[0])} (treated) and {_range(sides[1])} "
+                f"(control), so that {'no image has' if disjoint else 'few images may have'} a counterpart in it"
+            )
+    return notes
+
+
+def _range(values: Float[np.ndarray, " n"]) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def separation(names: Sequence[str], moments: tuple[Moments, Moments]) -> str:
+    """Where the groups separate: the feature that differs most, by three standard deviations or more."""
+    (mean_a, var_a), (mean_b, var_b) = moments
+    spread = np.sqrt((var_a + var_b) / 2)
+    gap = np.abs(mean_a - mean_b)
+    apart = np.divide(gap, spread, out=np.where(gap > 0, np.inf, 0.0), where=spread > 0)
+    worst = int(apart.argmax())
+    if not apart[worst] >= _SEPARATE:
+        return ""
+    name = names[worst] if len(names) == len(apart) else f"column {worst}"
+    count = int((apart >= _SEPARATE).sum())
+    how_many = "1 feature is" if count == 1 else f"{count} features are"
+    return (
+        f"the groups separate on {name}: means {mean_a[worst]:.3g} (treated) and {mean_b[worst]:.3g} (control), "
+        f"{apart[worst]:.1f} standard deviations apart; {how_many} at least {_SEPARATE:g} apart, so that few images "
+        "may have a counterpart"
+    )
+
+
+def _named(columns: Int[np.ndarray, " c"], names: Sequence[str], width: int) -> str:
+    """Columns by name, or by number where they have none, and the verb."""
+    known = [names[c] if len(names) == width else str(c) for c in columns[:_MOST_NAMED].tolist()]
+    listed = ", ".join(known) + (" …" if len(columns) > _MOST_NAMED else "")
+    return f"1 column ({listed}) is" if len(columns) == 1 else f"{len(columns)} columns ({listed}) are"
+
+
+def _moments(features: np.ndarray, rows: np.ndarray) -> Moments:
+    """Mean and variance of each column, block by block."""
+    total = np.zeros(features.shape[1])
+    squares = np.zeros(features.shape[1])
+    shift = np.asarray(features[rows[0]], dtype=np.float64)
+    for part in in_blocks(len(rows), max(1, (1 << 22) // features.shape[1])):
+        block = np.asarray(features[rows[part]], dtype=np.float64) - shift
+        total += block.sum(axis=0)
+        squares += (block**2).sum(axis=0)
+    mean = total / len(rows)
+    return mean + shift, np.maximum(squares / len(rows) - mean**2, 0.0)
+
 
 _MOST_GROUPS: Final = 30
 
@@ -268,3 +405,133 @@ def _outcomes(request: Request) -> tuple[dict[str, Float[np.ndarray, " n"]], dic
         columns[f"{after} minus {before}"] = columns[after] - columns[before]
         reaches[f"{after} minus {before}"] = proportion_reach(columns[after], columns[before])
     return columns, reaches
+
+
+def check(request: Request, prepared: Prepared) -> None:
+    """Raises BadInput for options that do not go together; none is ignored silently."""
+    for name, (is_set, methods) in _settings(request).items():
+        if is_set and request.method not in methods:
+            raise BadInput(
+                f"{name} has no part in --method {request.method}: leave it out, or use {' or '.join(methods)}"
+            )
+    if request.options.pairs is not None:
+        _check_given(request)
+    _check_difficulty(request)
+    _check_numbers(request)
+    _check_groups(request, prepared)
+    if request.options.experiment is None and request.options.experiment_attribute is not None:
+        raise BadInput("--experiment-attribute names an attribute of --experiment DIR: give both")
+    if request.options.experiment is not None and not request.outcomes:
+        raise BadInput("--experiment is compared with outcomes within pairs: name them with --outcome")
+
+
+def _check_given(request: Request) -> None:
+    """Pairs that are given are not searched: what steers a search has no part in them."""
+    options = request.options
+    searching = {
+        f"--method {request.method}": request.method != "greedy",
+        "--caliper": request.caliper is not None,
+        "--exact": bool(request.exact),
+        "--second": options.second is not None,
+        "--references": options.references,
+        "--dose-gap": bool(options.dose_gap),
+        "--ratio": options.ratio != 1,
+        "--approximate": options.approximate,
+    }
+    for name, is_set in searching.items():
+        if is_set:
+            raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
+
+
+def _check_difficulty(request: Request) -> None:
+    options = request.options
+    for name, value in (("--difficulty", options.difficulty), ("--difficulty-weights", options.difficulty_weights)):
+        if value is not None and not options.references:
+            raise BadInput(f"{name} is of reference images: give --references too")
+
+
+def _check_numbers(request: Request) -> None:
+    """Numbers out of range are refused under the names of their options."""
+    options = request.options
+    for name, value, least in (
+        ("--caliper", request.caliper, 0.0),
+        ("--tolerance", options.tolerance, 0.0),
+        ("--gate", options.gate, 0.0),
+        ("--bins", options.bins, 1),
+    ):
+        if value is not None and not least <= value < math.inf:
+            raise BadInput(f"{name}: expected a number of {least:g} or more, got {value:g}")
+    if options.second_threshold is not None and not options.second_threshold > 0:
+        raise BadInput(f"--second-threshold: expected a distance above 0, got {options.second_threshold:g}")
+
+
+def _check_groups(request: Request, prepared: Prepared) -> None:
+    several = prepared.labels is not None
+    if several and request.method not in ("greedy", "optimal", "mahalanobis", "propensity"):
+        raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
+    if request.options.base is not None and not several:
+        raise BadInput(f"--base {request.options.base} chooses among more than two groups: leave it out")
+    pairs_of_two = not several and request.method not in WEIGHTING
+    if request.options.references and not pairs_of_two:
+        raise BadInput("--references needs pairs of two groups")
+    if request.outcomes and request.method in WEIGHTING:
+        raise BadInput(f"--outcome: expected a method that makes pairs, got {request.method}, which weighs images")
+    if request.options.experiment is not None and several:
+        raise BadInput(f"--experiment: expected two groups of {request.treatment}, got {len(prepared.groups)}")
+
+
+def _settings(request: Request) -> dict[str, tuple[bool, Sequence[str]]]:
+    """Options that only some methods use: whether they are set, and those methods."""
+    options = request.options
+    pairing: list[str] = [name for name in METHODS if name not in WEIGHTING]
+    by_distance: list[str] = [name for name in pairing if name != "cardinality"]
+    return {
+        "--caliper": (request.caliper is not None, by_distance),
+        "--second": (options.second is not None, by_distance),
+        "--exact": (bool(request.exact), pairing),
+        "--identity": (request.identity is not None, pairing),
+        "--ratio": (options.ratio != 1, ["optimal"]),
+        "--approximate": (options.approximate, ["greedy", "mahalanobis"]),
+        "--dose-gap": (bool(options.dose_gap), ["greedy", "mahalanobis"]),
+        "--bins": (options.bins is not None, ["coarsened"]),
+        "--tolerance": (options.tolerance != TOLERANCE, ["cardinality"]),
+        "--metric": (request.metric != "euclidean", [name for name in METHODS if name != "mahalanobis"]),
+    }
+
+
+def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> str:
+    """What refused every pair, and what would leave one."""
+    reasons = ", ".join(f"{name} {count}" for name, count in empty.refusals.items()) or "there is no treated image"
+    apart = f"; {prepared.apart}" if prepared.apart else ""
+    if CALIPER in empty.refusals and math.isfinite(empty.least_caliper):
+        return (
+            f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(empty, request)}: "
+            f"give it as --caliper (refused: {reasons}){apart}"
+        )
+    if NO_BIN in empty.refusals:
+        never = without_common_bin(prepared.sample, prepared.covariates, request.options.bins)
+        where = f"no bin of {' or of '.join(never)}" if never else "no combination of the covariates' bins"
+        return (
+            f"{where} holds images of both groups (refused: {reasons}); give fewer --bins, or name other covariates "
+            f"with --covariate{apart}"
+        )
+    return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
+
+
+def _least_caliper(empty: Matching, request: Request) -> str:
+    """The smallest caliper that leaves a pair, in the unit of --caliper, so that it can be given as it stands."""
+    least = empty.least_caliper
+    if request.method == "propensity":  # its caliper is in standard deviations, converted with a margin for rounding
+        least *= empty.facts["caliper_sd"] / empty.facts["caliper"] * (1 + 1e-12)
+    return rounded_up(least)
+
+
+def rounded_up(least: float) -> str:
+    """Six digits, never below the number itself.
+
+    >>> rounded_up(0.12345649), rounded_up(2.0)
+    ('0.123457', '2')
+    """
+    digits = 6 - math.ceil(math.log10(least)) if least > 0 else 0
+    rounded = f"{least:.6g}"
+    return rounded if float(rounded) >= least else f"{least + 10.0**-digits / 2:.6g}"

@@ -1,15 +1,153 @@
-"""A matching in words, as `transect match` prints it."""
+"""A matching in words, as `transect match` prints it, with the part on outcomes: within pairs, adjusted, and next to
+an experiment.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from transect.effects.matched_pairs import AdjustedPairs
-from transect.jobs.match.given import METHOD
-from transect.jobs.match.matched_effects import agreements
-from transect.jobs.match.numbers import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
+from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
+from transect.jobs.match.figures import Content
+from transect.jobs.match.options import METHOD
+from transect.jobs.match.outcomes import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
+from transect.reports.builder import decimals, probability
 from transect.runs.wording import signed, spaced
+
+_WITHOUT: Final = "pairs without both outcomes"
+
+
+def matched_effects(page: Content) -> Iterator[Block]:
+    """Outcomes within pairs, adjusted for what still differs, and beside an experiment; nothing without outcomes."""
+    outcomes, treated = page.numbers.outcomes, page.groups[1]
+    if not outcomes:
+        return
+    yield Heading("Outcomes within pairs")
+    yield Paragraph(
+        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1, and their changes, in percentage points."
+    )
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT]
+    rows = [[*_estimated(outcome, outcome)] for outcome in outcomes]
+    if page.numbers.sets is not None:
+        yield Paragraph(f"p of {treated} against {_counted_others(page)} are corrected together (Holm), too.")
+        headings.insert(4, "p, corrected")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(4, probability(outcome.p_groups))
+    yield TextTable("Outcomes within pairs", headings, rows)
+    if page.numbers.method == METHOD:
+        yield Paragraph(agreements(outcomes))
+    yield from _hidden(outcomes, treated)
+    yield Heading("Adjusted for what still differs within pairs")
+    yield Paragraph(
+        "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
+        "the covariates removes what these explain, as far as that is linear; each pair is one observation (HC3 "
+        "errors)."
+    )
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT, "covariates", "not used"]
+    rows = [
+        [*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
+        for outcome in outcomes
+    ]
+    if page.numbers.sets is not None:
+        headings.insert(4, "p, corrected")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(4, probability(outcome.adjusted_p_groups))
+    yield TextTable("Adjusted outcomes", headings, rows)
+    if any(outcome.experiment for outcome in outcomes):
+        yield from _experiments(outcomes)
+
+
+def agreements(outcomes: Sequence[MatchedOutcome]) -> str:
+    """How far the two images of pairs that were given agree, in a sentence."""
+    said = [
+        f"{outcome.label} {decimals(outcome.agreement, 2)} ({'kappa' if outcome.is_binary else 'correlation'})"
+        if math.isfinite(outcome.agreement)
+        else f"{outcome.label} not estimable: a side that does not vary, or fewer than three pairs"
+        for outcome in outcomes
+    ]
+    return f"Agreement of the two images of a pair: {'; '.join(said)}."
+
+
+def _hidden(outcomes: Sequence[MatchedOutcome], treated: str) -> Iterator[Block]:
+    """How strong a hidden difference within pairs would have to be to explain the differences that were found."""
+    if not any(math.isfinite(outcome.tolerated) or outcome.no_bounds for outcome in outcomes):
+        yield Paragraph("No difference was found, so there is none that something hidden would have to explain.")
+        return
+    headings = ["outcome", "largest factor", *(f"p at {gamma}" for gamma in GAMMAS if gamma > 1)]
+    words = Paragraph(
+        "Two images of a pair look the same in what was measured and may still differ in something hidden, which makes "
+        f"the odds of being {treated} larger for one of them by some factor (Rosenbaum’s gamma). A p is the largest "
+        "that this factor allows; up to the “largest factor” the difference stays significant."
+    )
+    table = TextTable("Hidden bias", headings, [[outcome.label, *_bounds(outcome)] for outcome in outcomes])
+    yield Folded("Could something hidden explain the difference?", (words, table))
+
+
+def _counted_others(page: Content) -> str:
+    return f"the {len(page.numbers.groups) - 1} other groups"
+
+
+def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
+    """A difference of an outcome: in points where it is 0 or 1."""
+    if outcome.is_binary:
+        return decimals(100 * value, 1) + (" points" if unit else "")
+    return decimals(value)
+
+
+def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -> tuple[str, ...]:
+    estimate = sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
+    ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
+    interval = ends if math.isfinite(found.low) else found.reason
+    return outcome.label, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
+
+
+def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:
+    """The largest factor, and p at each; the reason in the first cell where there are none."""
+    if not outcome.largest_p:
+        return (outcome.no_bounds, *("–" for gamma in GAMMAS if gamma > 1))
+    tolerated = decimals(outcome.tolerated, 2) if math.isfinite(outcome.tolerated) else "no difference found"
+    return (tolerated, *map(probability, outcome.largest_p[1:]))
+
+
+def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
+    yield Heading("Compared with the experiment")
+    yield Paragraph(
+        "An audit set the attribute on generated subjects and held all else; the pairs are photographs as collected. "
+        "Where the two differ by more than chance, either the pairs differ in something hidden or generated images do "
+        "not represent photographs. One being significant and the other not is no disagreement: the difference itself "
+        "is tested (z from both intervals; interval by square-and-add). The last column is the true difference that a "
+        "comparison of this size detects in 80 % of cases; smaller ones are easily missed."
+    )
+    interval = "95 % interval"
+    headings = ("outcome", "experiment", "its effect", interval, "pairs", "minus experiment", interval, "p")
+    rows = [
+        row
+        for outcome in outcomes
+        for effect in outcome.experiment
+        for row in (_compared(outcome, effect, adjusted=False), _compared(outcome, effect, adjusted=True))
+    ]
+    yield TextTable("Matched effects compared with the experiment", (*headings, "detectable with 80 % power"), rows)
+
+
+def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted: bool) -> tuple[str, ...]:
+    test = effect.adjusted if adjusted else effect.matched
+    estimate = sized(outcome, effect.estimate) if math.isfinite(effect.estimate) else "not estimable"
+    ends = " to ".join(sized(outcome, end, unit=False) for end in (effect.low, effect.high))
+    head = (
+        outcome.outcome,
+        f"{effect.name}, {effect.target}",
+        estimate,
+        ends if math.isfinite(effect.low) else "",
+        "adjusted" if adjusted else "not adjusted",
+    )
+    if test is None or not math.isfinite(test.p):
+        return (*head, effect.reason or (test.reason if test else ""), "–", "–", "–")
+    interval = " to ".join(sized(outcome, end, unit=False) for end in (test.low, test.high))
+    smallest = sized(outcome, test.smallest_found, unit=False)
+    return (*head, sized(outcome, test.difference), interval, probability(test.p), smallest)
+
 
 MOST_SHOWN: Final = 15
 _SHARES: Final = ("accuracy_in_sample", "accuracy_cross_validated", "recall")

@@ -23,9 +23,9 @@ from transect.designs.matching import in_metric, layered
 from transect.designs.matching.sample import Layers
 from transect.effects.identity_pairs import NEIGHBOURS, NEIGHBOURS_SOURCE, Preserved, preserved
 from transect.errors import BadInput
-from transect.jobs.neighbours.examples import chosen as chosen_examples
-from transect.jobs.neighbours.examples import nearest, sheet
 from transect.jobs.neighbours.numbers import DistanceErrors, Example, Nearest, NeighboursNumbers
+from transect.jobs.neighbours.page import chosen as chosen_examples
+from transect.jobs.neighbours.page import nearest, sheet
 from transect.runs.result import JobResult
 from transect.runs.table_inputs import TableLike, as_names, as_table, choice
 

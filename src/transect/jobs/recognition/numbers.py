@@ -1,17 +1,103 @@
-"""The numbers of a recognition benchmark: what `transect recognition --json` prints."""
+"""The numbers of a recognition benchmark, which `transect recognition --json` prints: errors, failures to enrol, and
+distances on the images that several recognizers embedded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 
+from transect.effects.intervals import wilson_clustered
 from transect.effects.multiplicity import holm
-from transect.effects.recognition import Differential, GapChange, GroupErrors, RateGap
-from transect.jobs.recognition.enrolment import EnrolmentNumbers
-from transect.records import Effect
+from transect.effects.recognition import (
+    Differential,
+    GapChange,
+    GroupErrors,
+    RateGap,
+    difference_of_means,
+    recognition_verification,
+)
+from transect.effects.verification import Metric
+from transect.errors import BadInput
+from transect.records import Effect, declared
+from transect.reports.blocks import Block, Paragraph, TextTable
+from transect.reports.builder import significant
+
+if TYPE_CHECKING:
+    from transect.jobs.recognition.run import RecognitionResult
+
+
+_TEXT: Final = (
+    "A picture fails to enrol where the recognizer finds no face, or no landmarks by which the face could be aligned. "
+    "It is in no comparison, so that the error rates say nothing about it. Pictures on which the model fails otherwise "
+    "are not counted here. Intervals are 95 %, by identity."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EnrolmentNumbers:
+    """One group: its pictures that were shown, how many failed to enrol, the share in [0, 1] and its 95 % interval."""
+
+    group: str
+    images: int
+    failures: int
+    rate: float
+    low: float
+    high: float
+
+
+def enrolment(
+    reasons: Sequence[str], people: NDArray[np.object_], groups: NDArray[np.object_], absent: str
+) -> tuple[EnrolmentNumbers, ...]:
+    """The failures to enrol of each group; () where every picture was enrolled.
+
+    reasons: why each row has no embedding, "" where it has one. absent: the reason of rows without a picture, which
+    were not shown. Rows without a group are left out; those without an identity count as one of their own.
+    """
+    failed = np.array([declared(reason) for reason in reasons], dtype=np.bool_)
+    shown = np.array([reason != absent for reason in reasons], dtype=np.bool_)
+    if not failed.any():
+        return ()
+    names = sorted({str(group) for group in groups[shown] if group is not None})
+    return tuple(_of(name, failed, people, shown & (groups == name)) for name in names)
+
+
+def _of(name: str, failed: np.ndarray, people: NDArray[np.object_], rows: np.ndarray) -> EnrolmentNumbers:
+    places = np.flatnonzero(rows)
+    clusters = [f"row {row}" if people[row] is None else f"person {people[row]}" for row in places.tolist()]
+    _, codes = np.unique(np.array(clusters, dtype=str), return_inverse=True)
+    counts, hits = np.bincount(codes), np.bincount(codes, weights=failed[places])
+    low, high = wilson_clustered(hits[:, None], counts[:, None].astype(np.float64))
+    total, lost = len(places), int(hits.sum())
+    return EnrolmentNumbers(name, total, lost, lost / total, float(low[0]), float(high[0]))
+
+
+def blocks(numbers: Sequence[EnrolmentNumbers], group: str) -> Iterator[Block]:
+    """The part of the page."""
+    rows = [
+        (one.group, f"{one.images:,}", f"{one.failures:,}", f"{significant(100 * one.rate)} ({_ends(one)})")
+        for one in numbers
+    ]
+    yield Paragraph(_TEXT)
+    yield TextTable("Failures to enrol", (group, "pictures", "not enrolled", "share, %"), rows)
+
+
+def lines(numbers: Sequence[EnrolmentNumbers]) -> list[str]:
+    """The same as a line for each group."""
+    return [
+        f"not enrolled: {one.failures:,} of {one.images:,} of {one.group}, {100 * one.rate:.3g} % ({_ends(one)})"
+        for one in numbers
+    ]
+
+
+def _ends(one: EnrolmentNumbers) -> str:
+    return f"{significant(100 * one.low)} to {significant(100 * one.high)}"
 
 
 @final
@@ -200,3 +286,95 @@ class RecognitionNumbers:
     sources: tuple[str, ...]
     seconds: float
     enrolment: tuple[EnrolmentNumbers, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What one recognizer was measured on. people, groups: of each row, None where there is none.
+
+    usable: rows with an embedding, a person and a group. samples: the rows of each sample, None for all.
+    """
+
+    embeddings: Float[np.ndarray, "n d"]
+    people: NDArray[np.object_]
+    groups: NDArray[np.object_]
+    usable: Bool[np.ndarray, " n"]
+    samples: Mapping[str, Int[np.ndarray, " m"] | None]
+    metric: Metric
+
+
+NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupDistances:
+    """One sample: mean distance of one person's images by group, its differences between groups, and the groups."""
+
+    means: Mapping[str, float]
+    differences: tuple[Difference, ...]
+    groups: tuple[GroupErrors, ...]
+
+
+def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
+    """Mean distances of each group but the first less those of the first. group: the name of the column."""
+    if not errors:
+        return ()
+    effects = {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}
+    return Difference.of_all(effects, errors[0].group)
+
+
+def in_common(results: Mapping[str, RecognitionResult]) -> Bool[np.ndarray, " n"]:
+    """Rows that are usable for every recognizer.
+
+    Raises BadInput for results that are not of the same images, people, groups and pairs.
+    """
+    first, *others = results.values()
+    for name, other in zip([*results][1:], others, strict=True):
+        if not _same(first, other):
+            raise BadInput(f"{name}: expected a result of the same images and groups, got another; run it again")
+    return np.asarray(np.logical_and.reduce([result.benchmark.usable for result in results.values()]), dtype=bool)
+
+
+def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
+    one, two = first.benchmark, other.benchmark
+    return (
+        first.numbers.group == other.numbers.group
+        and one.samples.keys() == two.samples.keys()
+        and np.array_equal(one.people, two.people)
+        and np.array_equal(one.groups, two.groups)
+        and all(_same_rows(rows, two.samples[name]) for name, rows in one.samples.items())
+    )
+
+
+def _same_rows(one: Int[np.ndarray, " m"] | None, two: Int[np.ndarray, " m"] | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return np.array_equal(one, two)
+
+
+def gap_names(results: Mapping[str, RecognitionResult], sample: str) -> list[str]:
+    """Every gap that a recognizer has by itself in a sample, each once."""
+    own = [each.name for result in results.values() for each in result.numbers.samples[sample].differences]
+    return list(dict.fromkeys(own))
+
+
+def distances_on(result: RecognitionResult, sample: str, rows: Bool[np.ndarray, " n"]) -> GroupDistances:
+    """The distances of one recognizer in one sample, on these rows alone."""
+    benchmark = result.benchmark
+    if np.array_equal(rows, benchmark.usable):
+        errors = result.errors[sample]
+    else:
+        sampled = benchmark.samples[sample]
+        common = np.flatnonzero(rows)
+        errors = recognition_verification(
+            benchmark.embeddings,
+            benchmark.people,
+            benchmark.groups,
+            [result.numbers.thresholds[0].threshold],  # any: distances do not depend on it
+            rows=common if sampled is None else np.intersect1d(sampled, common),
+            metric=benchmark.metric,
+        )
+    means = {str(group.group): group.mean_genuine for group in errors}
+    return GroupDistances(means, differences_of(errors, result.numbers.group), tuple(errors))

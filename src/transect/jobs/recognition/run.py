@@ -27,21 +27,21 @@ from transect.effects.recognition import (
     recognition_verification,
     threshold_ends,
 )
-from transect.effects.verification import FEWEST_IDENTITIES, Metric
+from transect.effects.verification import FEWEST_IDENTITIES, Metric, directions_of
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.experiment.opened_targets import check_names
-from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
-from transect.jobs.recognition.common import Benchmark, differences_of
 from transect.jobs.recognition.embeddings import NO_PICTURE, Asked, embed
-from transect.jobs.recognition.enrolment import enrolment
 from transect.jobs.recognition.numbers import (
+    Benchmark,
     DifferentialNumbers,
     GroupNumbers,
     LeftOut,
     RecognitionNumbers,
     SampleNumbers,
     Threshold,
+    differences_of,
+    enrolment,
 )
 from transect.protocols import TargetLike
 from transect.runs.folder import write_table
@@ -49,6 +49,41 @@ from transect.runs.result import JobResult
 from transect.runs.table_inputs import TableLike, as_numbers, as_table, choice
 from transect.targets.guard import Limits
 from transect.texts import say
+
+MOST_GROUPS: Final = 20
+
+
+def check_sources(
+    target: TargetLike | None, embeddings: FeaturesLike | None, pictures: str | None, thresholds: Sequence[float]
+) -> None:
+    """Either a target with pictures or embeddings, and thresholds above 0. Raises BadInput otherwise."""
+    if (target is None) == (embeddings is None):
+        raise BadInput("expected a TARGET with --pictures COLUMN, or --embeddings FILE: one of the two")
+    if (target is None) != (pictures is None):
+        raise BadInput("--pictures names the column that a TARGET embeds: give both, or --embeddings FILE alone")
+    for threshold in thresholds:
+        if not threshold > 0:
+            raise BadInput(f"--threshold: expected a distance above 0, got {threshold:g}")
+
+
+def check_groups(group: NDArray[np.object_], name: str) -> None:
+    """At least one comparable image, and at most 20 groups. Raises BadInput otherwise."""
+    counts = Counter(group.tolist())
+    if not counts:
+        raise BadInput(f"no image has an embedding, an identity and a {name}: fix the files, or name other columns")
+    if len(counts) > MOST_GROUPS:
+        raise BadInput(f"--group {name}: expected at most {MOST_GROUPS} groups, got {len(counts)}; cut it into groups")
+
+
+def check_variation(embeddings: Float[np.ndarray, "m d"], metric: Metric) -> None:
+    """Embeddings that differ; directions are equal up to rounding. Raises BadInput otherwise."""
+    compared, rounding = (directions_of(embeddings), 1e-12) if metric == "cosine" else (embeddings, 0.0)
+    if len(compared) > 1 and float(np.ptp(compared, axis=0).max()) <= rounding:
+        raise BadInput(
+            f"embeddings: all {len(compared)} are the same ({metric} distance), so that every distance is 0; give "
+            "those of a model that tells images apart"
+        )
+
 
 RATE: Final = 0.01
 """The false match rate whose threshold is used by default."""

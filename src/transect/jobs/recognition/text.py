@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from transect.effects.recognition import GapChange
-from transect.jobs.recognition import enrolment
+from transect.jobs.recognition import numbers as enrolment
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
 from transect.reports.builder import probability
 

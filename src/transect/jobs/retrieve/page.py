@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from transect.jobs.retrieve.numbers import QuerySkew, RetrieveNumbers
-from transect.jobs.retrieve.text import SURE, headings, headline, largest, with_interval
+from transect.jobs.retrieve.run import SURE, QuerySkew, RetrieveNumbers, headings, headline, largest, with_interval
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,

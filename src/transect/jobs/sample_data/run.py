@@ -1,4 +1,4 @@
-"""`transect.sample_data`: rendered faces with tables, to try the jobs on photographs and on predictions."""
+"""Small rendered data to try the commands on: `transect.sample_data`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import ClassVar, Final, final
 
 import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput
-from transect.jobs.sample_data import readme
-from transect.jobs.sample_data.faces import SHOTS, Faces, people_of, shots_of
+from transect.jobs.sample_data.faces import POPULATION, SHOTS, SIZE, Faces, people_of, shots_of
 from transect.jobs.sample_data.model import FEATURES, LABELS, features_of, predictions_of
 from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
@@ -25,6 +26,28 @@ from transect.runs.parts import Progress
 from transect.runs.pictures import png
 from transect.runs.table_inputs import csv_of
 from transect.runs.wording import counted
+
+_MANY: Final = 200
+"""People among whom some are alike enough for a narrow caliper; of the fewest, no pair is."""
+
+
+def text(people: int, recognized: int, seed: int) -> str:
+    """What each file holds, how it was made, and the commands that read it."""
+    template = resources.files(__package__).joinpath("README.template.md").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        people=people,
+        recognized=recognized,
+        seed=seed,
+        population=POPULATION,
+        shots=SHOTS,
+        size=SIZE,
+        caliper=1 if people >= _MANY else 2,
+        features=", ".join(f"`{name}`" for name in FEATURES),
+        labels=", ".join(f"`{name}`" for name in LABELS),
+        scores=", ".join(f"`score_{name}`" for name in LABELS),
+        options=" ".join(f"--label {name}" for name in LABELS),
+    )
+
 
 FEWEST: Final = 40
 """People below whom a tenth are too few to be recognized."""
@@ -101,7 +124,7 @@ def sample_data(out: str | Path, *, people: int = 600, seed: int = 0, quiet: boo
     with _whole(folder) as unfinished:
         table = _write_people(unfinished, shown, taught)
         _write_recognition(unfinished, several)
-        write_atomically(unfinished / "README.md", readme.text(people, people // 10, seed))
+        write_atomically(unfinished / "README.md", text(people, people // 10, seed))
     numbers = SampleNumbers(str(folder), people, people // 10, seed, _files(people))
     return SampleDataResult(numbers, table, _sheet(shown))
 
