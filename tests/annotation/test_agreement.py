@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from places import SHARED
 
 from transect.annotation.agreement import (
-    coefficients,
     cohen_kappa,
+    dawid_skene,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
@@ -132,7 +132,7 @@ def test_dawid_and_skene_see_through_a_contrary_rater():
     truth = random.integers(0, 3, 400)
     good = [np.where(random.random(400) < 0.8, truth, random.integers(0, 3, 400)) for _ in range(3)]
     contrary = [(truth + 1) % 3] * 2
-    made = coefficients(np.stack([*good, *contrary], axis=1).astype(float), levels=3)
+    made = dawid_skene(np.stack([*good, *contrary], axis=1).astype(float), levels=3)
     majority = np.array([np.bincount(row, minlength=3).argmax() for row in np.stack([*good, *contrary], axis=1)])
     assert (made.level == truth).mean() > 0.99 > (majority == truth).mean()
     assert made.confusion[3][0].round(2).tolist() == [0.0, 1.0, 0.0]
@@ -149,16 +149,16 @@ def test_dawid_and_skene_is_what_another_implementation_says():
     rows = [(i, r, ratings[i, r]) for i in range(150) for r in range(4)]
     frame = pandas.DataFrame(rows, columns=["task", "worker", "label"])
     theirs = aggregation.DawidSkene(n_iter=500, tol=1e-10).fit_predict_proba(frame).sort_index().sort_index(axis=1)
-    mine = coefficients(ratings.astype(float), levels=3, prior_counts=0.0, tolerance=1e-10, iterations=500)
+    mine = dawid_skene(ratings.astype(float), levels=3, prior_counts=0.0, tolerance=1e-10, iterations=500)
     assert np.allclose(mine.shares, theirs.to_numpy(), atol=1e-4)
 
 
 def test_units_without_answers_have_no_level():
-    made = coefficients([[0.0, 0.0], [0.0, 0.0], [N, N], [1.0, 1.0], [1.0, N]], levels=2)
+    made = dawid_skene([[0.0, 0.0], [0.0, 0.0], [N, N], [1.0, 1.0], [1.0, N]], levels=2)
     assert made.level[[0, 1, 3, 4]].tolist() == [0.0, 0.0, 1.0, 1.0]
     assert np.isnan(made.level[2])
     with pytest.raises(BadInput, match="expected whole levels from 0 to 1"):
-        coefficients([[0.0, 2.0]], levels=2)
+        dawid_skene([[0.0, 2.0]], levels=2)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the published annotations, which are not ours to ship")

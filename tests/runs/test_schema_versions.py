@@ -54,7 +54,7 @@ def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
     def renamed(record):
         return {("title" if key == "name" else key): value for key, value in record.items()}
 
-    monkeypatch.setattr(spec_changes, "VERSION", 2)
+    monkeypatch.setattr(spec_changes, "SCHEMA_VERSION", 2)
     monkeypatch.setattr(spec_changes, "MIGRATIONS", {**spec_changes.MIGRATIONS, 1: renamed})
     zero, one = (read_record(FOLDERS / f"version-{n}") for n in (0, 1))
     assert zero == one
@@ -65,7 +65,7 @@ def test_a_step_between_versions_is_taken(monkeypatch, tmp_path):
 def test_the_hash_of_a_run_is_the_stored_one_whatever_its_version(monkeypatch):
     """Ratings and results name it: it must not change with the Transect that reads the run."""
     stated = {n: json.loads((FOLDERS / f"version-{n}" / "run.json").read_text())["spec_hash"] for n in (0, 1)}
-    monkeypatch.setattr(spec_changes, "VERSION", 2)
+    monkeypatch.setattr(spec_changes, "SCHEMA_VERSION", 2)
     monkeypatch.setattr(spec_changes, "MIGRATIONS", {**spec_changes.MIGRATIONS, 1: lambda record: {**record, "new": 1}})
     assert {n: FinishedRun(FOLDERS / f"version-{n}").spec_hash for n in (0, 1)} == stated
 

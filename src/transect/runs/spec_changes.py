@@ -2,7 +2,7 @@
 
 run.json states the version of the schema, and it holds for the whole folder: the keys of run.json, and the tables
 with their columns. Folders of every version are read and reported. One of an earlier version is not resumed: its
-parts would have two. Raise `VERSION` with each change of either, add the step from the version before to
+parts would have two. Raise `SCHEMA_VERSION` with each change of either, add the step from the version before to
 `MIGRATIONS`, and commit a folder of that version to tests/runs/folders: a test opens each of them.
 """
 
@@ -57,7 +57,7 @@ def known_version(version: object, path: Path) -> int:
 def refuse_older(version: int, folder: Path) -> None:
     """Raise RunFolderError for a run of an earlier version, to which no more can be written: one folder, one version.
 
-    >>> refuse_older(VERSION, Path("run"))
+    >>> refuse_older(SCHEMA_VERSION, Path("run"))
     >>> refuse_older(0, Path("run"))
     Traceback (most recent call last):
     transect.errors.RunFolderError: run: expected a run of schema version 1 to resume, got one of version 0; ...

@@ -233,7 +233,7 @@ def test_raters_add_to_a_coefficient_what_moves_it():
 
 def test_chosen_models_hold_for_other_raters(monkeypatch):
     """Raters far apart widen every interval; raters who say the same leave those by subject; p is 5 % where it ends."""
-    monkeypatch.setattr(rater_uncertainty, "RESAMPLES", 40)
+    monkeypatch.setattr(rater_uncertainty, "ADJUSTED_RATERS_RESAMPLES", 40)
     one, _ = coefficients()
     mean = one.perceived["gender"]
     seen = {**one.seen, GENDER: perceived("gender", np.tile(mean[:, None], 3))}

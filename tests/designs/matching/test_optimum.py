@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from transect.designs.matching import greedy, make_sample, optimal
-from transect.designs.matching.optimal import assign
+from transect.designs.matching.assignment import assign
 from transect.errors import BadInput
 
 
@@ -50,7 +50,7 @@ def test_total_equals_the_dense_assignment(seed, n, lattice, ratio, caliper):
 
 def test_short_lists_grow_to_the_optimum(monkeypatch):
     """With lists of two candidates most images lack their optimal partner at first; prices bring it in."""
-    monkeypatch.setattr("transect.designs.matching.optimal._LIST", 2)
+    monkeypatch.setattr("transect.designs.matching.assignment._LIST", 2)
     rng = np.random.default_rng(1)
     features = rng.normal(size=(300, 2))
     treatment = (np.arange(300) < 140).astype(float)

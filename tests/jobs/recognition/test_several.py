@@ -213,8 +213,10 @@ def test_distances_are_measured_once_for_each_recognizer_and_sample(files, monke
         name: recognition(files / "t.parquet", "who", "tone", embeddings=x, thresholds=[4.0])
         for name, x in (("fair", fair), ("unfair", lost), ("third", lost))
     }
-    calls, measure = [], common.verification
-    monkeypatch.setattr(common, "verification", lambda *given, **more: calls.append(1) or measure(*given, **more))
+    calls, measure = [], common.recognition_verification
+    monkeypatch.setattr(
+        common, "recognition_verification", lambda *given, **more: calls.append(1) or measure(*given, **more)
+    )
     compare_recognizers(made)
     assert len(calls) == 1
 

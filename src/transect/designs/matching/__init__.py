@@ -4,9 +4,9 @@ Every method takes a `Sample`, the images with the constraints on a pair, and re
 them, and a reason for each treated image without one.
 """
 
+from transect.designs.matching.assignment import optimal
 from transect.designs.matching.groups import match_groups
 from transect.designs.matching.nearest import greedy
-from transect.designs.matching.optimal import optimal
 from transect.designs.matching.references import choose_references, usable_references, without_reference
 from transect.designs.matching.sample import Matching, Sample, in_metric, layered, make_sample, weighted
 from transect.designs.matching.subsets import cardinality, coarsened_exact

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.designs.matching.assignment import optimal
 from transect.designs.matching.nearest import greedy
-from transect.designs.matching.optimal import optimal
 from transect.designs.matching.sample import IDENTITY_USED, NO_STRATUM, NOT_CHOSEN, Facts, Matching, Sample, codes
 from transect.errors import BadInput
 
