@@ -12,7 +12,6 @@ from examples.replications.derivative_free import (
     surrogate_of,
 )
 
-from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
 from transect.perceptual.features import FeatureNetwork
@@ -102,24 +101,3 @@ def test_faces_of_the_latent_view_come_nearer(faces):
     mean = ((surrogate.look(pixels) - surrogate.look(view.render(np.zeros((1, view.latent_dim))))) ** 2).sum(axis=1)
     assert np.median(inversion.misfit / mean) < 0.6
     assert (inversion.objective <= start.objective + 1e-9).all()
-
-
-@pytest.mark.slow
-def test_a_larger_penalty_draws_towards_the_mean_face(faces):
-    view, surrogate, _, pixels = faces
-    lengths = [
-        np.linalg.norm(invert_view(view, surrogate, pixels, penalty=penalty, rounds=0).latents, axis=1)
-        for penalty in (1.0, 30.0, 1000.0)
-    ]
-    assert (lengths[0] > lengths[1]).all()
-    assert (lengths[1] > lengths[2]).all()
-
-
-def test_derivative_free_search_refuses_bad_input(faces):
-    view, surrogate, _, pixels = faces
-    with pytest.raises(BadInput, match="expected a number above 0, got 0"):
-        invert_view(view, surrogate, pixels, penalty=0.0)
-    with pytest.raises(BadInput, match=r"expected uint8 \[n, 32, 32, 3\] for faceworld"):
-        invert_view(view, surrogate, pixels[:, :16])
-    with pytest.raises(BadInput, match="samples: expected"):
-        fit_surrogate(view, surrogate.network, samples=10)

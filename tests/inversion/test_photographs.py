@@ -94,7 +94,7 @@ def audited(files, out, **options):
 
 def test_an_audit_edits_the_photographs(files, tmp_path):
     """Images are the network's, of the photographs' own codes with the step in every layer, computed here again."""
-    result = audited(files, tmp_path)
+    audited(files, tmp_path)
     rows = pq.read_table(tmp_path / "images")
     direction = read_directions(files / "d.safetensors").directions[0]
     network = load(files / "g.safetensors")
@@ -112,19 +112,12 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
     assert np.abs(images.astype(int) - expected).max() <= 1
     np.testing.assert_allclose(rows["true.first"].to_numpy(), [1.0, 3.0] * 5, atol=1e-6)
-    assert any("58 inverted photographs; 2 more could" in limit for limit in result.results["limits"])
-    section = next(entry for entry in result.results["sections"] if entry["key"] == "directions")
-    assert ["inversions that failed, left out", "2"] in section["tables"][1]["rows"]
-    assert "inverted photographs" in section["text"][1]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give --subjects 58"),
-        ({"vary": (), "images": 59}, "expected at most 58 subjects"),
-        ({"vary": (), "steps": ["first"], "subjects": 59}, "expected at most 58 subjects"),
-        ({"observe": 59}, "expected at most 58 subjects"),
         ({"directions": None}, "--latents: expected --directions FILE, along which"),
         ({"redraw": 2}, "--redraw: expected none with --latents"),
     ],
@@ -147,10 +140,8 @@ def test_files_of_others_are_refused(files, tmp_path):
     refused(
         "got ones of other .another weights sha256.; invert", facts={**network, "weights_sha256": "0", "name": "other"}
     )
-    refused("expected latents that name their generator, got an older file; make them", facts={})
     refused("expected inverted photographs, got 2 that failed", values=np.full_like(codes, np.nan))
     refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))
-    refused("of space s", space="s")
     refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
     save_arrays({"codes": codes}, path, {"kind": "transect.latents", "ids": '{"a": 1}', "space": "w+"})
     refused("ids must be texts", content=path.read_bytes())
@@ -179,20 +170,10 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     by_target = ["--labels", "target:audited:brightness", "--task", "regression", "--attribute", "bright"]
     answer = json.loads(command("directions", "fit", tmp_path / "t.safetensors", *by_target, *latents).stdout)
     assert answer["attributes"][0]["labels"] == 58
-    (tmp_path / "seeds.csv").write_text("seed,first\n0,1\n")
-    with pytest.raises(BadInput, match="expected a column id with the names of photographs"):
-        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "seeds.csv", *latents)
-    (tmp_path / "twice.csv").write_text("id,first,first\n0.png,1,2\n")
-    with pytest.raises(BadInput, match="expected each column once, got first again"):
-        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "twice.csv", *latents)
     (tmp_path / "stems.csv").write_text("id,first\n" + "".join(f"faces/{i}.jpg,{i % 7}\n" for i in range(60)))
     by_stem = ["--labels", tmp_path / "stems.csv", "--attribute", "first", *latents]
     answer = json.loads(command("directions", "fit", tmp_path / "s.safetensors", *by_stem).stdout)
     assert "ids were compared without folder and suffix: faces/0.jpg is 0.png" in answer["notes"]
-    rows = "".join(f"{i}.png,{i % 7},Ada\n" for i in range(60))
-    (tmp_path / "texts.csv").write_text(f"id,first,person\n{rows}")
-    beside_texts = ["--labels", tmp_path / "texts.csv", "--attribute", "first", *latents]
-    assert json.loads(command("directions", "fit", tmp_path / "p.safetensors", *beside_texts).stdout)["attributes"]
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *latents)
@@ -217,10 +198,6 @@ def test_directions_are_fitted_to_labels_of_a_data_set(files, tmp_path):
     assert "not fitted, since their levels have no order: kind; name a level, as 'NAME==LEVEL'" in answer["notes"]
     answer = json.loads(command(*fit, "--attribute", "kind==b", "--method", "ridge").stdout)
     assert (answer["attributes"][0]["kind"], answer["attributes"][0]["origin"]["method"]) == ("binary", "ridge")
-    with pytest.raises(BadInput, match=r"kind: it has levels .*fit one, for example 'kind==c'"):
-        command(*fit, "--attribute", "kind")
-    with pytest.raises(BadInput, match="expected --latents with the codes of its photographs, got none"):
-        command("directions", "fit", tmp_path / "x.safetensors", *latents)
 
 
 @pytest.mark.slow
@@ -310,25 +287,14 @@ def test_masks_of_files_are_framed_as_the_photographs(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mask": None}, "expected --photographs and --mask, .* got --photographs alone"),
-        ({"photographs": None}, "expected --photographs and --mask, .* got --mask alone"),
         ({"latents": None}, "expected --latents FILE, whose photographs keep their background, got none"),
         ({"mask": "rectangle:1.5,0,2,1"}, "--mask: expected a pixel on 0.png, got none"),
-        ({"mask": "face@nobody"}, "unknown finder of marks 'nobody'"),
     ],
 )
 def test_backgrounds_that_do_not_fit_are_refused(files, tmp_path, options, message):
     originals, _ = put_on_backgrounds(files, tmp_path)
     with pytest.raises((BadInput, UnknownName), match=message):
         opened(files, **{"photographs": originals, "mask": "ellipse:0.5,0.5,0.3,0.4", **options})
-
-
-def test_a_photograph_that_is_missing_is_named(files, tmp_path):
-    originals, _ = put_on_backgrounds(files, tmp_path, count=56)
-    with pytest.raises(
-        BadInput, match=r"expected the 58 photographs that were inverted, got none named 58\.png or 1 others"
-    ):
-        opened(files, photographs=originals, mask="ellipse:0.5,0.5,0.3,0.4")
 
 
 def test_an_audit_keeps_the_backgrounds(files, tmp_path):
@@ -344,5 +310,3 @@ def test_an_audit_keeps_the_backgrounds(files, tmp_path):
         photograph = np.asarray(Image.open(originals / name))
         assert np.array_equal(image[size // 2 :], photograph[size // 2 :])
     assert (images[0] != images[1])[: size // 2].any()
-    with pytest.raises(BadInput, match="nothing lies between two backgrounds"):
-        audited(files, tmp_path / "other", photographs=originals, mask=mask, interpolate=2)

@@ -52,13 +52,6 @@ def test_erasure_by_hand():
     assert two(np.array([[1.0, 5.0]])) == pytest.approx(np.array([[3.0, 5.0]]))
 
 
-def test_erasure_refuses_bad_input():
-    with pytest.raises(BadInput, match="two classes, got 1"):
-        fit_eraser(np.zeros((3, 2)), np.zeros(3, dtype=int))
-    with pytest.raises(BadInput, match="NaN"):
-        fit_eraser(np.array([[np.nan], [1.0]]), np.array([0, 1]))
-
-
 def test_thresholds_by_hand():
     # Positives of group 0 score .9 .7 .4 .2, of group 1 .6 .3 .2 .1. At 0.5 three of eight are found: 3/8.
     # Of four positives 3/8 is 1.5, rounded to even: 2. So thresholds are the second largest: .7 and .3.
@@ -87,11 +80,6 @@ def test_thresholds_that_cannot_be_are_refused():
     scores, truth = np.array([0.1, 0.9]), np.array([True, False])
     with pytest.raises(BadInput, match="group 1: expected items"):
         fit_thresholds(scores, truth, np.array([0, 1]))
-    with pytest.raises(BadInput, match="goal: expected one of"):
-        fit_thresholds(scores, truth, np.array([0, 1]), "accuracy")
-    made = fit_thresholds(scores, truth, np.array([0, 1]), "positive_rate")
-    with pytest.raises(BadInput, match="group 2: expected one of"):
-        made.decide(scores, np.array([0, 2]))
 
 
 @given(st.integers(0, 50))
@@ -112,8 +100,6 @@ def test_group_weights_forget_no_group():
     weights = GroupWeights(3, rate=1.0)
     # exp(0), exp(1) and, without items, as before: 1/3 (1, e, 1) scaled by 2 + e.
     assert weights.update(np.array([0.0, 1.0, np.nan])) == pytest.approx(np.array([1, np.e, 1]) / (2 + np.e))
-    with pytest.raises(BadInput, match="2 or more"):
-        GroupWeights(1)
 
 
 @given(st.integers(0, 100))

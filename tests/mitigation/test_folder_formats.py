@@ -1,4 +1,4 @@
-"""CelebA, COCO and imSitu as they are distributed, with a backbone of transformers' whose weights lie in a folder."""
+"""CelebA and imSitu as they are distributed, with a backbone of transformers' whose weights lie in a folder."""
 
 import json
 
@@ -32,26 +32,6 @@ def celeba(root, rng):
         people.append(f"{number:06d}.jpg {number // 2}")
     (root / "list_attr_celeba.txt").write_text(f"{N}\nMale Smiling Wearing_Hat \n" + "\n".join(rows) + "\n")
     (root / "identity_CelebA.txt").write_text("\n".join(people) + "\n")
-
-
-def coco(root, rng):
-    """Instances with boxes and segments, five captions a picture."""
-    images, marks, captions = [], [], []
-    for number in range(1, N + 1):
-        male, dog = int(rng.random() < 0.5), int(rng.random() < 0.5)
-        name = f"COCO_train2014_{number:012d}.jpg"
-        drawn(root / "train2014" / name, male, dog, rng)
-        images.append({"license": 1, "file_name": name, "height": 80, "width": 64, "id": number})
-        there = [1] + [18] * dog + [34] * int(rng.random() < 0.4)
-        kinds = [{"image_id": number, "category_id": kind, "bbox": [0, 0, 1, 1], "iscrowd": 0} for kind in there]
-        marks += [{**kind, "id": len(marks) + place} for place, kind in enumerate(kinds)]
-        who = "man" if male else "woman"
-        captions += [{"image_id": number, "id": 5 * number + i, "caption": f"A {who} outside."} for i in range(5)]
-    (root / "annotations").mkdir()
-    categories = [{"id": number, "name": name} for number, name in ((1, "person"), (18, "dog"), (34, "frisbee"))]
-    instances = {"info": {}, "images": images, "annotations": marks, "categories": categories}
-    (root / "annotations" / "instances_train2014.json").write_text(json.dumps(instances))
-    (root / "annotations" / "captions_train2014.json").write_text(json.dumps({"annotations": captions}))
 
 
 def imsitu(root, rng):
@@ -95,7 +75,6 @@ def backbones(tmp_path_factory):
             "body.encoder.stages.2",
             "map",
         ),
-        (coco, "coco:{}", "gender=woman", "*", ["dog", "frisbee"], "resnet", "body.encoder.stages.1", "convolution"),
         (imsitu, "imsitu:{}", "gender=woman", "verb=*", ["cooking", "fixing"], "vit", "body.layers.1", "map"),
     ],
 )

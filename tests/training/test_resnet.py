@@ -40,11 +40,6 @@ def test_a_trained_network_can_be_started_from_and_another_is_refused(tmp_path):
     without = {name: value for name, value in given_weights.items() if name != "layer3.0.conv1.weight"}
     for changed, message in (
         (without, r"it lacks layer3\.0\.conv1\.weight"),
-        ({**given_weights, "more": torch.zeros(1)}, "has an unexpected more"),
-        (
-            {**given_weights, "conv1.weight": torch.zeros(1)},
-            r"has conv1\.weight of shape \[1\] instead of \[64, 3, 7, 7\]",
-        ),
         ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN or infinity in bn1\.weight"),
     ):
         with pytest.raises(BadInput, match=message):

@@ -121,17 +121,11 @@ def test_another_number_of_images_is_refused_with_its_reason(tmp_path):
     train(Slope(), Grey(), Run(4, 2, tmp_path, {"plan": {"images": 4, "new": None}}, quiet=True))
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff"])
 def test_damaged_settings_are_refused(tmp_path, content):
     (tmp_path / "training.json").write_bytes(content)
     with pytest.raises(RunFolderError, match="damaged file"):
         train(Slope(), Grey(), run_of(tmp_path, 4))
-
-
-def test_a_file_in_the_folders_place_is_refused(tmp_path):
-    (tmp_path / "out").write_text("here")
-    with pytest.raises(RunFolderError, match="expected a folder, found a file"):
-        train(Slope(), Grey(), run_of(tmp_path / "out", 4))
 
 
 class Numbered:
@@ -156,7 +150,7 @@ class Numbered:
         return {"name": "numbered"}
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", "short", "other"])
+@pytest.mark.parametrize("damage", [b"\x93NUMPY", "short", "other"])
 def test_a_damaged_part_is_rendered_again(tmp_path, damage):
     source = Numbered()
     assert Pictures(source, 3, tmp_path, quiet=True).pixels(np.array([2]))[0, 0, 0, 0] == 2
@@ -176,29 +170,10 @@ def test_a_damaged_part_is_rendered_again(tmp_path, damage):
     ("setting", "value", "expected"),
     [
         ("seed", -1, "--seed: expected at least 0"),
-        ("z_dim", 0, "--z-dim: expected at least 1"),
         ("rate", 0.0, "--rate: expected a number above 0"),
-        ("rate", math.nan, "--rate: expected a number above 0"),
-        ("rate", math.inf, "--rate: expected a number above 0"),
-        ("mapping_layers", 0, "--mapping-layers: expected at least 1"),
-        ("half_life", 0.0, "--half-life: expected a number above 0"),
         ("mixing", 1.01, "--mixing: expected a number from 0 to 1"),
-        ("path", -1.0, "--path: expected at least 0"),
-        ("r1", -1.0, "--r1: expected at least 0"),
-        ("max_channels", 0, "--max-channels: expected at least 1"),
-        ("fade", -1, "--fade: expected at least 0"),
-        ("batch", 0, "--batch: expected at least 1"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(setting, value, expected):
     with pytest.raises(BadInput, match=expected):
         Plan("stylegan2", **{"images": 10, setting: value})
-
-
-def test_numbers_at_the_edge_are_allowed():
-    assert Plan("stylegan2", 1, mixing=1.0, path=0.0, r1=0.0, fade=0, seed=0).mixing == 1.0
-
-
-def test_the_same_condition_twice_is_refused():
-    with pytest.raises(BadInput, match="each attribute once, got age again"):
-        Plan("conditional", 10, conditions=("age=30", "hat", "age=50"))

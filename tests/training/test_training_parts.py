@@ -10,8 +10,8 @@ from torch.nn import functional
 from transect.generators.stylegan2.network import Configuration
 from transect.training import recipes
 from transect.training.critics import Discriminator
-from transect.training.loop import Batch, Processes, adam, follow
-from transect.training.recipes import Growth, StyleGAN2Options, StyleGAN2Recipe
+from transect.training.loop import Batch, adam, follow
+from transect.training.recipes import StyleGAN2Options, StyleGAN2Recipe
 
 SHAPE = Configuration(4, 4, 0, 1, {4: 4, 8: 4, 16: 4})
 
@@ -89,25 +89,6 @@ def test_r1_and_the_average_count_the_pictures_of_all_processes(monkeypatch):
     assert moved == [(32, 96)]
 
 
-class Both:
-    """Two processes, of which the other one has 3 everywhere."""
-
-    def reduce(self, whole, how):
-        assert how == "mean"
-        return (whole + 3) / 2
-
-    def wait_for_everyone(self):
-        raise AssertionError("nothing waits here")
-
-
-def test_running_means_are_those_of_all_processes():
-    values = [torch.tensor([1.0, 5.0]), torch.tensor(7.0)]
-    Processes(2, 0, "cpu", Both()).average(values)
-    assert [mean.tolist() for mean in values] == [[2.0, 4.0], 5.0]
-    Processes.alone("cpu").average(values)
-    assert values[1].item() == 5.0
-
-
 def test_path_length_by_hand():
     # Two layers, three coordinates, one picture of 1 x 2 x 2 pixels: 1 w00 + 2 w01 + 2 w02 at each pixel, and 4 w12 on
     # top. With noise of ones over the root of 4 pixels, Jᵀ y = 4 / 2 (1, 2, 2) and 4 / 2 (0, 0, 4): squares 36 and 64.
@@ -117,24 +98,6 @@ def test_path_length_by_hand():
     images = (w * weights).sum(dim=(1, 2)).view(1, 1, 1, 1).expand(1, 1, 2, 2)
     assert recipes.path_lengths(images, w, torch.ones(1, 1, 2, 2)).item() == pytest.approx(math.sqrt(50))
     assert recipes.path_lengths(images, w, torch.ones(1, 1, 2, 2), 1).item() == pytest.approx(6.0)
-
-
-@pytest.mark.parametrize(("size", "used"), [(8, 4), (16, 6)])
-def test_layers_that_a_growing_network_does_not_use_do_not_dilute_its_path(monkeypatch, size, used):
-    """Sizes 4 and 8 have two convolutions after the first and their colors: four w; 16 pixels have six."""
-    records, plain = [], recipes.path_lengths
-
-    def seen(images, w, noise, layers):
-        (gradient,) = torch.autograd.grad((images * noise).sum(), w, retain_graph=True)
-        records.append((layers, gradient.abs().amax(dim=(0, 2)).tolist()))
-        return plain(images, w, noise, layers)
-
-    monkeypatch.setattr(recipes, "path_lengths", seen)
-    growth = Growth((8, 16), (40,) if size == 8 else (0,))
-    StyleGAN2Recipe(SHAPE, StyleGAN2Options(growth=growth)).step(batch_of(), lambda _: None)
-    ((layers, moves),) = records
-    assert layers == used
-    assert [move > 0 for move in moves] == [index < used for index in range(6)]
 
 
 def test_the_discriminator_is_the_papers():

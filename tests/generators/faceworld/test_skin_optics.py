@@ -19,18 +19,6 @@ def test_a_perfect_white_is_white_and_a_grey_is_grey():
     np.testing.assert_allclose(linear_rgb(np.full_like(WAVELENGTHS, 0.3)), 0.3, atol=1e-3)
 
 
-def test_a_monochromatic_red_is_red():
-    red, green, blue = linear_rgb((WAVELENGTHS == 640.0).astype(float))
-    assert red > 5 * abs(green)
-    assert red > 5 * abs(blue)
-
-
-def test_more_melanin_or_blood_reflects_less_at_every_wavelength_and_more_scattering_more():
-    assert (spectrum(melanin=0.1) < spectrum()).all()
-    assert (spectrum(blood=0.02) < spectrum()).all()
-    assert (spectrum(scattering=1.5) > spectrum()).all()
-
-
 def test_a_skin_without_absorption_above_the_dermis_is_the_dipole_of_jensen_by_hand():
     # At 500 nm, average scattering 46 / cm, no blood: baseline .244 + 85.3 exp(-346 / 66.2) = .7026 / cm; albedo
     # 46 / 46.7026 = .98496; sqrt(3 * .01504) = .21243; F = -1.440 / 1.96 + .710 / 1.4 + .668 + .0636 * 1.4 = .52950,
