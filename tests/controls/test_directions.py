@@ -33,10 +33,7 @@ def test_a_planted_continuous_direction_is_found_with_its_slope():
 
 
 def test_the_way_is_how_latents_follow_a_planted_cause():
-    """w = M u with independent causes u: raising the first by one moves w by the first column of M, and no other u.
-
-    The other causes spread from 4 down to 0.05, as in the w of a StyleGAN2, and the widest moves w partly the same way.
-    """
+    """w = M u with independent causes u: raising the first by one moves w by the first column of M, and no other u."""
     draws = np.random.default_rng(3)
     scales = np.array([3.0, *np.geomspace(4, 0.05, 11)])
     mixing = np.linalg.qr(draws.standard_normal((12, 12)))[0] * scales

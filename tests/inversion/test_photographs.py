@@ -147,15 +147,6 @@ def test_files_of_others_are_refused(files, tmp_path):
     refused("ids must be texts", content=path.read_bytes())
 
 
-def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):
-    network = load(files / "g.safetensors")
-    z = network.sample(range(100)).values
-    direction = fit_direction("one", z, z[:, 0], "continuous")
-    write_directions(tmp_path / "z.safetensors", FittedDirections((direction,), "z"))
-    with pytest.raises(BadInput, match=r"expected codes of space z, .* got w\+; invert with --space z, or fit"):
-        opened(files, directions=tmp_path / "z.safetensors")
-
-
 def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     """By their ids: the first coordinate of w, which the mean code shows but for the layers' noise; rows are counted."""
     latents = ["--generator", files / "g.safetensors", "--latents", files / "l.safetensors", "--space", "w", "--json"]
@@ -200,29 +191,6 @@ def test_directions_are_fitted_to_labels_of_a_data_set(files, tmp_path):
     assert (answer["attributes"][0]["kind"], answer["attributes"][0]["origin"]["method"]) == ("binary", "ridge")
 
 
-@pytest.mark.slow
-def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
-    """The commands of the how-to, one after the other."""
-    (tmp_path / "faces").mkdir()
-    network = load(files / "g.safetensors")
-    for place, image in enumerate(network.render(network.sample([900, 901])).pixels):
-        Image.fromarray(image).save(tmp_path / "faces" / f"{place}.png")
-    of = ["--generator", files / "g.safetensors"]
-    folder = tmp_path / "inverted"
-    command("invert", *of, "--images", tmp_path / "faces", "--out", folder, "--steps", 2, "--distance", "pixels")
-    edited = [*of, "--directions", files / "d.safetensors", "--latents", folder / "latents.safetensors"]
-    edited += ["--vary", "first", "--subjects", 2]
-    command("render", *edited, "--out", tmp_path / "strips.png")
-    size = load(files / "g.safetensors").image_size
-    with Image.open(tmp_path / "strips.png") as strips:
-        # a row of five levels for each of two photographs, four pixels apart, under heads of two lines of 14 pixels
-        assert strips.size == (5 * (size + 4) + 4, 2 * 14 + 2 * (size + 4) + 4)
-    arguments = ["audit", "audited:brightness", "--task", "regression", *edited, "--out", tmp_path / "run", "--json"]
-    assert json.loads(command(*arguments, "--dry-run").stdout)
-    command(*arguments)
-    assert len(pq.read_table(tmp_path / "run" / "images")) == 10
-
-
 def put_on_backgrounds(files, folder, count=58):
     """A picture of noise for each photograph whose inversion did not fail, in the size of the network."""
     (folder / "originals").mkdir()
@@ -255,33 +223,6 @@ def test_the_photograph_is_put_back_outside_the_mask(files, tmp_path):
     facts = world.describe()["photographs"]["background"]
     assert facts["mask"] == {"kind": "ellipse", "numbers": [0.5, 0.5, 0.3, 0.4], "feather": 0.1}
     assert len(facts["pictures_sha256"]) == 64
-
-
-def test_draws_that_set_the_limits_of_edits_have_no_background(files, tmp_path):
-    """Their seeds may be those of photographs: 58 photographs, of which a study has 40 and its reference 18 numbers."""
-    originals, _ = put_on_backgrounds(files, tmp_path)
-    plain, world = opened(files), opened(files, photographs=originals, mask="rectangle:0,0,0.5,1")
-    own = world.sample_unedited([40, 41])
-    np.testing.assert_array_equal(own.values, plain.sample_unedited([40, 41]).values)
-    np.testing.assert_array_equal(world.render(own).pixels, plain.render(own).pixels)
-
-
-def test_masks_of_files_are_framed_as_the_photographs(files, tmp_path):
-    """Photographs of twice the size and a half more in width: both lose the sides and are halved."""
-    size = load(files / "g.safetensors").image_size
-    for folder in ("originals", "masks"):
-        (tmp_path / folder).mkdir()
-    inside = np.zeros((2 * size, 3 * size), np.uint8)
-    inside[:size, size // 2 : size // 2 + size] = 255  # a quarter of the middle square
-    for place, name in enumerate(IDS):
-        if place not in FAILED:
-            noise = np.random.default_rng(place).integers(0, 256, (2 * size, 3 * size, 3), dtype=np.uint8)
-            Image.fromarray(noise).save(tmp_path / "originals" / name)
-            Image.fromarray(inside).save(tmp_path / "masks" / name)
-    world = opened(files, photographs=tmp_path / "originals", mask=f"folder:{tmp_path / 'masks'}")
-    quarter = np.zeros((size, size), bool)
-    quarter[: size // 2, : size // 2] = True
-    np.testing.assert_array_equal(world.generator.edit_masks(world.sample([0]))[0], quarter)
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,7 @@ def test_z_is_mapped_to_w_as_the_generator_does(tmp_path, pixels):
 
 
 def test_a_search_starts_at_the_codes_of_the_encoder(tmp_path, pixels):
-    """The first entry of the history is the objective of the encoder's own codes: their mean square of pixels, twice
-    (as distance and as pixels)."""
+    """The first entry of the history is the objective of the encoder's codes: their mean square of pixels, twice."""
     generator, path = small(), written(tmp_path / "e.safetensors")
     encoder = open_encoder(path, invertible(generator), "w")
     inversion = invert(invertible(generator), pixels, Search("w", steps=1), PixelAppearance(), encoder=encoder, batch=2)

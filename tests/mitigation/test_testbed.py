@@ -1,5 +1,7 @@
 """The test bed: questions, pictures, what is hidden, losses, figures; none hangs on the batch or the order."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ from transect.mitigation import methods
 from transect.mitigation.adversarial import reweighed_loss, worst_group_loss
 from transect.mitigation.data import HiddenPictures, TaskData, WorldRegions, boxed, hide
 from transect.mitigation.measuring import Protocol, effects, measured, noise_at, noise_curve, over_seeds
-from transect.mitigation.numbers import AttackFigures, Figure, MitigationFigures
+from transect.mitigation.numbers import Figure
 from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
 from transect.mitigation.testbed import PROTECTED, Bench, codes, open_bench
 from transect.records import Attribute, Design, Latents
@@ -162,19 +164,7 @@ def test_effects_by_hand():
 
 
 def row(kind, f1, delta):
-    figure, none = Figure(f1, None, None), Figure(None, None, None)
-    leakages = AttackFigures(none, none, Figure(delta, None, None), none, none)
-    return MitigationFigures(
-        *(none, none, leakages.amplification, none, none),
-        **{"name": kind, "kind": kind, "start": "", "settings": {}, "mean_average_precision": none, "f1": figure},
-        **{
-            "label_f1": (),
-            "attacker": "logistic",
-            "attackers": {"logistic": leakages},
-            "effect": None,
-            "changed": None,
-        },
-    )
+    return SimpleNamespace(kind=kind, f1=Figure(f1, None, None), amplification=Figure(delta, None, None))
 
 
 def test_the_noise_curve_ends_where_noise_does():
@@ -200,9 +190,3 @@ def test_the_noise_curve_ends_where_noise_does():
 def test_a_configuration_that_cannot_be_is_refused(content, said):
     with pytest.raises(BadInput, match=said):
         parse_config(content, "mitigate.toml")
-
-
-def test_noise_becomes_one_mitigation_a_level():
-    made = parse_config({"mitigations": [{"kind": "noise", "name": "noise", "levels": [1, 2.5]}]}, "x")
-    assert [one.name for one in made.mitigations] == ["plain", "noise 1", "noise 2.5"]
-    assert made.mitigations[2].start == "plain"

@@ -5,8 +5,6 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
@@ -54,14 +52,6 @@ def test_published_schedules_say_what_is_the_papers():
     assert all("ours" in schedule.stated for schedule in SCHEDULES.values())
     with pytest.raises(BadInput, match="epochs: expected at least 2, one for each rate, got 1"):
         schedule_named("balakrishnan-2020", epochs=1)
-
-
-@given(epochs=st.integers(2, 60))
-def test_fewer_or_more_epochs_keep_the_rates_in_order(epochs):
-    schedule = SCHEDULES["quick"].with_settings(epochs=epochs)
-    assert schedule.epochs == epochs
-    assert [rate for _, rate in schedule.rates] == [1e-3, 1e-4]
-    assert min(count for count, _ in schedule.rates) >= 1
 
 
 def test_a_label_is_an_attribute_or_a_side_of_a_cut():
@@ -121,7 +111,6 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
 
 def test_metrics_are_a_row_an_epoch(trained):
     rows = [line.split(",") for line in (trained / classifier.METRICS).read_text().splitlines()]
-    assert rows[0] == ["epoch", "rate", "training_loss", "held_out_loss", "accuracy", "false_positive_rate", "false_negative_rate"]  # fmt: skip
     assert [row[:2] for row in rows[1:]] == [["1", "0.001"], ["2", "0.0001"]]
     assert float(rows[2][4]) >= 0.9  # bright pictures are at least 130 of 255 brighter than dark ones: an easy task
 

@@ -55,7 +55,4 @@ def test_weights_that_are_no_safetensors_are_never_unpickled(tmp_path):
     bad.write_bytes(pickle.dumps(Hostile(), 2))
     with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
         read_weights(bad)
-    torch.save({"a": torch.zeros(1)}, bad)
-    with pytest.raises(BadInput, match="expected safetensors, found a PyTorch checkpoint"):
-        read_weights(bad)
     assert not (tmp_path / "ran").exists()

@@ -159,10 +159,7 @@ def test_the_first_draws_of_a_seed_never_change():
 
 
 def test_a_head_that_rows_share_is_that_of_each():
-    """Rows of one head are cut from one computation: another value of any other attribute leaves them as they are.
-
-    For each attribute a subject at high, low and high: together, where rows share heads, and in batches where none do.
-    """
+    """Rows of one head are cut from one computation: another value of any other attribute leaves them as they are."""
     world = FaceWorld(32, threads=1)
     n = len(ATTRIBUTES)
     subjects = world.sample(range(21, 21 + n))

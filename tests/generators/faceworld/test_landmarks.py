@@ -71,12 +71,3 @@ def test_points_turn_with_the_roll():
     for landmarks, degrees in ((straight, 0.0), (rolled, 20.0)):
         across = landmarks[:, 42:48].mean(axis=1) - landmarks[:, 36:42].mean(axis=1)
         np.testing.assert_allclose(np.degrees(np.arctan2(across[:, 1], across[:, 0])), degrees, atol=0.5)
-
-
-def test_points_lie_in_the_picture_and_scale_with_it():
-    _, landmarks = points()
-    assert (landmarks > 0).all()
-    assert (landmarks < SIZE).all()
-    small = FaceWorld(image_size=SIZE // 3, threads=1)
-    again = small.landmarks(small.set(small.sample(SEEDS), UPRIGHT))
-    np.testing.assert_allclose(3 * again, landmarks, atol=1e-4)

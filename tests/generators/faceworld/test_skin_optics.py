@@ -26,11 +26,3 @@ def test_a_skin_without_absorption_above_the_dermis_is_the_dipole_of_jensen_by_h
     # = .49248 * 1.39821 * .80861 = .55680; the epidermis, baseline only, takes exp(-4 * .7026 * .006) = .98328.
     bare = spectrum(melanin=0.0, blood=0.0, surface=0.0)[np.flatnonzero(WAVELENGTHS == 500.0)[0]]
     assert bare == pytest.approx(0.55680 * 0.98328, abs=2e-4)
-
-
-def test_blood_shows_its_bands_at_540_and_580_nanometers():
-    ratio = spectrum(blood=0.04) / spectrum(blood=0.001)
-    at = dict(zip(WAVELENGTHS, ratio, strict=True))
-    assert at[540.0] < at[510.0]
-    assert at[580.0] < at[560.0]
-    assert at[660.0] > 0.85
