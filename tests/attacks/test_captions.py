@@ -5,7 +5,7 @@ import pytest
 
 from transect.attacks import labelled
 from transect.attacks.outputs import caption_outputs, read_lexicon, remaining_words, words_of_caption
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 
 NAMES = ("dog", "hot dog", "bear", "teddy bear", "wine glass", "tv", "unicorn")
 LEXICON = read_lexicon()
@@ -46,21 +46,10 @@ def test_what_remains_has_neither_objects_nor_gender_nor_rare_words():
     assert smiles.tolist() == [False] * 5 + [True] * 6
 
 
-def test_captions_need_several_labels_and_a_lexicon_its_form(tmp_path):
-    with pytest.raises(BadInput, match="expected several labels of 0 and 1"):
-        caption_outputs(labelled(["a", "b"], [0, 1]), ["x", "y"], LEXICON)
+def test_a_lexicon_of_ones_own_has_its_form(tmp_path):
     (tmp_path / "own.toml").write_text('gender = ["frau"]\nobjects = "Hund"\n')
     with pytest.raises(BadInput, match="expected gender, a list of words, and objects"):
         read_lexicon(tmp_path / "own.toml")
-    with pytest.raises(UnknownName, match="unknown lexicon 'englisch': did you mean english"):
-        read_lexicon("englisch")
     (tmp_path / "own.toml").write_text('gender = ["Frau"]\n[objects]\ndog = ["Hund"]\n')
     own = read_lexicon(tmp_path / "own.toml")
     assert words_of_caption("Frau mit Hund", own) == ("mit", "hund")
-
-
-def test_every_kind_of_coco_is_in_the_lexicon_and_no_phrase_is_of_two():
-    assert len(LEXICON.objects) == 79
-    phrases = [phrase for name, synonyms in LEXICON.objects.items() for phrase in (name, *synonyms)]
-    assert len(set(phrases)) == len(phrases)
-    assert not LEXICON.gender & set(phrases)

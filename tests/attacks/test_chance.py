@@ -32,12 +32,6 @@ def test_the_first_output_of_splitmix_with_seed_0():
     assert int(mixed(np.array([0], dtype=np.uint64), 0)[0]) == 0xE220A8397B1DCDAF
 
 
-def test_an_items_draw_depends_on_no_other_item():
-    keys = item_keys(range(100))
-    rows = np.array([7, 3, 50])
-    assert (uniforms(keys[rows], 1, 2) == uniforms(keys, 1, 2)[rows]).all()
-
-
 def test_draws_are_uniform_and_independent_of_their_salt():
     keys = item_keys(range(20_000))
     one, other = uniforms(keys, 1, 0), uniforms(keys, 1, 1)

@@ -6,9 +6,7 @@ from leaky_data import planted, planted_bits
 
 from transect.attacks import Settings, dataset_leakage, labelled
 from transect.attacks.attackers import Bayes, Logistic
-from transect.attacks.attackers.networks import Mlp
 from transect.attacks.estimation import Plan, attack, estimate, null
-from transect.errors import BadInput
 
 
 def independent(seed, n=1500, k=30, split=True):
@@ -74,37 +72,8 @@ def test_published_draws_have_the_sizes_asked_for():
     assert set(data.split[problem.train]) == {"train"}
 
 
-def test_a_size_of_the_training_draw_is_kept_whoever_learns():
-    data = planted(n=4000)
-    (problem,) = Plan.of(data, Bayes(), Settings(train_per_class=50)).evidence(data.labels).rounds[0]
-    assert np.bincount(data.protected[problem.train]).tolist() == [50, 50]
-    assert len(problem.test) == 1000
-    with pytest.raises(BadInput, match="test_per_class: expected 0 where every test item is scored, got 50"):
-        Settings(test_per_class=50)
-
-
-def test_shares_of_the_training_rows():
-    """Half of the rows are half of each class, so that a curve goes from less of the same to all of it.
-
-    Networks learn from equal classes: of these, half.
-    """
-    data = planted(n=4000)
-    for attacker in (Bayes(), Mlp()):
-        plan = Plan.of(data, attacker, Settings(rounds=1))
-        (whole,), (half,) = plan.evidence(data.labels).rounds[0], plan.evidence(data.labels, 0.5).rounds[0]
-        counts = np.bincount(data.protected[whole.train])
-        assert np.bincount(data.protected[half.train]).tolist() == [round(one / 2) for one in counts.tolist()]
-        assert (counts.sum() == 3000) == (attacker.name == "bayes")
-
-
 def test_the_order_of_rows_changes_nothing():
     data = planted(n=900, split=False)
     order = np.random.default_rng(3).permutation(900)
     one, other = dataset_leakage(data, Bayes()), dataset_leakage(data.take(order), Bayes())
     assert (one.estimate, one.low, one.high) == (other.estimate, other.low, other.high)
-
-
-@pytest.mark.parametrize("wrong", [{"rounds": -1}, {"permutations": 1}, {"permutations": -2}, {"seed": -1}])
-def test_settings_that_cannot_be_are_refused(wrong):
-    with pytest.raises(BadInput, match="expected"):
-        Settings(**wrong)

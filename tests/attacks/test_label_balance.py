@@ -10,9 +10,8 @@ from leaky_data import IMSITU
 
 from transect.attacks import balance, dataset_leakage, labelled
 from transect.attacks.attackers import Logistic
-from transect.attacks.balance import balanced_subset, capped, costs, label_counts, worst_ratio
+from transect.attacks.balance import balanced_subset, capped, costs, label_counts
 from transect.attacks.tables import labelled_data, read_labels
-from transect.errors import BadInput
 
 
 def meets(bits, groups, alpha, sizes=True):
@@ -42,18 +41,6 @@ def test_no_subset_is_larger(seed, alpha, sizes):
     assert meets(bits[found.rows], groups[found.rows], alpha, sizes)
     assert len(found.rows) == largest_by_trying(bits, groups, alpha, sizes)
     assert found.bound >= len(found.rows)
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.5, 2.0]))
-def test_the_papers_heuristic_meets_the_bound_and_keeps_no_more(seed, alpha):
-    rng = np.random.default_rng(seed)
-    bits, groups = rng.random((60, 4)) < 0.4, rng.integers(0, 2, 60)
-    groups[:2] = [0, 1]
-    heuristic = balanced_subset(labelled(bits, groups), alpha, heuristic=True)
-    largest = balanced_subset(labelled(bits, groups), alpha)
-    assert meets(bits[heuristic.rows], groups[heuristic.rows], alpha)
-    assert len(heuristic.rows) <= len(largest.rows) <= largest.bound
 
 
 def test_a_search_out_of_time_falls_back_on_the_heuristic_and_says_so(monkeypatch):
@@ -102,23 +89,6 @@ def test_which_items_stay_is_drawn_and_belongs_to_the_item():
     assert sorted(order[other.rows].tolist()) == one.rows.tolist()
     assert one.rows.tolist() != balanced_subset(data, 1.0, seed=1).rows.tolist()
     assert one.worst == 1.0
-
-
-def test_ratios_of_nothing_and_of_a_missing_class():
-    assert np.isnan(worst_ratio(np.zeros((2, 2), dtype=np.int64)))
-    assert worst_ratio(np.array([[4, 2], [3, 0]])) == np.inf
-
-
-@pytest.mark.parametrize(("alpha", "shown"), [(0.5, "0.5"), (np.inf, "inf"), (np.nan, "nan")])
-def test_an_alpha_below_1_or_without_end_is_refused(alpha, shown):
-    with pytest.raises(BadInput, match=f"α: expected a finite ratio of at least 1, got {shown}"):
-        balanced_subset(labelled([0, 1], [0, 1]), alpha)
-
-
-@pytest.mark.parametrize("labels", [np.repeat([0, 1], 20), np.repeat([[0, 1], [1, 1]], 20, axis=0)])
-def test_a_ratio_larger_than_any_count_keeps_all(labels):
-    groups = np.tile([0, 1, 1, 1], 10)
-    assert len(balanced_subset(labelled(labels, groups), 1e18).rows) == 40
 
 
 @pytest.mark.skipif(not IMSITU.exists(), reason="needs the imSitu labels beside the repository")

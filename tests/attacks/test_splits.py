@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from leaky_data import planted
 
-from transect.attacks import labelled
 from transect.attacks.records import item_keys
 from transect.attacks.scoring import balanced_draw, folds
 from transect.errors import BadInput
-
-
-def test_given_splits_are_one_fold():
-    (fold,) = folds(planted(n=100))
-    assert len(fold.train) == 75
-    assert len(fold.test) == 25
-    assert not set(fold.train) & set(fold.test)
 
 
 def test_folds_score_every_item_once_with_classes_alike():
@@ -56,11 +48,3 @@ def test_every_row_is_drawn_equally_often():
     # 10 of 40 in each of 2,000 draws: 500, SD sqrt(2000 · 1/4 · 3/4) = 19.4; five SD hold 40 items.
     assert np.abs(times[:40] - 500).max() < 5 * 19.4
     assert (times[40:] == 2000).all()
-
-
-def test_a_split_without_a_class_is_refused():
-    data = labelled([0, 1, 0, 1], ["man", "woman", "man", "man"], split=["train", "train", "test", "test"])
-    with pytest.raises(
-        BadInput, match="test rows: expected items of every class of protected, got none of 'woman' in 2"
-    ):
-        folds(data)

@@ -1,17 +1,14 @@
 """People who repeat: folds, the null, intervals and differences by person."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from habits import habits, nulls_exceeded
 
-from transect.attacks import Settings, labelled
-from transect.attacks.attackers import Bayes, Mlp, load
+from transect.attacks import Settings
+from transect.attacks.attackers import Bayes
 from transect.attacks.estimation import Plan
 from transect.attacks.records import Attack
 from transect.attacks.scoring import difference, exchanged, folds, leakage
-from transect.attacks.tables import labelled_data, unnamed_subjects
-from transect.errors import BadInput
 
 
 def test_folds_hold_whole_subjects_and_classes_alike():
@@ -20,23 +17,6 @@ def test_folds_hold_whole_subjects_and_classes_alike():
         people = set(data.subjects[fold.test].tolist())
         assert not people & set(data.subjects[fold.train].tolist())
         assert np.abs(np.bincount(data.protected[fold.test]) / 7 - 43 / 10).max() <= 1
-
-
-@pytest.mark.parametrize("attacker", [Bayes(), Mlp()])
-def test_a_learning_curve_draws_whole_people(attacker):
-    """Of 40 people 32 are learned from, 16 of each class; a quarter are 4 of each, with all of their 5 pictures."""
-    data = habits(seed=3, people=40, pictures=5)
-    plan = Plan.of(data, attacker, Settings(rounds=1))
-    for share, people in ((0.25, 4), (0.5, 8)):
-        for problem in plan.evidence(data.labels, share).rounds[0]:
-            drawn, pictures = np.unique(data.subjects[problem.train], return_counts=True)
-            assert pictures.tolist() == [5] * 2 * people
-            assert np.bincount(data.protected[problem.train]).tolist() == [5 * people] * 2
-            assert not set(drawn.tolist()) & set(data.subjects[problem.test].tolist())
-    few = Plan.of(data, Mlp(), Settings(rounds=1, train_per_class=20))
-    (problem, *_) = few.evidence(data.labels, 0.5).rounds[0]
-    assert np.bincount(data.protected[problem.train]).tolist() == [10, 10]  # half of 20, of 8 people of each class
-    assert len(np.unique(data.subjects[problem.train])) <= 16
 
 
 def test_the_null_moves_whole_subjects_and_keeps_the_classes_of_each_fold():
@@ -75,31 +55,6 @@ def test_intervals_and_differences_widen_where_items_of_a_subject_agree():
         assert one.estimate == other.estimate
         # Ten items that agree are one: about sqrt(10) = 3.2 times as wide, less what few subjects and two more take.
         assert 2.5 < (other.high - other.low) / (one.high - one.low) < 4
-
-
-def test_one_item_each_is_a_subject_each():
-    data = habits(seed=3, people=80, pictures=1)
-    by_item = labelled(data.labels.category, data.protected)
-    one, other = (Plan.of(each, load("bayes"), Settings(permutations=0)) for each in (data, by_item))
-    credit = Attack(np.arange(80), np.random.default_rng(0).integers(0, 2, 80).astype(float))
-    assert leakage([credit], data.protected, subjects=data.subjects).low == pytest.approx(
-        leakage([credit], data.protected).low, abs=1.5
-    )
-    assert [len(fold.test) for fold in one.folds] == [len(fold.test) for fold in other.folds]
-
-
-def test_a_subject_in_two_splits_is_refused():
-    with pytest.raises(BadInput, match="expected each in one split, 1 of 2 are in several"):
-        labelled([0, 1, 0, 1], [0, 1, 0, 1], split=["train", "test", "train", "train"], subjects=list("abbb"))
-
-
-def test_a_column_of_people_that_is_not_named_is_warned_of():
-    table = pa.table({"verb": [0, 1, 0, 1], "gender": [0, 1, 0, 1], "person": list("aabb")})
-    assert "Column 'person' has 2 values in 4 rows" in unnamed_subjects(table, ["verb", "gender"])
-    assert unnamed_subjects(table, ["verb", "person"]) == ""
-    assert unnamed_subjects(table.drop(["person"]), ["verb"]) == ""
-    data = labelled_data(table, ["verb"], "gender", subject="person")
-    assert (data.n_subjects, data.n_mixed) == (2, 2)
 
 
 @pytest.mark.parametrize(("n", "withheld"), [(4, True), (5, False)])

@@ -53,15 +53,6 @@ def test_steps_along_ways_by_hand():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
-def test_steps_along_the_normals_are_the_dual_directions(seed):
-    planes = random_planes(seed)
-    dual = dual_directions(planes)
-    expected = dual / (dual * planes.normals).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(steps_along(planes, planes.normals), expected, atol=1e-7)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
 def test_the_closed_form_is_the_limit_of_the_iteration(seed):
     planes = random_planes(seed)
     z = np.random.default_rng(seed).standard_normal((3, 9))
@@ -93,15 +84,6 @@ def test_dual_directions_leave_the_other_attributes_alone_and_published_ones_hal
     assert printed[np.triu_indices(4, 1)].min() > 1e-3  # later ones
 
 
-def test_as_printed_it_is_the_gram_schmidt_basis():
-    normals = random_planes(5).normals
-    basis = []
-    for normal in normals:
-        left = normal - sum(((normal @ b) * b for b in basis), np.zeros(9))
-        basis.append(left / np.linalg.norm(left))
-    np.testing.assert_allclose(orthogonalize_as_published(normals), basis, atol=1e-12)
-
-
 def test_figures_of_the_authors_nine_normals(published):
     """Angles 72.7 to 132.4 degrees, hair-gender cosine -.674, condition number 2.96."""
     apart = angles(published.normals)[np.triu_indices(9, 1)]
@@ -128,9 +110,9 @@ def test_the_order_decides_what_algorithm_2_leaves(published):
     assert 0.67 < max(worst) < 0.71
 
 
-@pytest.mark.parametrize(("planes", "steps"), [(3, 56), (4, 79), (9, 183)])
+@pytest.mark.parametrize(("planes", "steps"), [(3, 56), (9, 183)])
 def test_the_iteration_takes_many_steps(published, planes, steps):
-    """56, 79 and 183 single projections for 1e-6 with the first 3, 4 and 9 planes: more than the paper's 50."""
+    """56 and 183 single projections for 1e-6 with the first 3 and 9 planes: more than the paper's 50."""
     some = Hyperplanes(published.names[:planes], published.normals[:planes], published.offsets[:planes])
     z = np.random.default_rng(0).standard_normal((1, 512))
     near, count = project_cyclically(z, some, tolerance=1e-6)
@@ -171,22 +153,3 @@ def test_collinear_attributes_are_named():
         near = Hyperplanes.of(["age", "years"], np.array([[1.0, 0.0], turned]), np.zeros(2))
         with pytest.raises(BadInput, match="got collinear") if collinear else contextlib.nullcontext():
             dual_directions(near)
-    with pytest.raises(BadInput, match="got collinear"):
-        dual_directions(random_planes(0, k=5, d=4))
-    three = Hyperplanes.of(
-        ["age", "smile", "years", "months"],
-        np.array([normals[0], normals[1], *normals[:1] * 2, -normals[0]]),
-        np.zeros(4),
-    )
-    with pytest.raises(BadInput, match="got collinear age, years, months "):
-        dual_directions(three)
-
-
-def test_unsound_hyperplanes_are_named():
-    with pytest.raises(BadInput, match="got others for smile"):
-        Hyperplanes.of(["age", "smile"], np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros(2))
-    with pytest.raises(BadInput, match="expected a row and a number for each of 1 names"):
-        Hyperplanes.of(["age"], np.zeros((2, 2)), np.zeros(2))
-    planes = Hyperplanes.of(["x", "y"], np.eye(2), np.zeros(2))
-    with pytest.raises(BadInput, match="to move its own attribute, got none for y"):
-        at_decisions(np.zeros((1, 2)), planes, np.zeros((1, 2)), np.array([[1.0, 0.0], [1.0, 0.0]]))

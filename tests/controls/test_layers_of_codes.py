@@ -45,15 +45,3 @@ def test_they_keep_the_contract(controls):
 def test_other_widths_and_spaces_are_refused(controls):
     with pytest.raises(BadInput, match=r"expected space w with 3 coordinates, got w\+ with 7; map them first"):
         controls.read(Latents(np.arange(1), np.zeros((1, 7)), "w+"))
-    with pytest.raises(BadInput, match="expected space w with 3 coordinates, got z with 3"):
-        controls.read(Latents(np.arange(1), np.zeros((1, 3)), "z"))
-
-
-def test_no_rows_are_no_rows(controls):
-    assert len(controls.read(Latents(np.arange(0), np.zeros((0, 12)), "w+"))) == 0
-
-
-def test_directions_of_w_plus_do_not_take_w():
-    controls = LearnedControls([fit_direction("age", Z, LABELS["age"], "continuous")], "w+")
-    with pytest.raises(BadInput, match=r"expected space w\+ with 3 coordinates, got w with 3"):
-        controls.read(Latents(np.arange(1), np.zeros((1, 3)), "w"))

@@ -1,18 +1,15 @@
 """A generator with fitted directions: transects in latent space, true values apart, and what is refused."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hyperplane_cells import at_decisions
-from safetensors.numpy import save_file
 
 from transect import generators
 from transect.controls.directions import fit_direction, hyperplanes
-from transect.controls.learned import FittedDirections, LearnedWorld, read_directions, write_directions
+from transect.controls.learned import FittedDirections, LearnedWorld
 from transect.designs import transect_design, transect_latents
-from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
 from transect.testing import check_controls, check_generator
 
@@ -67,19 +64,6 @@ def test_a_move_is_along_the_attributes_own_unit_direction(world, fitted):
         world.move(subjects, "hat", np.ones(3))
 
 
-def test_values_beyond_the_fit_say_where_its_range_is_shown(world):
-    known = {attribute.name: attribute for attribute in world.attributes}
-    with pytest.raises(BadInput) as error:
-        parse_vary(["skin_tone=0,99"], world.attributes)
-    low, high = known["skin_tone"].bounds
-    assert str(error.value) == (
-        f"skin_tone: expected between {low:g} and {high:g}, the range of the labels that it was fitted to, got"
-        f" {0 if low > 0 else 99}; see: transect directions show FILE (or reference)"
-    )
-    with pytest.raises(UnknownName, match=r"see: transect directions show FILE \(or reference\)"):
-        parse_vary(["hat"], world.attributes)
-
-
 def test_true_values_follow_what_was_intended(world):
     subjects = world.sample(range(40))
     light, dark = (world.truths(world.set(subjects, {"skin_tone": tone})) for tone in (2.0, 9.0))
@@ -88,65 +72,9 @@ def test_true_values_follow_what_was_intended(world):
     assert {attribute.name for attribute in world.truth_attributes} == set(dark.column_names)
 
 
-def test_usual_levels_are_where_labels_see_the_attribute(world, fitted):
-    levels = world.usual_levels
-    assert levels["glasses"][0] == pytest.approx(fitted.directions[1].shown_low)
-    assert levels["glasses"][-1] == pytest.approx(fitted.directions[1].shown_high)
-    design = transect_design(["glasses"], world.attributes, subjects=1, usual=levels)
-    assert design.levels["glasses"] == levels["glasses"]
-    assert len(design.levels["glasses"]) == 5
-
-
-def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
-    path = tmp_path / "d.safetensors"
-    write_directions(path, fitted)
-    read = read_directions(path)
-    assert read.describe()["attributes"] == fitted.describe()["attributes"]
-    assert (read.space, read.origin["generator"]["name"]) == ("z", "faceworld-latent")
-    assert len(read.sha256) == 64
-    assert [row["of_a_model"] for row in read.describe()["attributes"]] == [False, True]
-    json.dumps(read.describe(), allow_nan=False)  # a run's spec holds it
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"offset": "high"}, "offset of skin_tone must be a number"),
-        ({"name": "a\nb"}, "name must be a short text"),
-        ({"low": 99.0}, "skin_tone has no range"),
-        ({"slope": 0.0}, "skin_tone has no range"),
-        ({"more": 1}, "TypeError"),
-        (None, "length 1"),
-    ],
-)
-def test_files_that_hold_no_directions(changed, message, fitted, tmp_path):
-    entry = fitted.describe()["attributes"][0]
-    del entry["of_a_model"]
-    rows = np.array([fitted.directions[0].normal * (2 if changed is None else 1)])
-    metadata = {"kind": "transect.directions", "space": "z", "directions": json.dumps([{**entry, **(changed or {})}])}
-    save_file({"normals": rows, "along": rows}, tmp_path / "d.safetensors", metadata)
-    with pytest.raises(BadInput, match=message):
-        read_directions(tmp_path / "d.safetensors")
-
-
-def test_the_way_along_a_direction_is_kept_and_has_to_lead_across_its_hyperplane(fitted, tmp_path):
-    tone = fitted.directions[0]
-    way = np.roll(tone.normal, 1) + 2 * tone.normal
-    way /= np.linalg.norm(way)
-    write_directions(tmp_path / "d.safetensors", replace(fitted, directions=(replace(tone, along=way),)))
-    (read,) = read_directions(tmp_path / "d.safetensors").directions
-    np.testing.assert_array_equal(read.way, way)
-    write_directions(tmp_path / "d.safetensors", replace(fitted, directions=(replace(tone, along=-way),)))
-    with pytest.raises(BadInput, match="the way along skin_tone must lead across its hyperplane"):
-        read_directions(tmp_path / "d.safetensors")
-
-
 def test_directions_of_another_space_or_generator_are_refused(view, fitted):
     with pytest.raises(BadInput, match="expected space z, which faceworld-latent samples, got space w"):
         LearnedWorld(view, FittedDirections(fitted.directions, "w"))
     other = {"generator": {"name": "ffhq", "weights_sha256": "0" * 64}}
     with pytest.raises(BadInput, match="expected ones of generator faceworld-latent, got ones fitted on ffhq"):
         LearnedWorld(view, FittedDirections(fitted.directions, "z", other))
-    short = fit_direction("age", np.random.default_rng(0).standard_normal((200, 5)), np.arange(200.0), "continuous")
-    with pytest.raises(BadInput, match="expected space z with 5 coordinates, got z with"):
-        LearnedWorld(view, FittedDirections((short,), "z"))

@@ -49,13 +49,7 @@ def test_sizes_that_no_encoder_has_are_refused(tmp_path, size):
     ("change", "message"),
     [
         (lambda t: t["stem.bias"].fill_(float("nan")), "NaN or infinity in stem.bias"),
-        (
-            lambda t: t["blocks.0.norm0.running_var"].fill_(float("inf")),
-            "NaN or infinity in blocks.0.norm0.running_var",
-        ),
-        (lambda t: t.update({"head.bias": torch.zeros([])}), "head.bias: expected 1 axes"),
         (lambda t: t.update({"head.bias": torch.zeros(0)}), "head.bias: expected 1 axes"),
-        (lambda t: t.update({"stem.weight": torch.zeros(4)}), "stem.weight: expected 4 axes"),
         (lambda t: t.update({"more": torch.zeros(1)}), r"has an unexpected more"),
         (lambda t: t.pop("stem.bias"), r"it lacks stem.bias"),
         # 4 MB of bias ask for a head of a million rows: refused by its shape, without making it
@@ -67,8 +61,3 @@ def test_weights_of_no_encoder_are_refused(change, message):
     change(tensors)
     with pytest.raises(BadInput, match=message):
         Encoder(tensors, "z", 16)
-
-
-def test_an_unknown_space_is_refused():
-    with pytest.raises(BadInput, match="expected an encoder to z or w, found 's'"):
-        Encoder(tensors_of(), "s", 16)

@@ -47,11 +47,6 @@ def test_devices_that_are_not_there_are_one_line(name):
         generators.load(name, device="cuda:99")
 
 
-def test_unknown_attribute_of_the_module():
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        _ = generators.Nothing
-
-
 def test_listing_generators_and_every_help_text_import_no_slow_library():
     """Each of them takes a second or more; the command line imports what a command needs when it runs."""
     code = (

@@ -6,15 +6,10 @@ from examples.replications import derivative_free
 from examples.replications.derivative_free import (
     LatentView,
     Surrogate,
-    fit_surrogate,
     invert_view,
-    latent_view,
     surrogate_of,
 )
 
-from transect.errors import BadInput
-from transect.generators.faceworld.world import FaceWorld
-from transect.perceptual import features
 from transect.perceptual.features import FeatureNetwork
 
 SLOPES = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
@@ -79,47 +74,3 @@ def test_the_surrogate_finds_slopes_and_noise():
     surrogate = surrogate_of(FeatureNetwork(1), z @ SLOPES.T + 2 * draws.standard_normal((20_000, 3)), z)
     np.testing.assert_allclose(surrogate.slopes.T @ surrogate.slopes, SLOPES.T @ SLOPES / 4, rtol=0.1, atol=0.1)
     assert surrogate.explained == pytest.approx(15 / 27, abs=0.02)  # variances 4, 2, 9 of J z, and 4 of each noise
-
-
-@pytest.fixture(scope="module")
-def faces():
-    """FaceWorld's latent view at 32 pixels, a surrogate of 300 images, and 12 other subjects."""
-    view = latent_view(FaceWorld(image_size=32, threads=1))
-    surrogate = fit_surrogate(view, features.load().network, samples=300)
-    z = view.sample(np.arange(900_000_000, 900_000_012))
-    return view, surrogate, z, view.render(z)
-
-
-@pytest.mark.slow
-def test_faces_of_the_latent_view_come_nearer(faces):
-    """Rounds lower the misfit to what the network sees, and the found face is nearer than the mean face.
-
-    Nearer in what the image shows: the misfit of z = 0 is the yardstick.
-    """
-    view, surrogate, _, pixels = faces
-    inversion = invert_view(view, surrogate, pixels, penalty=3.0, rounds=3)
-    start = invert_view(view, surrogate, pixels, penalty=3.0, rounds=0)
-    mean = ((surrogate.look(pixels) - surrogate.look(view.render(np.zeros((1, view.latent_dim))))) ** 2).sum(axis=1)
-    assert np.median(inversion.misfit / mean) < 0.6
-    assert (inversion.objective <= start.objective + 1e-9).all()
-
-
-@pytest.mark.slow
-def test_a_larger_penalty_draws_towards_the_mean_face(faces):
-    view, surrogate, _, pixels = faces
-    lengths = [
-        np.linalg.norm(invert_view(view, surrogate, pixels, penalty=penalty, rounds=0).latents, axis=1)
-        for penalty in (1.0, 30.0, 1000.0)
-    ]
-    assert (lengths[0] > lengths[1]).all()
-    assert (lengths[1] > lengths[2]).all()
-
-
-def test_derivative_free_search_refuses_bad_input(faces):
-    view, surrogate, _, pixels = faces
-    with pytest.raises(BadInput, match="expected a number above 0, got 0"):
-        invert_view(view, surrogate, pixels, penalty=0.0)
-    with pytest.raises(BadInput, match=r"expected uint8 \[n, 32, 32, 3\] for faceworld"):
-        invert_view(view, surrogate, pixels[:, :16])
-    with pytest.raises(BadInput, match="samples: expected"):
-        fit_surrogate(view, surrogate.network, samples=10)

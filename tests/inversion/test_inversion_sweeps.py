@@ -1,17 +1,11 @@
 """What inversion keeps: the tables' figures by hand, on worlds where they are known."""
 
-import re
-import shlex
-from xml.etree import ElementTree
-
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from examples.replications import inversion_figures as figures
 from examples.replications import inversion_sweeps as inversions
 from examples.replications.inversion_sweeps import READ, Sizes, edited, recovered, sweep_latent_view
-from places import ROOT
 from planted_networks import Levels
 
 from transect.controls.directions import Direction
@@ -91,44 +85,3 @@ def rows():
         {"penalty": penalty, **dict.fromkeys(keys, 0.5), "restriction": float(place)}
         for place, penalty in enumerate((None, 1.0, 0.0))
     ]
-
-
-def test_the_figure_has_a_point_per_setting_at_its_height():
-    """Restrictions 0, 1, 2: the middle point lies half way between the others."""
-    tree = ElementTree.fromstring(figures.figure(rows()))
-    dots = [one for one in tree.iter("{http://www.w3.org/2000/svg}circle") if one.get("fill") == "#3b7d3b"]
-    heights = [float(dot.get("cy")) for dot in dots]
-    assert len(heights) == 3
-    assert heights[1] == pytest.approx((heights[0] + heights[2]) / 2, abs=0.1)
-    assert heights[0] > heights[2]
-
-
-def test_a_measure_that_is_not_known_is_a_dash_and_no_point():
-    some = rows()
-    some[1]["edit_gain"] = None
-    tree = ElementTree.fromstring(figures.figure(some))
-    dots = [one for one in tree.iter("{http://www.w3.org/2000/svg}circle") if one.get("fill") == "#6a3d8f"]
-    assert len(dots) == 2
-    assert "| w+, 1 | 0.5 | 0.5 | 0.5 | 1 | 0.5 | – | 0.5 |" in figures._generator_table(some)
-
-
-def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it():
-    page = (ROOT / "docs" / "research" / "inversion-figures.md").read_text()
-    generator, view = page.split("## Into FaceWorld's latent view")
-    assert re.findall(r"^\| ([^|]+) \|", generator, re.M)[2:] == ["w", *(f"w+, {one:g}" for one in Sizes().penalties)]
-    named = [f"{one:g}" for one in Sizes().view_penalties]
-    assert re.findall(r"^\| ([^|]+) \|", view, re.M)[2:] == ["the mean face", *named]
-    command = re.search(r"^python examples/replications/inversion_figures\.py (.*)$", page, re.M)[1]
-    words = shlex.split(command)
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    assert f"Generator: {given['--described']}." in page
-    assert given["--generator"] == "reference"
-    told = [given[f"--{name}"] for name in ("faces", "labels", "view-faces", "samples", "rounds")]
-    assert told == ["8", "1000", "40", "2000", "6"]
-    sizes = {"faces": 8, "steps": 60, "labels": 1000, "samples": 2000, "rounds": 6}
-    keys = ("penalty", "renders", "perceptual", "attribute_error", "identity_error", "edit_distance")
-    seen = {**dict.fromkeys(keys, 0.5), "faces": 40}
-    found = {"generator": {"sizes": sizes, "directions": [], "rows": rows()}}
-    found |= {"latent_view": {"rows": [seen], "sizes": sizes, "explained": 0.5}}
-    found |= {"described": given["--described"], "asked": given["--generator"]}
-    assert f"python examples/replications/inversion_figures.py {command}\n" in figures.page(found)

@@ -5,7 +5,6 @@ import pytest
 import torch
 from planted_networks import Levels
 
-from transect.errors import BadInput
 from transect.inversion.encoder import _ridge, fit_encoder
 from transect.inversion.protocol import Codes
 from transect.perceptual import features
@@ -40,8 +39,3 @@ def test_levels_are_read_off_new_images():
     assert codes.shape == (2, 2, 1)
     np.testing.assert_allclose(codes[:, 0, 0].numpy(), levels.numpy(), atol=0.05)
     assert torch.equal(codes[:, 0], codes[:, 1])
-
-
-def test_too_few_samples_are_refused():
-    with pytest.raises(BadInput, match="encoder samples: expected 20 or more, got 5"):
-        fit_encoder(Greys(), "w", features.load().network, samples=5)

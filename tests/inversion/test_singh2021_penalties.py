@@ -1,8 +1,5 @@
 """Several λ of one inversion: each is the inversion of its λ, compared by likeness, faces and restriction."""
 
-import json
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -12,12 +9,9 @@ from planted_networks import pixels_of, small, tensors
 from safetensors.torch import save_file
 
 import transect
-from transect.errors import BadInput
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
-from transect.records import Predictions, Task
 from transect.runs.tables import decode
-from transect.targets.dlib_face import NO_FACE
 
 
 @pytest.fixture(scope="module")
@@ -46,26 +40,6 @@ def sweep(files, penalties, face):
     )  # fmt: skip
 
 
-class Faces:
-    """Finds no face in the first image, and fails on the second."""
-
-    name, task = "faces", Task.EMBEDDING
-
-    def __init__(self, first, second):
-        self.reasons = {first.tobytes(): NO_FACE, second.tobytes(): "out of memory"}
-
-    def describe(self):
-        return {"kind": "colors"}
-
-    def predict(self, images):
-        reasons = tuple(self.reasons.get(image.tobytes(), "") for image in images.pixels)
-        colors = [
-            np.full(3, np.nan) if why else embed(image[None])[0]
-            for image, why in zip(images.pixels, reasons, strict=True)
-        ]
-        return Predictions(Task.EMBEDDING, np.array(colors), reasons)
-
-
 def test_a_row_for_each_penalty(files):
     """In the order of λ; the restriction falls and the distance rises, as in Fig. 3. Face distances by hand."""
     free, held = sweep(files, [1.0, 0.0], embed)
@@ -83,17 +57,6 @@ def test_a_row_for_each_penalty(files):
     assert (held["face_distance"]["n"], held["no_face"], held["face_failed"]) == (3, 0, 0)
 
 
-def test_a_face_that_is_not_found_is_no_failure(files):
-    """Of three images one has no face, and the target fails on one."""
-    target = Faces(*Pictures.open(files / "images", 8).pixels(range(2)))
-    (row,) = sweep(files, [1.0], target)
-    assert (row["failed"], row["no_face"], row["face_failed"], row["face_distance"]["n"]) == (0, 1, 1, 1)
-    with pytest.raises(BadInput, match="expected a target with embeddings, got "):
-        sweep(files, [0.0], "opencv:haarcascade_frontalface_default")
-    with pytest.raises(BadInput, match="expected each λ once"):
-        sweep(files, [0.0, 0.0], None)
-
-
 def test_an_interval_is_by_image_and_what_is_unknown_is_left_out():
     """1, 2, 3: 2 ∓ 4.3027 / √3; one value has no interval, none no mean."""
     mean = script.mean_of([1.0, 2.0, np.nan, 3.0])
@@ -101,12 +64,3 @@ def test_an_interval_is_by_image_and_what_is_unknown_is_left_out():
     assert mean["low"] == pytest.approx(2 - 4.3027 / np.sqrt(3), abs=1e-3)
     assert np.isnan(script.mean_of([1.0])["low"])
     assert np.isnan(script.mean_of([np.nan])["mean"])
-
-
-def test_the_script_prints_a_table(files, monkeypatch, capsys):
-    words = ["--generator", str(files / "small.safetensors"), "--images", str(files / "images"), "--out",
-             str(files / "told"), "--penalty", "0,1", "--steps", "1", "--distance", "pixels"]  # fmt: skip
-    monkeypatch.setattr(sys, "argv", ["singh2021_penalties.py", *words])
-    script.main()
-    assert capsys.readouterr().out.startswith("| λ | perceptual | pixels | restriction | identity distance |\n")
-    assert [row["penalty"] for row in json.loads((files / "told" / "penalties.json").read_text())] == [0, 1]

@@ -1,31 +1,23 @@
 """Critics, taps, batches and the three phases, on pictures whose colors are what they say."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from transect.attacks.outputs import performance
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_predictor, scores_of
-from transect.mitigation.data import TaskData, balanced_batches, batches, sheet
+from transect.mitigation.data import TaskData, balanced_batches, batches
 from transect.mitigation.networks import (
-    ConvolutionCritic,
     ImageCritic,
-    MapCritic,
     Mask,
     SmallResNet,
     Tap,
     changed,
-    critic_for,
-    module_named,
     reverse_gradient,
 )
-from transect.training.loop import png
 
 
 class Colors:
@@ -107,12 +99,8 @@ def test_the_mask_keeps_what_it_need_not_hide():
     torch.manual_seed(0)
     settings = Settings(IMAGE, IMAGE, weight=0.0, reconstruction=5.0, joint_epochs=2, joint_rate=0.01, batch=16)
     mask = Mask((4, 8))
-    adversary = Adversary(small(), data, settings, mask)
-    told = []
-    adversary.fit_both(np.arange(32), lambda phase, epoch, found: told.append(found))
-    images = data.images(np.arange(8))
-    assert mask.eval()(images).mean() > 0.9
-    assert set(told[0]) == {"loss", "adversary", "critic"}
+    Adversary(small(), data, settings, mask).fit_both(np.arange(32), quiet)
+    assert mask.eval()(data.images(np.arange(8))).mean() > 0.9
 
 
 def test_the_critic_stands_still_while_the_predictor_learns():
@@ -130,36 +118,6 @@ def test_the_critic_stands_still_while_the_predictor_learns():
     assert all(torch.equal(a, b) for a, b in zip(model, adversary.model.state_dict().values(), strict=True))
 
 
-def test_only_the_head_learns_where_it_is_named():
-    data, model = planted(96), small()
-    first = model[0].weight.clone()
-    rows = np.arange(96)
-    fit_predictor(model, data, rows, rows, Settings("4", head="5", rate=0.01, epochs=1), quiet)
-    assert torch.equal(model[0].weight, first)
-    with pytest.raises(BadInput, match="choose among 0, 1, 5"):
-        fit_predictor(model, data, rows, rows, Settings("4", head="fc"), quiet)
-
-
-def test_shapes_of_the_critics():
-    maps = torch.randn(4, 6, 8, 8)
-    assert critic_for("map", maps, 3)(maps).shape == (4, 3)
-    assert critic_for("convolution", maps, 3)(maps).shape == (4, 3)
-    assert sum(isinstance(m, nn.Linear) for m in MapCritic(6, 2).modules()) == 4
-    critic = ConvolutionCritic(6, 2)
-    assert sum(isinstance(m, nn.Conv2d) for m in critic.modules()) == 3
-    assert sum(isinstance(m, nn.Linear) for m in critic.modules()) == 4
-    # A ResNet-18: the stem, 2 x 8 convolutions in blocks, 3 shortcuts, and one linear layer.
-    image = ImageCritic(2, width=4)
-    assert sum(isinstance(m, nn.Conv2d) for m in image.modules()) == 1 + 16 + 3
-    assert image(torch.rand(2, 3, 32, 32)).shape == (2, 2)
-    with pytest.raises(UnknownName):
-        critic_for("forest", maps, 2)
-    with pytest.raises(BadInput, match=r"\[b, k, h, w\], got \[4, 9\]"):
-        critic_for("convolution", torch.zeros(4, 9), 2)
-    with pytest.raises(BadInput, match="multiples of 8"):
-        Mask()(torch.zeros(1, 3, 20, 20))
-
-
 def test_narrow_networks_survive_pictures_in_channels_last():
     """With 8 channels in that layout PyTorch 2.13 on a processor ends the process in the backward pass."""
     images = torch.rand(32, 64, 64, 3).permute(0, 3, 1, 2)
@@ -167,27 +125,6 @@ def test_narrow_networks_survive_pictures_in_channels_last():
     for network in (ImageCritic(2, width=8), SmallResNet(2, (8, 16))):
         network.train()(images).sum().backward()
         assert all(value.grad is not None for value in network.parameters())
-
-
-def test_the_sheet_shows_what_the_mask_leaves():
-    class Half(nn.Module):
-        def forward(self, images):
-            return torch.full_like(images[:, :1], 0.5)
-
-    data, rows = planted(8), np.array([5, 2, 7])
-    made = sheet(Half(), data, rows)
-    assert made.shape == (16, 24, 3)
-    whole = data.pictures.pixels(rows)
-    assert np.array_equal(made[:8, 8:16], whole[1])
-    assert np.abs(made[8:, 16:].astype(float) - whole[2] / 2).max() <= 0.5
-    assert Image.open(io.BytesIO(png(made))).size == (24, 16)
-
-
-def test_widths_of_critic_and_mask_are_chosen():
-    maps = torch.randn(4, 6, 8, 8)
-    assert critic_for("map", maps, 2, 7).layers[0].out_features == 7
-    assert critic_for("convolution", maps, 2, 7).layers[0].out_features == 7
-    assert critic_for("image", torch.rand(2, 3, 32, 32), 2, 4).head.in_features == 8 * 4
 
 
 def test_taps_and_changes_come_off_again():
@@ -198,8 +135,6 @@ def test_taps_and_changes_come_off_again():
     with changed(model, "4", torch.zeros_like):
         assert torch.equal(model(images), model[5].bias.expand(2, 1))
     assert torch.equal(model(images), plain)
-    with pytest.raises(BadInput, match="module 'layer9': expected one of 0, 1, 2, 3, 4, 5"):
-        module_named(model, "layer9")
 
 
 def test_a_reversed_gradient_by_hand():
@@ -218,19 +153,3 @@ def test_batches_are_even_and_complete():
     assert set(np.concatenate(even)[protected[np.concatenate(even)] == 1]) == set(range(90, 100))
     assert sorted(np.concatenate(list(batches(rows, 20, 1, 0))).tolist()) == list(range(100))
     assert np.array_equal(next(batches(rows, 20, 1, 3)), next(batches(rows, 20, 1, 3)))
-    for size in (3, 2):
-        with pytest.raises(BadInput, match="multiple of 2 classes from 4"):
-            next(balanced_batches(rows, protected, size, 1, 0))
-
-
-def test_data_and_settings_that_cannot_be_are_refused():
-    with pytest.raises(BadInput, match="at least two classes"):
-        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.zeros(3, dtype=int), ("a",))
-    with pytest.raises(BadInput, match="labels"):
-        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.arange(3), ("a", "b"))
-    with pytest.raises(BadInput, match="image at the image"):
-        Settings("layer4", critic="image")
-    with pytest.raises(BadInput, match="weights"):
-        Settings("layer4", weight=-1.0)
-    with pytest.raises(BadInput, match="mask"):
-        Adversary(small(), planted(8), Settings(IMAGE, IMAGE))

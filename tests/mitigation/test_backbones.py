@@ -5,11 +5,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput
 from transect.mitigation import methods, networks
 from transect.mitigation.data import TaskData
 from transect.mitigation.networks import module_named
-from transect.mitigation.settings import Adversarial, Network, Plain, Star, Training, parse_config
+from transect.mitigation.settings import Adversarial, Network, Plain, Star, Training
 from transect.mitigation.testbed import Bench
 from transect.training.classifier import new_resnet
 
@@ -51,22 +51,6 @@ def test_weights_come_from_a_file(tmp_path, resnet):
     made = networks.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.safetensors")
     assert torch.equal(made.body.conv1.weight, other.conv1.weight)
     assert not torch.equal(made.body.conv1.weight, resnet.body.conv1.weight)
-    torch.save(other.state_dict(), tmp_path / "resnet.pth")
-    with pytest.raises(BadInput, match="expected safetensors"):
-        networks.new_backbone("resnet18", 3, 5, weights=tmp_path / "resnet.pth")
-
-
-def test_unknown_backbones_and_missing_libraries_are_refused(monkeypatch):
-    for name in ("resnet17", "timm:", "torch:resnet18"):
-        with pytest.raises(UnknownName, match="backbone"):
-            networks.new_backbone(name, 2, 0)
-    monkeypatch.setitem(__import__("sys").modules, "timm", None)
-    with pytest.raises(
-        MissingExtra, match=r"backbone timm:… needs an optional part: pip install 'transect\[backbones\]'"
-    ):
-        networks.new_backbone("timm:resnet18", 2, 0)
-    with pytest.raises(BadInput, match="pretrained and weights need a backbone"):
-        parse_config({"network": {"pretrained": True}}, "x")
 
 
 def test_every_kind_fits_on_a_backbone():
@@ -104,8 +88,6 @@ def test_transformers_of_a_folder(tmp_path):
     for one, same in ((again, True), (random, False)):
         pairs = zip(made.body.parameters(), one.body.parameters(), strict=True)
         assert all(torch.equal(a, b) for a, b in pairs) == same
-    with pytest.raises(BadInput, match="expected a model that can be opened"):
-        networks.new_backbone(f"transformers:{tmp_path / 'nowhere'}", 3, 0)
 
 
 def test_timm_where_it_is(tmp_path):
@@ -119,5 +101,3 @@ def test_timm_where_it_is(tmp_path):
     save_file(timm.create_model("resnet10t").state_dict(), tmp_path / "own.safetensors")
     own = networks.new_backbone("timm:resnet10t", 3, 0, weights=tmp_path / "own.safetensors")
     assert not torch.equal(own.body.conv1[0].weight, made.body.conv1[0].weight)
-    with pytest.raises(BadInput, match="expected a model that can be opened"):
-        networks.new_backbone("timm:resnet10000", 3, 0, pretrained=False)

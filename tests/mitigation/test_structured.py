@@ -8,7 +8,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.errors import BadInput
 from transect.mitigation.adversarial import star_loss
 from transect.mitigation.closed_forms import (
     Energies,
@@ -99,27 +98,7 @@ def test_multipliers_by_hand():
     assert made.energies.pairs == pytest.approx(np.array([[0.125 + 0.05, -0.125 + 0.05]]))
 
 
-def test_what_lies_inside_its_margin_stays_as_it_is():
-    energies = leaning()
-    made = constrained(energies, np.array([[0.2, 0.8]]), margin=0.05)
-    assert (made.steps, made.worst) == (0, 0.0)
-    assert np.array_equal(made.energies.pairs, energies.pairs)
-    free = constrained(energies, np.array([[np.nan, np.nan]]), margin=0.0)
-    assert np.array_equal(free.energies.pairs, energies.pairs)
-
-
 def test_what_cannot_be_kept_is_said():
     # All items are surely of class 1: a label without them is given up, or the violation is told.
     sure = Energies(np.full((4, 1), 50.0), np.tile([0.0, 500.0], (4, 1)), np.zeros((1, 2)))
     assert constrained(sure, np.array([[0.5, 0.5]]), margin=0.0, steps=5).worst == pytest.approx(0.5)
-
-
-def test_shapes_and_margins_are_checked():
-    with pytest.raises((BadInput, TypeError), match="pairs"):  # the checker of the tests sees it first
-        Energies(np.zeros((2, 3)), np.zeros((2, 2)), np.zeros((2, 2)))
-    with pytest.raises(BadInput, match="margin"):
-        constrained(leaning(), np.array([[0.5, 0.5]]), margin=-0.1)
-
-
-def test_a_label_that_none_has_has_no_share():
-    assert np.isnan(class_shares(np.zeros((2, 1), dtype=bool), np.array([0, 1]), 2)).all()

@@ -1,5 +1,7 @@
 """The test bed: questions, pictures, what is hidden, losses, figures; none hangs on the batch or the order."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -11,8 +13,7 @@ from transect.mitigation import methods
 from transect.mitigation.adversarial import reweighed_loss, worst_group_loss
 from transect.mitigation.data import HiddenPictures, TaskData, WorldRegions, boxed, hide
 from transect.mitigation.measuring import Protocol, effects, measured, noise_at, noise_curve, over_seeds
-from transect.mitigation.networks import SmallResNet
-from transect.mitigation.numbers import AttackFigures, Figure, MitigationFigures
+from transect.mitigation.numbers import Figure
 from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
 from transect.mitigation.testbed import PROTECTED, Bench, codes, open_bench
 from transect.records import Attribute, Design, Latents
@@ -53,19 +54,8 @@ def test_questions_by_levels():
     assert codes("hat = none", values, ATTRIBUTES)[0].tolist() == [1, 0, 0]
     with pytest.raises(UnknownName, match="level of hat 'crown'"):
         codes("hat=crown", values, ATTRIBUTES)
-    with pytest.raises(UnknownName, match="attribute"):
-        codes("smile>0.5", values, ATTRIBUTES)
     with pytest.raises(BadInput, match="1 of 2 have none"):
         codes("glasses", {"glasses": np.array([1.0, np.nan])}, ATTRIBUTES)
-
-
-def test_a_bench_that_cannot_be_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="at least 2 each"):
-        open_bench("faceworld", 32, "balanced", (1, 2, 2), LABELS, PROTECTED, tmp_path, quiet=True)
-    with pytest.raises(BadInput, match="two classes"):
-        open_bench("faceworld", 32, "balanced", (2, 2, 2), {"smile": "smile>0.5"}, "smile>1", tmp_path, quiet=True)
-    with pytest.raises(BadInput, match="label 'smile': expected yes and no"):
-        open_bench("faceworld", 32, "balanced", (2, 2, 2), {"smile": "smile>1"}, PROTECTED, tmp_path, quiet=True)
 
 
 def test_boxes_and_blackouts(bench):
@@ -87,8 +77,6 @@ def test_boxes_and_blackouts(bench):
     )
     assert np.array_equal(together[1], alone[0])
     assert (together == 0).mean() > (bench.data.pictures.pixels(np.array([3, 5])) == 0).mean() + 0.05
-    with pytest.raises(UnknownName, match="region"):
-        HiddenPictures(bench.data.pictures, bench.regions, "hair", "blur")
 
 
 def test_an_answer_hangs_on_its_row_alone(bench, fitted):
@@ -130,13 +118,6 @@ def test_the_worst_group_gains_weight():
     wrong, right = np.log1p(np.exp(4)), np.log1p(np.exp(-4))
     grown = np.exp(wrong) / (np.exp(wrong) + 3 * np.exp(right))
     assert loss(logits, np.arange(8)).item() == pytest.approx(grown * wrong + (1 - grown) * right, rel=1e-4)
-
-
-def test_modules_have_the_names_that_hooks_take():
-    names = [name for name, _ in SmallResNet(2, (4, 4, 8)).named_modules()]
-    assert {"stem", "blocks.0", "blocks.2", "embedding", "head"} <= set(names)
-    with pytest.raises(BadInput, match="widths"):
-        SmallResNet(2, ())
 
 
 class Answers:
@@ -183,19 +164,7 @@ def test_effects_by_hand():
 
 
 def row(kind, f1, delta):
-    figure, none = Figure(f1, None, None), Figure(None, None, None)
-    leakages = AttackFigures(none, none, Figure(delta, None, None), none, none)
-    return MitigationFigures(
-        *(none, none, leakages.amplification, none, none),
-        **{"name": kind, "kind": kind, "start": "", "settings": {}, "mean_average_precision": none, "f1": figure},
-        **{
-            "label_f1": (),
-            "attacker": "logistic",
-            "attackers": {"logistic": leakages},
-            "effect": None,
-            "changed": None,
-        },
-    )
+    return SimpleNamespace(kind=kind, f1=Figure(f1, None, None), amplification=Figure(delta, None, None))
 
 
 def test_the_noise_curve_ends_where_noise_does():
@@ -210,10 +179,6 @@ def test_the_noise_curve_ends_where_noise_does():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"seeds": []}, "seeds"),
-        ({"attackers": []}, "attackers"),
-        ({"epochs": 3}, "epochs: unknown key"),
-        ({"mitigations": [{"kind": "magic", "name": "x"}]}, "mitigations 1"),
         (
             {"mitigations": [{"kind": "reweighed", "name": "x"}, {"kind": "balanced", "name": "x"}]},
             "expected distinct names",
@@ -225,9 +190,3 @@ def test_the_noise_curve_ends_where_noise_does():
 def test_a_configuration_that_cannot_be_is_refused(content, said):
     with pytest.raises(BadInput, match=said):
         parse_config(content, "mitigate.toml")
-
-
-def test_noise_becomes_one_mitigation_a_level():
-    made = parse_config({"mitigations": [{"kind": "noise", "name": "noise", "levels": [1, 2.5]}]}, "x")
-    assert [one.name for one in made.mitigations] == ["plain", "noise 1", "noise 2.5"]
-    assert made.mitigations[2].start == "plain"

@@ -7,11 +7,8 @@ import pytest
 import torch
 
 from tools.feature_network import new_network
-from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual import features
-from transect.perceptual.features import FeatureNetwork
-from transect.perceptual.judging import fid, kid, precision_recall
 
 CARD = json.loads((features.WEIGHTS.parent / "features.json").read_text())
 
@@ -37,12 +34,6 @@ def test_folding_changes_no_answer():
     assert not any("norm" in name for name in network.state_dict())
 
 
-def test_the_shipped_network_is_small_and_the_card_is_its_own():
-    assert features.WEIGHTS.stat().st_size <= 2e6
-    network = features.load().network
-    assert sum(value.numel() for value in network.state_dict().values()) == CARD["weights"] <= 1_000_000
-
-
 def test_the_shipped_network_reads_new_subjects_as_the_card_says(faces):
     """R2 of numbers within .12 of the card's on 300 subjects that neither training nor card has seen."""
     pixels, truth = faces
@@ -63,19 +54,6 @@ def test_features_of_an_image_do_not_depend_on_the_others(faces):
     assert together.dtype == np.float32
 
 
-def test_a_changed_set_is_farther_than_another_half_of_the_same(faces):
-    """Two halves of one population are nearer than one half and the other blurred away to 16 pixels."""
-    pixels = faces[0]
-    coarse = pixels[150:, ::4, ::4].repeat(4, axis=1).repeat(4, axis=2)
-    first, other, bad = (features.features(images) for images in (pixels[:150], pixels[150:], coarse))
-    assert fid(first, other).value < 0.5 * fid(first, bad).value
-    same = kid(first, other)
-    assert abs(same.value) < 4 * same.standard_error
-    worse = kid(first, bad)
-    assert worse.value > 4 * worse.standard_error
-    assert precision_recall(first, other).precision > precision_recall(first, bad).precision
-
-
 def test_one_person_in_another_light_is_nearer_than_another_person(faces):
     world = FaceWorld(image_size=64, threads=1)
     subjects = world.sample(np.arange(900_000_000, 900_000_060))
@@ -86,18 +64,5 @@ def test_one_person_in_another_light_is_nearer_than_another_person(faces):
     assert (same < different).mean() > 0.95
 
 
-def test_no_images_give_no_rows():
-    assert features.features(np.zeros((0, 64, 64, 3), dtype=np.uint8)).shape == (0, 128)
-
-
-def test_arrays_that_are_no_images_are_refused():
-    with pytest.raises(BadInput, match="not images"):
-        features.features(np.zeros((1, 64, 64), dtype=np.uint8))
-
-
 def test_identity_without_length_is_nan():
     assert np.isnan(features.identity_distance(np.zeros((1, 3)), np.ones((1, 3)))).all()
-
-
-def test_a_network_without_batch_norm_is_what_ships():
-    assert isinstance(FeatureNetwork(2).folded().units[0][0].norm, torch.nn.Identity)

@@ -7,13 +7,10 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from transect.errors import BadInput, UnknownName
-from transect.perceptual import features
+from transect.errors import BadInput
 from transect.perceptual.distance import (
     _MEAN,
     _SPREAD,
-    CHANNELS,
-    PixelAppearance,
     StageAppearance,
     appearance_of,
     distance,
@@ -49,7 +46,7 @@ def test_heads_weigh_channels():
     assert distance(StageAppearance(Planted(), heads), first, other).item() == pytest.approx(0.5, rel=1e-5)
 
 
-@pytest.mark.parametrize("size", [32, 64, 100])
+@pytest.mark.parametrize("size", [32, 100])
 def test_the_shipped_one_is_zero_for_itself_symmetric_and_has_gradients(size):
     appearance = appearance_of("features")
     torch.manual_seed(0)
@@ -62,15 +59,6 @@ def test_the_shipped_one_is_zero_for_itself_symmetric_and_has_gradients(size):
     assert (moved.grad.abs().amax(dim=(1, 2, 3)) > 0).all()
 
 
-def test_a_network_that_was_first_loaded_without_gradients_has_them_later():
-    features.load.cache_clear()
-    with torch.inference_mode():
-        appearance_of("features")
-    moved = torch.rand(1, 3, 32, 32).requires_grad_()
-    distance(appearance_of("features"), moved, torch.rand(1, 3, 32, 32)).sum().backward()
-    assert torch.isfinite(moved.grad).all()
-
-
 def test_a_gradient_of_the_shipped_one_is_the_slope_of_a_small_step():
     """Along one direction, (D(x + h v) - D(x - h v)) / 2h within 2 %."""
     appearance = appearance_of("features")
@@ -81,11 +69,6 @@ def test_a_gradient_of_the_shipped_one_is_the_slope_of_a_small_step():
     h = 1e-4  # small enough to cross few of the kinks of its rectifiers
     numeric = (distance(appearance, first + h * step, other) - distance(appearance, first - h * step, other)) / (2 * h)
     assert (moved.grad * step).sum().item() == pytest.approx(numeric.item(), rel=0.02, abs=1e-3)
-
-
-def test_pixels_are_the_mean_square():
-    first, other = torch.zeros(2, 3, 4, 4), torch.full((2, 3, 4, 4), 0.2)
-    torch.testing.assert_close(distance(PixelAppearance(), first, other), torch.tensor([0.04, 0.04]))
 
 
 def vgg_layers(channels):
@@ -127,17 +110,7 @@ def test_vgg16_gives_what_pytorchs_layers_give(peer, tmp_path):
             torch.testing.assert_close(mine, theirs)
 
 
-def test_vgg16_with_heads_is_a_distance(peer, tmp_path):
-    save_file(named(peer), tmp_path / "vgg16.safetensors")
-    heads = {f"lin{i}.model.1.weight": torch.rand(1, c, 1, 1) for i, c in enumerate(CHANNELS)}
-    save_file(heads, tmp_path / "heads.safetensors")
-    appearance = appearance_of("vgg16", tmp_path / "vgg16.safetensors", tmp_path / "heads.safetensors")
-    first, other = torch.rand(1, 3, 32, 32), torch.rand(1, 3, 32, 32)
-    assert distance(appearance, first, first).item() == 0
-    assert distance(appearance, first, other).item() > 0
-
-
-def test_other_files_are_refused_in_a_line(peer, tmp_path):
+def test_other_files_are_refused(peer, tmp_path):
     missing = {name: value for name, value in named(peer).items() if name != "features.10.bias"}
     save_file(missing, tmp_path / "missing.safetensors")
     with pytest.raises(BadInput, match=r"features\.10\.bias: expected shape \[256\], got none"):
@@ -147,14 +120,6 @@ def test_other_files_are_refused_in_a_line(peer, tmp_path):
     save_file(unsound, tmp_path / "nan.safetensors")
     with pytest.raises(BadInput, match=r"features\.0\.weight: expected finite weights"):
         appearance_of("vgg16", tmp_path / "nan.safetensors")
-    with pytest.raises(BadInput, match="expected a file of its weights, got none"):
-        appearance_of("vgg16")
-    with pytest.raises(BadInput, match="found none"):
-        appearance_of("vgg16", tmp_path / "nowhere.pth")
-    with pytest.raises(BadInput, match="expected a feature network's file, found another"):
-        appearance_of("features", tmp_path / "missing.safetensors")
-    with pytest.raises(UnknownName, match="did you mean vgg16"):
-        appearance_of("vgg19")
 
 
 class Hostile:
@@ -173,9 +138,3 @@ def test_a_hostile_pickle_is_not_run(tmp_path):
     with pytest.raises(BadInput, match="holds more than tensors"):
         appearance_of("vgg16", tmp_path / "hostile.pth")
     assert not (tmp_path / "was_run").exists()
-
-
-def test_a_file_of_other_things_is_refused(tmp_path):
-    torch.save([1, 2, 3], tmp_path / "list.pth")
-    with pytest.raises(BadInput, match="expected a state_dict of tensors, found list"):
-        appearance_of("vgg16", tmp_path / "list.pth")

@@ -5,13 +5,11 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from transect.datasets import open_dataset
-from transect.errors import BadInput, RunFolderError, UnknownName
+from transect.errors import BadInput, RunFolderError
 from transect.records import Attribute, Images, Task
 from transect.runs.model_files import CARD
 from transect.targets import resolve
@@ -51,23 +49,8 @@ def test_published_schedules_say_what_is_the_papers():
     assert (balakrishnan.architecture, balakrishnan.epochs, balakrishnan.balanced) == ("resnet50", 20, True)
     assert [balakrishnan.rate(epoch) for epoch in range(20)] == [1e-4] * 10 + [1e-5] * 10
     assert denton.size == 128
-    assert all("ours" in schedule.stated for schedule in SCHEDULES.values())
-    with pytest.raises(UnknownName, match="unknown schedule 'denton': did you mean denton-2019"):
-        schedule_named("denton")
     with pytest.raises(BadInput, match="epochs: expected at least 2, one for each rate, got 1"):
         schedule_named("balakrishnan-2020", epochs=1)
-    with pytest.raises(UnknownName, match="unknown architecture 'resnet19'"):
-        schedule_named("quick", architecture="resnet19")
-    with pytest.raises(BadInput, match="size: expected at least 32 pixels, got 16"):
-        schedule_named("quick", size=16)
-
-
-@given(epochs=st.integers(2, 60))
-def test_fewer_or_more_epochs_keep_the_rates_in_order(epochs):
-    schedule = SCHEDULES["quick"].with_settings(epochs=epochs)
-    assert schedule.epochs == epochs
-    assert [rate for _, rate in schedule.rates] == [1e-3, 1e-4]
-    assert min(count for count, _ in schedule.rates) >= 1
 
 
 def test_a_label_is_an_attribute_or_a_side_of_a_cut():
@@ -79,9 +62,7 @@ def test_a_label_is_an_attribute_or_a_side_of_a_cut():
     assert Label.parse("hair", [hair]).of(np.array([2.0, np.nan])).tolist() == [2, -1]
     for text, message in (
         ("smile", "expected a cut of its range 0 to 1: smile>X"),
-        ("smle>0.5", "unknown attribute 'smle': did you mean smile"),
         ("hair>1", "expected hair alone"),
-        ("smile>2", "smile: expected between 0 and 1"),
         ("smile=>1", "expected NAME, NAME!=none, NAME>X or NAME<X"),
     ):
         with pytest.raises(BadInput, match=message):
@@ -129,7 +110,6 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
 
 def test_metrics_are_a_row_an_epoch(trained):
     rows = [line.split(",") for line in (trained / classifier.METRICS).read_text().splitlines()]
-    assert rows[0] == ["epoch", "rate", "training_loss", "held_out_loss", "accuracy", "false_positive_rate", "false_negative_rate"]  # fmt: skip
     assert [row[:2] for row in rows[1:]] == [["1", "0.001"], ["2", "0.0001"]]
     assert float(rows[2][4]) >= 0.9  # bright pictures are at least 130 of 255 brighter than dark ones: an easy task
 
@@ -154,13 +134,8 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
     shutil.copytree(trained, folder, ignore=shutil.ignore_patterns("state-*"))
     card = (folder / "classifier.toml").read_text()
     for changed, message in (
-        (card.replace('"resnet18"', '"resnet19"'), "architecture: expected"),
-        (
-            card.replace('"classifier.safetensors"', '"../classifier.safetensors"'),
-            "expected a file next to the card|found none",
-        ),
+        (card.replace('"classifier.safetensors"', '"../classifier.safetensors"'), "next to the card|found none"),
         (card.replace('["no", "yes"]', '["a", "b", "c"]'), "expected a last layer of 3 classes"),
-        (card.replace("format = 1", "format = "), "expected TOML"),
     ):
         (folder / "classifier.toml").write_text(changed)
         with pytest.raises(BadInput, match=message):
@@ -170,10 +145,6 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
     save_file({**weights, "fc.bias": weights["fc.bias"] + 1}, folder / classifier.WEIGHTS)
     with pytest.raises(BadInput, match=r"expected the weights that classifier\.toml names, found others"):
         resolve(f"classifier:{folder}")
-    with pytest.raises(BadInput, match="expected a classifier's card or its folder"):
-        resolve(f"classifier:{tmp_path / 'nowhere'}")
-    with pytest.raises(UnknownName, match="unknown option of classifier"):
-        resolve(f"classifier:{trained}", task="binary")
 
 
 def test_three_classes_in_mixed_precision(pictures, shallow, tmp_path):
@@ -184,9 +155,3 @@ def test_three_classes_in_mixed_precision(pictures, shallow, tmp_path):
     assert (target.task, target.labels) == (Task.MULTICLASS, ("a", "b", "c"))
     scores = target.predict(Images(pictures.pixels(np.arange(4)))).scores
     np.testing.assert_allclose(scores.sum(axis=1), 1)
-
-
-@pytest.mark.parametrize("options", [{"precision": "half"}, {"held_out": 1.0}, {"seed": -1}])
-def test_plans_that_make_no_sense(options):
-    with pytest.raises(BadInput, match=next(iter(options)).replace("_", "-")):
-        Plan(TINY, LABEL, **options)

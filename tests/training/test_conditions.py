@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Attribute
-from transect.training.pictures import Balanced, levels_of, parse
+from transect.training.pictures import Balanced, parse
 
 HAT = Attribute("hat", "binary", "hat", levels=("off", "on"))
 GLASSES = Attribute("glasses", "categorical", "glasses", levels=("none", "clear", "dark"))
@@ -48,35 +48,23 @@ def test_a_value_at_a_cut_belongs_above_and_missing_ones_are_counted():
     assert dict(zip(balanced.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
 
 
-@pytest.mark.parametrize("text", ["glasses!=none", "glasses != none"])
-def test_any_level_but_none_is_one_class(text):
-    balanced = Balanced(Table(glasses=[0, 0, 1, 2, np.nan]), [text], [GLASSES])
+def test_any_level_but_none_is_one_class():
+    balanced = Balanced(Table(glasses=[0, 0, 1, 2, np.nan]), ["glasses != none"], [GLASSES])
     assert balanced.conditions == [("glasses", ("none", "any"))]
     rows = balanced.pixels(np.arange(len(balanced)))[:, 0, 0, 0]
     assert rows.tolist() == [0, 1, 2, 3]
     assert balanced.classes.argmax(axis=1).tolist() == [0, 0, 1, 1]
 
 
-def test_names_of_levels():
-    assert levels_of(HAT, ()) == ("off", "on")
-    assert levels_of(GLASSES, ()) == ("none", "clear", "dark")
-    assert levels_of(GLASSES, (0.5,)) == ("none", "any")
-    assert levels_of(AGE, (30.0,)) == ("below 30", "from 30")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("age", "rising cuts between 20 and 80; try age=50"),
-        ("age=50,40", "rising cuts"),
         ("age=20", "rising cuts"),
-        ("age=x", "rising cuts"),
         ("hat=1", "already has levels"),
         ("hat!=off", "expected NAME!=none of an attribute whose first level is none"),
-        ("glasses!=dark", "expected NAME!=none of an attribute whose first level is none"),
-        ("beard", "unknown attribute"),
     ],
 )
 def test_texts_that_are_no_condition_are_refused(text, message):
-    with pytest.raises((BadInput, UnknownName), match=message):
+    with pytest.raises(BadInput, match=message):
         parse(text, [HAT, GLASSES, AGE])

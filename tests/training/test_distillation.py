@@ -87,18 +87,6 @@ def test_then_the_adversarial_loss_comes_in_beside_it(monkeypatch):
     assert generator == pytest.approx(figures["generator_loss"] + 3 * figures["teacher_distance"], rel=1e-5)
 
 
-def test_the_mapping_network_learns_three_times_faster_than_the_rest():
-    """Its rate is a hundredth of the rest's in a GAN, for which any z will do; here z means something."""
-    recipe = StyleGAN2Recipe(SHAPE, StyleGAN2Options(rate=0.002, path=0, distillation=Distillation(1, 0, 1.0)))
-    mapping, synthesis = recipe.optimizers["generator"].param_groups
-    assert [group["lr"] for group in (mapping, synthesis)] == [pytest.approx(0.6), pytest.approx(0.002)]
-    generator = recipe.parts["generator"]
-    assert [*map(id, mapping["params"])] == [*map(id, generator.mapping.parameters())]
-    assert [*map(id, synthesis["params"])] == [*map(id, generator.synthesis.parameters())]
-    (plain,) = StyleGAN2Recipe(SHAPE, StyleGAN2Options(rate=0.002, path=0)).optimizers["generator"].param_groups
-    assert plain["lr"] == 0.002
-
-
 def test_a_picture_of_two_latents_has_no_teacher(monkeypatch):
     (generator, _), figures = taken(monkeypatch, 10_000, mixing=1.0)
     assert "teacher_distance" not in figures
@@ -125,7 +113,6 @@ def test_it_learns_the_picture_of_each_latent(tmp_path):
     made = load(trained(tmp_path, 800, half_life=200.0, rate=0.01).model)
     z = made.sample(np.arange(200))
     bright = made.render(z).pixels.mean(axis=(1, 2, 3))
-    assert z.values.shape == (200, 4)
     assert np.corrcoef(bright, np.clip(128 + 60 * z.values[:, -1], 0, 255))[0, 1] > 0.8
 
 
@@ -151,23 +138,10 @@ def test_a_training_that_goes_on_equals_one_that_was_not_stopped(tmp_path):
     ("options", "line"),
     [
         ({"z_dim": 8}, "--z-dim: expected the teacher's 4 with --distil, got 8"),
-        ({"mirror": True}, "--distil: expected no --mirror"),
         ({"distil": None, "blend": 5}, "--blend: expected --distil with it"),
-        ({"distil": None, "teacher_weight": 5.0}, "--teacher-weight: expected --distil with it"),
-        ({"distil": 0}, "--distil: expected at least 1, got 0"),
-        ({"teacher_weight": 0.0}, "--teacher-weight: expected a number above 0, got 0"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path, options, line):
     with pytest.raises(BadInput, match=line):
         trained(tmp_path / "out", **options)
-    assert not (tmp_path / "out").exists()
-
-
-def test_pictures_without_latents_and_other_architectures_have_no_teacher(tmp_path):
-    options = GanOptions(**TINY, distil=8)
-    with pytest.raises(BadInput, match="expected a world with a latent view"):
-        transect.train_gan(np.zeros((4, 8, 8, 3), dtype=np.uint8), tmp_path / "out", options=options)
-    with pytest.raises(BadInput, match="expected --arch stylegan2, got progressive"):
-        transect.train_gan(Bright(), tmp_path / "out", architecture="progressive", options=options)
     assert not (tmp_path / "out").exists()

@@ -1,10 +1,7 @@
 """Phases by hand, fading, and pictures as the growing network sees them."""
 
-import pytest
 import torch
 
-from transect.errors import BadInput
-from transect.training.gans import growth_of
 from transect.training.recipes import Growth, even, shrunk
 
 
@@ -29,18 +26,6 @@ def test_the_published_plan_spends_as_much_on_fading_as_on_settling():
     assert plan.at(2500) == (8, 1.0)
     assert plan.at(3500) == (16, 0.5)
     assert plan.at(4999) == (16, 1.0)
-
-
-@pytest.mark.parametrize(("sizes", "shown"), [((16, 64), (10,)), ((16, 32), ()), ((), ()), ((16, 32), (-1,))])
-def test_sizes_that_do_not_double_are_refused(sizes, shown):
-    with pytest.raises(BadInput, match="sizes that double"):
-        Growth(sizes, shown)
-
-
-@pytest.mark.parametrize("text", ["16", "16:x", "", "4:10,8:10"])
-def test_growth_texts_that_say_nothing_are_refused(text):
-    with pytest.raises(BadInput, match="grow: expected"):
-        growth_of(text, 32)
 
 
 def test_a_fading_size_is_half_its_average():

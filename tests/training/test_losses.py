@@ -45,11 +45,3 @@ def test_scores_move_the_losses_the_right_way():
     assert recipes.discriminator_loss(high, low) < recipes.discriminator_loss(low, high)
     # log(1 + e⁻²) twice
     assert recipes.discriminator_loss(high, low).item() == pytest.approx(2 * math.log1p(math.exp(-2)), rel=1e-6)
-
-
-def test_path_length_of_a_linear_generator():
-    # One layer, one coordinate, pictures of 1 x 4 x 4 pixels all 5 w: J is 5 in 16 pixels. With noise of ones over the
-    # root of 16 pixels, Jᵀ y = 16 * 5 / 4 = 20.
-    w = torch.full((3, 1, 1), 0.7, requires_grad=True)
-    images = 5 * w.view(3, 1, 1, 1).expand(3, 1, 4, 4)
-    assert recipes.path_lengths(images, w, torch.ones(3, 1, 4, 4)).tolist() == pytest.approx([20.0] * 3)

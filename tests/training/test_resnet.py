@@ -40,11 +40,6 @@ def test_a_trained_network_can_be_started_from_and_another_is_refused(tmp_path):
     without = {name: value for name, value in given_weights.items() if name != "layer3.0.conv1.weight"}
     for changed, message in (
         (without, r"it lacks layer3\.0\.conv1\.weight"),
-        ({**given_weights, "more": torch.zeros(1)}, "has an unexpected more"),
-        (
-            {**given_weights, "conv1.weight": torch.zeros(1)},
-            r"has conv1\.weight of shape \[1\] instead of \[64, 3, 7, 7\]",
-        ),
         ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN or infinity in bn1\.weight"),
     ):
         with pytest.raises(BadInput, match=message):
@@ -59,8 +54,5 @@ def test_weights_that_are_no_safetensors_are_never_unpickled(tmp_path):
     bad = tmp_path / "weights.pth"
     bad.write_bytes(pickle.dumps(Hostile(), 2))
     with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
-        read_weights(bad)
-    torch.save({"a": torch.zeros(1)}, bad)
-    with pytest.raises(BadInput, match="expected safetensors, found a PyTorch checkpoint"):
         read_weights(bad)
     assert not (tmp_path / "ran").exists()

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from transect.errors import BadInput, RunFolderError, UnknownName
+from transect.errors import BadInput
 from transect.generators import load
 from transect.training.gans import Plan, recipe_of
-from transect.training.loop import Processes, Run, _batch, rows_of, step_generator, train
+from transect.training.loop import Processes, Run, _batch, rows_of, train
 from transect.training.recipes import EncoderRecipe, Generated
 
 SMALL = {"channels": 64, "max_channels": 8, "z_dim": 8, "mapping_layers": 2}
@@ -85,12 +85,6 @@ def test_an_interrupted_training_ends_byte_for_byte_the_same(tmp_path, arch, siz
     assert files_of(tmp_path / "again") == files_of(tmp_path / "whole")
 
 
-def test_another_training_is_refused(tmp_path):
-    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, images=8))
-    with pytest.raises(RunFolderError, match="a training with other settings: it was 1 and is 2: choose another --out"):
-        train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, spec={"it": 2}))
-
-
 def test_metrics_are_of_every_step_once(tmp_path):
     train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, images=136))
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
@@ -127,24 +121,6 @@ def test_a_gan_learns_where_the_colors_lie(tmp_path, arch, images, more):
     assert min(means[0], means[2]) > 10
 
 
-@pytest.mark.parametrize("arch", ["stylegan2", "progressive"])
-def test_half_precision_is_of_the_convolutions_and_not_of_the_weights(tmp_path, monkeypatch, arch):
-    """One step: kernels of 3 x 3 are applied in bfloat16, also in float32 for penalties; with full none are in half."""
-    convolve, seen = torch.nn.functional.conv2d, set()
-
-    def watched(x, kernel, *more, **options):
-        seen.add(kernel.dtype)
-        return convolve(x, kernel, *more, **options)
-
-    monkeypatch.setattr(torch.nn.functional, "conv2d", watched)
-    for precision, expected in (("full", {torch.float32}), ("half", {torch.float32, torch.bfloat16})):
-        seen.clear()
-        recipe = recipe_for(arch, precision=precision)
-        train(recipe, Colors(), run_of(tmp_path / precision, images=8))
-        assert seen == expected
-        assert {value.dtype for part in recipe.parts.values() for value in part.parameters()} == {torch.float32}
-
-
 def test_half_of_the_pictures_are_mirrored_and_the_others_are_as_they_are(tmp_path):
     """Each picture is dark on the left. Of 400 shown, the mirrored are 200 give or take 4 deviations of 10."""
     left = Colors(count=400)
@@ -172,25 +148,11 @@ def test_an_encoder_reads_more_than_the_mean(tmp_path, space):
     assert np.mean([line["held_out_distance"] for line in lines[-10:]]) < 0.85 * spread
 
 
-def test_an_encoder_cannot_be_of_a_rendered_world():
-    world = load("faceworld", image_size=32)
-    with pytest.raises(BadInput, match="expected a StyleGAN2"):
-        EncoderRecipe(world, 100)
-    with pytest.raises(BadInput, match="expected one of z, w"):
-        EncoderRecipe(world, 100, "s")
-
-
 def test_rows_come_once_an_epoch_whatever_the_batch():
     epochs = np.concatenate([rows_of(shown, 5, 7, seed=3) for shown in range(0, 35, 5)])
     for start in range(0, 35, 7):
         assert sorted(epochs[start : start + 7]) == list(range(7))
     assert np.array_equal(epochs, np.concatenate([rows_of(shown, 7, 7, seed=3) for shown in range(0, 35, 7)]))
-
-
-def test_steps_have_a_chance_of_their_own():
-    draws = {tuple(torch.randn(3, generator=step_generator(*key)).tolist()) for key in [(0, 0), (0, 1), (1, 0)]}
-    assert len(draws) == 3
-    assert torch.equal(torch.randn(3, generator=step_generator(0, 5)), torch.randn(3, generator=step_generator(0, 5)))
 
 
 class Both:
@@ -214,23 +176,3 @@ def test_processes_share_rows_and_gradients():
     Processes(2, 0, "cpu", Both()).share(weights.parameters())
     assert weights.weight.grad.tolist() == [[2.0, 2.0]]
     assert weights.bias.grad.tolist() == [2.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"arch": "dcgan"}, "dcgan"),
-        ({"arch": "stylegan2", "precision": "quarter"}, "quarter"),
-        ({"arch": "stylegan2", "conditions": ("hat",)}, "expected no --condition"),
-        ({"arch": "conditional"}, "expected at least one --condition"),
-    ],
-)
-def test_plans_that_cannot_be_are_refused(arguments, message):
-    with pytest.raises((BadInput, UnknownName), match=message):
-        Plan(images=10, **arguments)
-
-
-@pytest.mark.parametrize("size", [4, 7, 24])
-def test_sizes_that_no_network_has_are_refused(size):
-    with pytest.raises(BadInput, match="power of two from 8"):
-        recipe_of(Plan("stylegan2", 10), size, "cpu")

@@ -63,20 +63,6 @@ def test_a_state_that_was_not_finished_does_not_count(tmp_path):
     assert load_state(tmp_path, {"net": network()}, {}) == {"step": 1}
 
 
-def test_no_first_moment_is_kept_where_it_is_the_last_gradient(tmp_path):
-    layer, optimizer = trained(2)
-    names = loop._tensors({"net": layer}, {"net": optimizer})
-    assert not [name for name in names if name.endswith(".exp_avg")]
-    assert [name for name in names if name.endswith(".exp_avg_sq")]
-
-
-def test_a_state_of_another_network_is_refused(tmp_path):
-    layer, optimizer = trained(1)
-    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
-    with pytest.raises(RunFolderError, match="expected the state of this training"):
-        load_state(tmp_path, {"net": network(width=5)}, {})
-
-
 def test_a_damaged_state_is_refused(tmp_path):
     layer, optimizer = trained(1)
     save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
@@ -87,9 +73,3 @@ def test_a_damaged_state_is_refused(tmp_path):
     index.write_text(json.dumps({"pieces": 7, "facts": {}}))
     with pytest.raises(RunFolderError):
         load_state(tmp_path, {"net": network()}, {})
-
-
-def test_state_of_a_missing_folder_is_none():
-    from pathlib import Path
-
-    assert load_state(Path("nowhere"), {}, {}) is None

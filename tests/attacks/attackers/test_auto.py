@@ -1,12 +1,10 @@
 """The choice is made inside the training rows; trees find what no line does."""
 
 import numpy as np
-import pytest
 
 from transect.attacks import Evidence, Problem
-from transect.attacks.attackers import Attacker, Auto, Trees, load, names
+from transect.attacks.attackers import Auto, Trees, load
 from transect.attacks.scoring import balanced_accuracy, credit
-from transect.errors import BadInput, UnknownName
 
 
 def exclusive_or(n=1200, seed=0):
@@ -39,13 +37,3 @@ def test_the_choice_never_sees_the_tested_rows():
     groups[problem.test] = 1 - groups[problem.test]
     turned = Problem(problem.evidence, groups, 2, problem.train, problem.test)
     assert (Auto().attack([problem])[0] == Auto().attack([turned])[0]).all()
-
-
-def test_attackers_by_name():
-    assert all(isinstance(load(name), Attacker) and load(name).name == name for name in names())
-    with pytest.raises(UnknownName, match="unknown attacker 'logistc': did you mean logistic"):
-        load("logistc")
-    with pytest.raises(BadInput, match="device 'cuda:99': expected cpu, "):
-        load("mlp", "cuda:99")
-    with pytest.raises(BadInput, match="device 'tpu'"):
-        load("converged", "tpu")

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from leaky_data import planted, planted_bits
+from leaky_data import planted
 from oracles import leakage_by_loops
 
 from transect.attacks import Problem, dataset_leakage, labelled, perturb
 from transect.attacks.attackers import Bayes
 from transect.attacks.attackers.classical import conditional_frequencies
 from transect.attacks.records import Evidence
-from transect.errors import BadInput
 
 
 @settings(deadline=None)
@@ -56,8 +55,3 @@ def test_flipped_rows_get_the_exact_posterior_order(seed, rate):
     for row, scores in zip(noisy.values.tolist(), Bayes().attack([problem])[0], strict=True):
         exact = leakage_by_loops.flip_posterior(row, prior, rate)
         assert np.sign(np.round(scores[1] - scores[0], 9)) == np.sign(np.round((exact[1] - exact[0]) / max(exact), 9))
-
-
-def test_several_label_columns_are_refused():
-    with pytest.raises(BadInput, match="attacker bayes: expected one category for each item.*logistic, mlp or auto"):
-        dataset_leakage(planted_bits(n=100), Bayes())

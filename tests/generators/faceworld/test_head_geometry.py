@@ -18,9 +18,6 @@ from transect.generators.faceworld.head import (
     LEAN,
     REACH,
     WIDTH,
-    X_EXTENT,
-    Y_CENTER,
-    Y_EXTENT,
     advance,
     face_boxes,
     inside_silhouette,
@@ -31,12 +28,11 @@ from transect.generators.faceworld.head import (
     read_shift,
     read_tables,
     shift_maps,
-    smooth_normal,
     surface_at,
     vertical_scale,
 )
 from transect.generators.faceworld.heads import head_maps
-from transect.generators.faceworld.parameters import parameters, to_head
+from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)
@@ -76,20 +72,7 @@ def test_closed_form_finds_the_foremost_point_of_the_turned_section(yaw, y, shar
     assert float(depth) == pytest.approx(z[best], abs=2e-3)
 
 
-def test_normals_are_perpendicular_to_the_surface():
-    p = subject(yaw=0.0, pitch=0.0, roll=0.0)
-    tables = profile_tables(p)
-    X, y, step = torch.tensor([[[0.31]]]), torch.tensor([[[0.25]]]), 2e-3
-    at = lambda dx, dy: seen(tables, X + dx, y + dy)  # noqa: E731
-    depth_x = (at(step, 0)[1] - at(-step, 0)[1]) / (2 * step)
-    depth_y = (at(0, step)[1] - at(0, -step)[1]) / (2 * step)
-    nx, ny, nz = (float(component) for component in smooth_normal(tables, at(0, 0)[0]))
-    # The surface z(x, y) has the normal (-dz/dx, -dz/dy, 1).
-    assert -nx / nz == pytest.approx(float(depth_x), abs=0.02)
-    assert -ny / nz == pytest.approx(float(depth_y), abs=0.02)
-
-
-@pytest.mark.parametrize(("yaw", "pitch", "roll"), [(0, 0, 0), (20, 0, 0), (-15, 8, 5), (0, -12, -10)])
+@pytest.mark.parametrize(("yaw", "pitch", "roll"), [(0, 0, 0), (-15, 8, 5)])
 def test_projecting_what_a_pixel_sees_gives_the_pixel(yaw, pitch, roll):
     p = subject(yaw=float(yaw), pitch=float(pitch), roll=float(roll))
     maps = head_maps(p, [3], canvas_of(128))
@@ -110,37 +93,6 @@ def test_projecting_what_a_pixel_sees_gives_the_pixel(yaw, pitch, roll):
     assert float(distance.quantile(0.95)) < 1
 
 
-def test_vectors_turn_with_the_head():
-    p = subject(yaw=20.0, pitch=-7.0, roll=11.0)
-    for vector in np.eye(3, dtype=np.float32):
-        x, y, z = (torch.tensor(v).view(1, 1, 1) for v in vector)
-        X, Y = project(p, x, y, z)
-        # A rotation keeps length: the third component follows, and turning back gives the vector.
-        turned_x, turned_y = float(X), float(Y)
-        depth = np.sqrt(max(0.0, 1 - turned_x**2 - turned_y**2))
-        options = [to_head(p, X, Y, torch.full_like(X, sign * depth)) for sign in (1, -1)]
-        errors = [sum(float((a - b).abs()) for a, b in zip(o, (x, y, z), strict=True)) for o in options]
-        assert min(errors) < 2e-3
-
-
-def test_relief_slopes_are_the_derivatives_of_the_relief():
-    p = subject(11)
-    maps = head_maps(p, [11], canvas_of(128))[0]
-    rows, columns = maps.shape[-2:]
-    dx, dy = 2 * X_EXTENT / (columns - 1), 2 * Y_EXTENT / (rows - 1)
-    height, (slope_x, slope_y) = maps[0].numpy(), maps[1:3].numpy()[:, 2:-2, 2:-2]
-    # Fornberg 1988: (f(-2) - 8 f(-1) + 8 f(1) - f(2)) / 12 is the slope up to the fifth derivative.
-    by_x = (height[:, :-4] - 8 * height[:, 1:-3] + 8 * height[:, 3:-1] - height[:, 4:])[2:-2] / (12 * dx)
-    by_y = (height[:-4] - 8 * height[1:-3] + 8 * height[3:-1] - height[4:])[:, 2:-2] / (12 * dy)
-    # What is left are the slit between the lips and edges that are as sharp as the lattice; slopes are up to 3.
-    assert np.quantile(np.abs(by_x - slope_x), 0.99) < 0.1
-    assert np.quantile(np.abs(by_y - slope_y), 0.99) < 0.1
-    assert np.corrcoef(by_x.ravel(), slope_x.ravel())[0, 1] > 0.998
-    assert np.corrcoef(by_y.ravel(), slope_y.ravel())[0, 1] > 0.995
-    assert np.abs(maps[1].numpy()).max() > 1  # the nose is steep: the comparison is not of zeros
-    assert Y_CENTER - Y_EXTENT < HAIRLINE_Y
-
-
 def test_frontal_face_box_by_hand():
     p = subject(5, yaw=0.0, pitch=0.0, roll=0.0, distance=1.1)
     x0, y0, x1, y1 = face_boxes(p, 128)[0]
@@ -159,15 +111,6 @@ def test_frontal_face_box_by_hand():
     assert x1 - x0 == pytest.approx(2 * width * pixels, rel=0.05)  # of the average head's widest section
 
 
-def test_face_boxes_follow_the_pose():
-    center = lambda **pose: face_boxes(subject(5, **{"yaw": 0.0, "pitch": 0.0, "roll": 0.0} | pose), 128)[0]  # noqa: E731
-    middle = lambda box: ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)  # noqa: E731
-    assert middle(center(yaw=25.0))[0] > middle(center())[0] > middle(center(yaw=-25.0))[0]
-    assert middle(center(pitch=15.0))[1] < middle(center())[1]
-    tilted, upright = center(roll=20.0), center()
-    assert tilted[2] - tilted[0] > upright[2] - upright[0]
-
-
 def test_the_box_holds_the_face_that_is_drawn():
     """The mask of the face is what was drawn of the half of the head before the ears, hair and hat taken away."""
     latents = WORLD.set(
@@ -180,19 +123,3 @@ def test_the_box_holds_the_face_that_is_drawn():
         # The relief moves the silhouette by up to a pixel or two; the box is that of the smooth head.
         assert [columns[0], columns[-1] + 1] == pytest.approx([x0, x1], abs=2.5)
         assert [rows[0], rows[-1] + 1] == pytest.approx([y0, y1], abs=2.5)
-
-
-def test_the_outline_of_the_chin_follows_a_turned_head():
-    """The jaw juts out before the head's axis: its section below the mouth moves aside, that of the eyes does not."""
-
-    def middle(yaw, low, high):
-        latents = WORLD.set(
-            WORLD.sample([5]),
-            {"yaw": yaw, "pitch": 0.0, "roll": 0.0, "hair_style": 0.0, "hat": 0.0, "facial_hair": 0.0, "distance": 1.0},
-        )
-        face = WORLD.masks(latents)["face"][0]
-        rows = [round((y - CENTER_Y + HALF_EXTENT) * 64 / (2 * HALF_EXTENT)) for y in (low, high)]
-        return np.mean([np.flatnonzero(row).mean() for row in face[slice(*rows)]])
-
-    # .15 before the axis, turned by 25 degrees: .065 of 2.12, or 2 of 64 pixels.
-    assert middle(25.0, 0.65, 0.78) - middle(0.0, 0.65, 0.78) > 1.2

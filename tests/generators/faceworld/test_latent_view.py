@@ -47,10 +47,6 @@ def test_a_row_does_not_depend_on_the_batch():
     np.testing.assert_array_equal(WORLD.to_z(WORLD.sample([4])).values[0], whole[4])
 
 
-def test_no_rows():
-    assert WORLD.from_z(WORLD.to_z(WORLD.sample([]))).values.shape == (0, WORLD.latent_dim)
-
-
 def test_the_wrong_space_is_refused():
     latents = WORLD.sample([1])
     with pytest.raises(BadInput, match="expected latents of FaceWorld's latent view .*got space u"):

@@ -106,13 +106,7 @@ def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
     assert_reaches_only(~outside & ~nose_and_mouth, pictures)
 
 
-def test_a_hat_leaves_the_lower_face_and_the_background():
-    latents, pictures = settled({"hat": 0.0}, {"hat": 2.0}, hair_style=4.0, pitch=0.0)
-    outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
-    assert_reaches_only(~outside & ((Y < 0.1) | (np.abs(X) > 0.45)), pictures)
-
-
-@pytest.mark.parametrize("style", [0.0, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("style", [0.0, 3.0])
 def test_facial_hair_leaves_the_upper_face_and_the_background(style):
     latents, pictures = settled({"facial_hair": 0.0}, {"facial_hair": 1.0}, facial_hair_style=style, glasses=0.0)
     outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
@@ -134,13 +128,6 @@ def test_expression_and_makeup_stay_on_the_head_and_the_shade_of_its_chin(name, 
     outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     # The chin's shade on the neck ends at 1.16 and at most .16 lower at its sides; the chin drops with the jaw.
     assert_reaches_only(~outside & (end > Y), pictures)
-
-
-def test_a_shaven_head_is_a_bald_one():
-    bald, pictures = settled({"hair_style": 0.0, "baldness": 0.3}, {"hair_style": 5.0, "baldness": 1.0}, hat=0.0)
-    assert not masks("hair", *bald).any()
-    # The recession of the hairline still dims nothing: both scalps are bare, the pictures equal.
-    np.testing.assert_array_equal(pictures[0], pictures[1])
 
 
 @pytest.mark.parametrize("name", [a.name for a in ATTRIBUTES if a.name != "earrings"])

@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.generators.faceworld.attributes import NAMES
-from transect.generators.faceworld.population import SHIPPED, load_population
 from transect.generators.faceworld.reflectance import (
-    COMMON_LUMINANCE,
-    FILL,
     LUMINANCE,
-    MAXIMUM_GAIN,
     decode_srgb,
-    luminance,
     metered_exposure,
-    skin_reflectance,
 )
-from transect.generators.faceworld.skin import AMBIENT, KEY
 from transect.generators.faceworld.world import FaceWorld
 
 TONES = np.array([1.0, 3.0, 5.0, 7.0, 9.0, 10.0])
@@ -37,23 +29,6 @@ def test_exposures_by_hand():
     # in full.
     assert exposure(5.0, 1.0, 0.0) == pytest.approx(0.9773, abs=1e-3)
     assert exposure(5.0, 1.0, 0.5, light_level=-1.0) == pytest.approx(1.3174, abs=1e-3)
-
-
-def test_both_meters_agree_on_one_skin_and_the_face_counts_more_on_all_others():
-    tones = np.linspace(1, 10, 200)
-    skin = luminance(skin_reflectance(tones))
-    scene, face = (metered_exposure(tones, np.zeros(200), metering) for metering in (0.0, 1.0))
-    assert (face[skin < COMMON_LUMINANCE - 0.01] > scene[skin < COMMON_LUMINANCE - 0.01]).all()
-    assert (face[skin > COMMON_LUMINANCE + 0.01] < scene[skin > COMMON_LUMINANCE + 0.01]).all()
-
-
-def test_the_gain_has_a_maximum_whatever_the_meter_reads():
-    assert exposure(10.0, 1.0, 0.0, light_level=-6.0) == MAXIMUM_GAIN
-
-
-def test_all_the_fill_light_makes_a_lighting_ratio_of_two_to_one():
-    fill = AMBIENT + FILL
-    assert (KEY + fill) / fill == pytest.approx(2.0, abs=0.01)
 
 
 def cheeks(world, latents):
@@ -79,21 +54,6 @@ def test_fill_light_reaches_the_person_and_not_the_background():
     np.testing.assert_array_equal(before[masks["background"][0]], after[masks["background"][0]])
     assert (after - before)[masks["skin"][0]].min() >= 0
     assert (after - before)[masks["skin"][0]].mean() > 20
-
-
-def test_with_fill_light_the_meter_darkens_what_is_behind_a_face():
-    world = FaceWorld(image_size=64, threads=1)
-    base = world.set(world.sample([4]), STILL | {"metering": 1.0})
-    behind = world.masks(base)["background"][0]
-    levels = [world.render(world.set(base, {"fill_light": f})).pixels[0][behind].mean() for f in (0.0, 0.5, 1.0)]
-    assert levels[0] > levels[1] + 5 > levels[2] + 10
-
-
-@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "face-metered"])
-def test_other_populations_meter_the_scene_and_add_no_light(name):
-    values = load_population(name).values(np.random.default_rng(0).standard_normal((500, len(NAMES))))
-    assert (values[:, NAMES.index("metering")] == 0).all()
-    assert (values[:, NAMES.index("fill_light")] == 0).all()
 
 
 def test_in_face_metered_the_photographer_responds_to_dark_skin():

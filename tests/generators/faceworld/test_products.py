@@ -9,7 +9,7 @@ import torch
 from transect.generators.faceworld.rows import products
 
 
-@pytest.mark.parametrize(("m", "k", "n"), [(9, 20, 80), (80, 9, 80), (96, 31, 320), (240, 80, 80), (2, 16, 1024)])
+@pytest.mark.parametrize(("m", "k", "n"), [(9, 20, 80), (2, 16, 1024)])
 def test_each_product_is_the_same_alone_and_with_others_wherever_it_lies(m, k, n):
     values = torch.from_numpy(np.random.default_rng(m).normal(size=(7, m * k + 5)).astype(np.float32))
     left = values[:, 3 : 3 + m * k].unflatten(1, (m, k))  # rows that begin off a vector's boundary

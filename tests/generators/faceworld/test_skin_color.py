@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
-from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
-from transect.generators.faceworld.skin import neck_flare, neck_half_width
+from transect.generators.faceworld.reflectance import decode_srgb
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96
@@ -58,50 +56,10 @@ def cheeks_and_foreheads(world, tone):
     return np.median(found, axis=0)
 
 
-@pytest.mark.parametrize("tone", [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0])
+@pytest.mark.parametrize("tone", [1.0, 5.0, 10.0])
 def test_cheeks_have_the_chroma_and_the_hue_of_skin(world, tone):
     """In vivo chroma is 19 to 23 at L* of 42 to 64 (Xiao et al. 2017); exposed k times as light, times the root of k."""
     (lightness, a, b), _ = cheeks_and_foreheads(world, tone)
     at_sixty = np.hypot(a, b) * (60 + 16) / (lightness + 16)
     assert 13 < at_sixty < 29.5
     assert 43 < np.degrees(np.arctan2(b, a)) < 62
-
-
-@pytest.mark.parametrize("tone", [2.0, 5.0, 8.0])
-def test_cheeks_are_redder_than_foreheads(world, tone):
-    cheek, forehead = cheeks_and_foreheads(world, tone)
-    assert 1.0 < cheek[1] - forehead[1] < 5.0
-
-
-def luminances(world, latents):
-    return light(world, latents) @ LUMINANCE
-
-
-def test_a_neck_is_darkest_below_the_jaw(world):
-    latents = world.set(world.sample(np.arange(300, 308)), STILL | {"skin_tone": 4.0, "distance": 1.3, "clothing": 1.0})
-    for image, points in zip(luminances(world, latents), world.landmarks(latents), strict=True):
-        x, chin = int(points[8, 0]), int(points[8, 1])
-        assert 0.95 * image[chin + 9, x - 3 : x + 4].mean() > image[chin + 3, x - 3 : x + 4].mean()
-
-
-def test_necks_have_human_breadths_and_widen_from_the_chin_to_the_shoulders():
-    names = ("face_shape", "neck_width", "jaw_width", "face_width", "chin_drop")
-    p = {name: torch.zeros(1, 1, 1) for name in names} | {"face_shape": torch.tensor([0.0, 1.0]).view(2, 1, 1)}
-    # A face unit is 115 mm, and a neck stands a tenth farther from the camera than the face.
-    feminine, masculine = (2 * 115 * 1.1 * float(half) for half in neck_half_width(p).flatten())
-    assert 95 < feminine < 110 < 120 < masculine < 130
-    flare = neck_flare(p, torch.linspace(0.4, 1.15, 16).view(1, -1, 1))[0, :, 0]
-    assert (flare.diff() >= 0).all()
-    assert flare[0] > 0.8
-    assert flare[-1] > 1.25
-
-
-def test_a_smile_leaves_the_fold_beside_the_mouth_and_the_chin_nearly_as_light_as_they_are(world):
-    calm = world.set(world.sample(np.arange(300, 308)), STILL | {"skin_tone": 4.0})
-    chins = []
-    for latents in (calm, world.set(calm, {"smile": 1.0})):
-        marks, images = world.landmarks(latents), light(world, latents)
-        chins.append(
-            np.mean([patch(image, (p[57] + p[8]) / 2, 1) @ LUMINANCE for image, p in zip(images, marks, strict=True)])
-        )
-    assert chins[1] > 0.75 * chins[0]

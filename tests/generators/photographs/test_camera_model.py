@@ -28,19 +28,6 @@ def retaken(picture, key=KEY, **edits):
     return camera.retaken(picture, Edits(**edits), key)
 
 
-def test_the_table_of_edits_is_the_record_and_knows_as_it_is():
-    assert [attribute.name for attribute in ATTRIBUTES] == list(NEUTRAL)
-    of_camera = [attribute for attribute in ATTRIBUTES if attribute.name not in (*APPEARANCE, "metering")]
-    assert len(of_camera) == 13
-    for attribute in of_camera:
-        assert attribute.check(NEUTRAL[attribute.name]) == NEUTRAL[attribute.name]
-        assert attribute.source
-        assert attribute.meaning
-        assert attribute.role == "nuisance"
-        if not attribute.discrete:
-            assert NEUTRAL[attribute.name] in USUAL[attribute.name]
-
-
 def test_a_photograph_without_an_edit_is_itself():
     assert retaken(PICTURE) is PICTURE
 
@@ -60,7 +47,7 @@ def test_a_place_for_the_result_changes_no_value(edits):
     assert (batch == 7).all()
 
 
-@pytest.mark.parametrize("stops", [-3.0, -1.0, 1.0, 2.0])
+@pytest.mark.parametrize("stops", [-3.0, 2.0])
 def test_a_stop_is_a_factor_of_two_in_linear_light(stops):
     """The formulas of IEC 61966-2-1, written out again; what is above white is white."""
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
@@ -122,7 +109,7 @@ def test_white_balance_keeps_the_luminance_of_grey_and_turns_it_orange_or_blue()
         assert decode_srgb(colored / 255.0) @ LUMINANCE == pytest.approx(0.181, abs=0.003)
 
 
-@pytest.mark.parametrize(("iso", "value"), [(400, 118), (3200, 60), (6400, 118), (25_600, 40)])
+@pytest.mark.parametrize(("iso", "value"), [(400, 118), (25_600, 40)])
 def test_noise_has_the_variance_of_the_model(iso, value):
     signal = np.full((200, 200, 3), camera.decoding()[value], dtype=np.float32)
     noise = camera.noisy(signal, float(iso), KEY) - signal
@@ -205,7 +192,7 @@ def test_resolution_is_opencvs():
     assert np.array_equal(retaken(PICTURE, resolution=0.25), expected)
 
 
-@pytest.mark.parametrize("quality", [10, 50, 90])
+@pytest.mark.parametrize("quality", [10, 90])
 def test_jpeg_is_the_libraries(quality):
     file = io.BytesIO()
     Image.fromarray(PICTURE).save(file, "JPEG", quality=quality, subsampling="4:2:0")
@@ -228,7 +215,7 @@ def test_a_board_covers_its_rectangle_and_nothing_else():
 
 
 @pytest.mark.parametrize("hand", range(1, len(HANDS)))
-@pytest.mark.parametrize(("height", "width"), [(60, 60), (80, 50), (128, 128)])
+@pytest.mark.parametrize(("height", "width"), [(60, 60), (80, 50)])
 def test_a_hand_covers_part_of_the_picture_in_grey(hand, height, width):
     picture = np.ascontiguousarray(cv2.resize(PICTURE, (width, height)))
     shown = retaken(picture, hand=float(hand))
@@ -288,26 +275,3 @@ def test_any_edits_leave_what_they_do_not_touch(levels):
         assert shown is PICTURE
         assert not mask.any()
     assert np.array_equal(camera.retaken(PICTURE, edits, KEY), shown)
-
-
-@given(st.sampled_from(["board", "hand", "crop"]), st.sampled_from(["board", "hand", "crop"]), st.integers(1, 3))
-def test_local_edits_are_local_together(first, second, level):
-    values = {"board": float(level), "hand": float(level), "crop": 1 - 0.2 * level}
-    edits = Edits(**{name: values[name] for name in {first, second}})
-    mask = camera.changed(edits, 60, 60)
-    shown = camera.retaken(PICTURE, edits, KEY)
-    assert 0 < mask.mean() < 1
-    assert np.array_equal(shown[~mask], PICTURE[~mask])
-
-
-def test_what_is_kept_for_all_pictures_cannot_be_written():
-    kept = (
-        camera.decoding(),
-        camera.encoding(),
-        camera.toning(1.5, 1.2),
-        camera.disc(0.5),
-        camera.disc(5.0),
-        camera.line(3.0),
-    )
-    kept += (camera.balance(5000.0, 6500.0), *camera.hand_of(1, 24, 24))
-    assert not any(array.flags.writeable for array in kept)

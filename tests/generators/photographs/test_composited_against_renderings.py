@@ -12,7 +12,7 @@ from rendered_marks import rendered
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import own_marks
-from transect.generators.photographs.appearance.faces import COLOR_KEPT, HEADROOM, WHITE, Face, unsuited
+from transect.generators.photographs.appearance.faces import Face, unsuited
 from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import Edits
 
@@ -40,12 +40,6 @@ def lab(pixels: np.ndarray) -> np.ndarray:
 def distance(first: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
     """Median color difference (CIE 1976) over a mask."""
     return float(np.median(np.linalg.norm(lab(first) - lab(other), axis=2)[mask]))
-
-
-def test_the_tone_curve_is_that_of_the_rendered_camera():
-    from transect.generators.faceworld import camera
-
-    assert (WHITE, HEADROOM, COLOR_KEPT) == (camera.WHITE, camera.HEADROOM, camera.COLOR_KEPT)
 
 
 @pytest.mark.parametrize(("metering", "most"), [(0.0, 6.0), (1.0, 6.0)])

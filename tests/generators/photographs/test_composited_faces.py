@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -12,10 +11,9 @@ from hypothesis import strategies as st
 from rendered_marks import sitters
 
 from transect import generators
-from transect.errors import BadInput, UnknownName
-from transect.generators.photographs.appearance import colors, faces
-from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
-from transect.testing import check_world
+from transect.errors import BadInput
+from transect.generators.photographs.appearance import faces
+from transect.generators.photographs.attributes import APPEARANCE
 
 STRONG = {"skin_tone": 9.0, "hair_color": 0.0, "lipstick": 1.0, "beard_shadow": 1.0}
 STRONG |= {"glasses": 4.0, "face_mask": 1.0, "bangs": 1.0, "hat": 3.0}
@@ -29,10 +27,6 @@ def everyone(tmp_path_factory):
 @pytest.fixture(scope="module")
 def world(everyone):
     return everyone.for_attributes(list(APPEARANCE))
-
-
-def test_the_edits_tested_are_those_that_there_are():
-    assert set(STRONG) == set(APPEARANCE) <= {attribute.name for attribute in ATTRIBUTES}
 
 
 @pytest.mark.parametrize("name", APPEARANCE)
@@ -103,17 +97,6 @@ def test_metering_the_face_exposes_every_tone_alike_and_the_scene_with_it(world)
     assert world.edit_masks(face).all()
 
 
-def test_hair_and_lips_change_in_their_masks_alone(world):
-    for name, mask in (("hair_color", "hair"), ("lipstick", "mouth")):
-        latents = world.sample(range(5))
-        moved = world.set(latents, {name: STRONG[name]})
-        masks = world.edit_masks(moved)
-        for place, row in enumerate(latents.values[:, 0].astype(int).tolist()):
-            own = world.sitters.sitting(row).face.masks[mask] > 0
-            grown = np.lib.stride_tricks.sliding_window_view(np.pad(own, 4), (9, 9)).any(axis=(2, 3))
-            assert not (masks[place] & ~grown).any()
-
-
 def test_darker_hair_is_darker_in_order(world):
     latents = world.sample(range(5))
     shown = [world.render(world.set(latents, {"hair_color": level})).pixels.astype(float) for level in (0.0, 0.5, 1.0)]
@@ -179,14 +162,6 @@ def test_masks_in_doubt_become_sharper_and_skin_is_told_by_its_color():
     assert faces.settled(crisp, face.width) is crisp
 
 
-def test_hair_whose_outline_is_in_doubt_is_not_colored(world):
-    face = world.sitters.sitting(0).face
-    assert faces.unsuited(face, ["hair_color", "skin_tone"]) == ""
-    vague = dataclasses.replace(face, doubts={"hair": 2.0})
-    assert faces.unsuited(vague, ["hair_color"]) == "photographs on which the outline of the hair is in doubt"
-    assert faces.unsuited(vague, ["skin_tone"]) == ""
-
-
 def test_the_network_that_ships_finds_faces_for_it(tmp_path):
     exact, _ = sitters(tmp_path / "faces", 3)
     world = generators.load(f"photographs:folder:{tmp_path / 'faces'}").for_attributes(["skin_tone", "glasses"])
@@ -200,46 +175,6 @@ def test_the_network_that_ships_finds_faces_for_it(tmp_path):
     assert np.abs(shown - truly).mean() < 0.35 * np.abs(before - truly).mean()
     masks = world.edit_masks(latents)
     assert np.array_equal(shown[~masks], before[~masks])
-
-
-def test_without_being_left_out_it_is_one_line(everyone):
-    latents = everyone.sample(range(7))
-    with pytest.raises(BadInput, match=r"p00\d.png: expected a face for what is composited on it, .*for_attributes"):
-        everyone.render(everyone.set(latents, {"lipstick": 1.0}))
-
-
-def test_no_face_at_all_is_one_line(tmp_path):
-    bare, _ = sitters(tmp_path / "none", 0, others=3)
-    with pytest.raises(BadInput, match=r"expected photographs with a face, got none \(3 photographs on which"):
-        bare.for_attributes(["skin_tone"])
-
-
-def test_the_finder_is_named_with_the_photographs(tmp_path):
-    sitters(tmp_path / "faces", 2)
-    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?crop=center&marks=dataset")
-    with pytest.raises(BadInput, match="expected a data set with landmarks or masks, got none"):
-        opened.for_attributes(["skin_tone"])
-    opened = generators.load(f"photographs:folder:{tmp_path / 'faces'}?marks=nobody")
-    with pytest.raises(UnknownName, match="unknown finder of marks 'nobody'"):
-        opened.for_attributes(["lipstick"])
-    with pytest.raises(BadInput, match="expected marks once, with a finder's name, got 'marks='"):
-        generators.load("photographs:folder:faces?marks=")
-
-
-def test_runs_of_cameras_edits_alone_keep_their_description(everyone, world):
-    assert "composited" not in everyone.describe()
-    assert world.describe()["composited"]["marks"] == {"name": "rendered"}
-    json.dumps(world.describe())
-    check_world(world, seeds=(0, 1))
-
-
-@pytest.mark.parametrize(("tone", "other"), [(1.0, 2.0), (4.0, 5.0), (6.0, 7.0)])
-def test_living_skin_is_darker_with_more_melanin_and_red_survives_longest(tone, other):
-    lighter, darker = colors.living_skin(np.array([tone, other]))
-    assert (darker < lighter).all()
-    assert darker[0] / lighter[0] > darker[2] / lighter[2]
-    assert colors.tone_of(90) == 1.0
-    assert colors.tone_of(-90) == 10.0
 
 
 def masked(folder, **parts):

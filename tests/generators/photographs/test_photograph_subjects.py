@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import cv2
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from photograph_folders import label, pictures, save
 from PIL import Image
 
 from transect.datasets.labelled import BROKEN
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.generators.photographs import subjects
 from transect.generators.photographs.subjects import HUGE, TINY, Subjects
 
@@ -29,18 +27,8 @@ def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monke
     assert found.left_out == {BROKEN: 2, TINY: 1, HUGE: 1}
     assert len(found) == 4
     assert next(found.notes()) == f"Left out, {BROKEN}: 2."
-    with pytest.raises(BadInput, match=r"at most 4 photographs, as many as can be used \(left out, unread") as refused:
+    with pytest.raises(BadInput, match=r"at most 4 photographs, as many as can be used \(left out, unread"):
         found.check(5)
-    for reason, number in found.left_out.items():
-        assert f"{reason}: {number}" in str(refused.value)
-
-
-def test_a_table_that_names_a_broken_file_counts_it_too(tmp_path):
-    place = label(save(tmp_path / "a", pictures(3)), [f"p{row:03d}.png,a{row},{row % 2}" for row in range(3)])
-    (place / "p001.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    found = Subjects.open(f"folder:{place}")
-    assert (len(found), found.left_out) == (2, {BROKEN: 1})
-    assert found.label("smile").tolist() == [0.0, 0.0]
 
 
 def test_nothing_usable_is_one_line(tmp_path):
@@ -50,8 +38,6 @@ def test_nothing_usable_is_one_line(tmp_path):
     place = save(tmp_path / "small", pictures(2, 16))
     with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):
         Subjects.open(f"folder:{place}")
-    with pytest.raises(BadInput, match="got no folder"):
-        Subjects.open(f"folder:{tmp_path / 'nowhere'}")
 
 
 def test_exif_rotation_is_undone(tmp_path):
@@ -98,23 +84,6 @@ def test_noise_comes_from_the_file_and_not_from_its_place(tmp_path):
     one, other = Subjects.open(f"folder:{first}"), Subjects.open(f"folder:{second}")
     assert [one.key(row) for row in range(3)] == [other.key(row) for row in (2, 1, 0)]
     assert len({one.key(row) for row in range(3)}) == 3
-
-
-def test_sharpness_falls_with_blur(tmp_path):
-    sharp = pictures(1, 64)[0]
-    place = save(tmp_path / "a", np.stack([sharp, cv2.GaussianBlur(sharp, (0, 0), 3)]))
-    looks = Subjects.open(f"folder:{place}").looks
-    assert looks[0].sharpness > 1.5 * looks[1].sharpness
-
-
-def test_without_opencv_the_extra_is_named(tmp_path, monkeypatch):
-    from transect.generators.photographs.world import Photographs
-
-    monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(
-        MissingExtra, match=r"photographs as subjects needs an optional part: pip install 'transect\[opencv\]'"
-    ):
-        Photographs(f"folder:{tmp_path}")
 
 
 def test_copies_are_told_by_their_pixels_and_people_who_are_not_known_are_noted(tmp_path):

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from photograph_folders import faces, label, people, pictures, save
+from photograph_folders import faces, people, pictures, save
 
-from transect import generators
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES
 from transect.generators.photographs.world import Photographs
 from transect.protocols import World
@@ -33,17 +32,6 @@ def world(folder):
 def test_it_keeps_the_contract_of_a_world(world):
     assert isinstance(world, World)
     check_world(world, seeds=(0, 1, 2, 5))
-
-
-def test_load_opens_it_by_name(folder):
-    world = generators.load(f"photographs:folder:{folder}", image_size=32)
-    assert (world.name, world.image_size, len(world.subjects)) == ("photographs:folder:faces", 32, 12)
-    with pytest.raises(BadInput, match="--device: photographs have none, got cuda; leave it out"):
-        generators.load(f"photographs:folder:{folder}", device="cuda")
-    with pytest.raises(BadInput, match="--population: photographs have none"):
-        generators.load(f"photographs:folder:{folder}", population="celebrity-like")
-    with pytest.raises(UnknownName, match="unknown reader 'folders'"):
-        generators.load(f"photographs:folders:{folder}")
 
 
 def test_a_photograph_as_it_is_has_the_files_pixels(world):
@@ -113,15 +101,6 @@ def test_truths_hold_levels_measures_labels_and_people(world):
     assert table["luminance"][0].as_py() == pytest.approx((linear @ [0.2126, 0.7152, 0.0722]).mean(), rel=1e-3)
 
 
-def test_a_label_that_is_called_as_an_edit_keeps_both(tmp_path):
-    place = label(save(tmp_path / "a", pictures(4)), [f"p{row:03d}.png,{row % 2}" for row in range(4)], "file,exposure")
-    world = Photographs(f"folder:{place}")
-    table = world.truths(world.sample(np.arange(4)))
-    assert table["exposure"].to_pylist() == [0.0] * 4
-    assert sorted(table["label.exposure"].to_pylist()) == [0.0, 0.0, 1.0, 1.0]
-    assert "label.exposure" in {attribute.name for attribute in world.truth_attributes}
-
-
 def test_another_folder_is_another_run(tmp_path):
     first, second = (save(tmp_path / name / "faces", pictures(4, seed=seed)) for name, seed in (("a", 0), ("b", 1)))
     one, same, other = (Photographs(f"folder:{place}").describe() for place in (first, first, second))
@@ -134,13 +113,6 @@ def test_another_folder_is_another_run(tmp_path):
         one["pictures_sha256"],
         other["pictures_sha256"],
     )
-
-
-def test_the_statement_counts_photographs_and_people(world):
-    stated = world.validity()
-    assert stated["statement"].startswith("12 photographs of 6 people, each resized once into 48 x 48 pixels")
-    assert stated["photometry_validated"] is False
-    assert "checked on test scenes. Not checked: how near an edited photograph comes" in stated["statement"]
 
 
 def test_photographs_that_are_not_square_have_margins_that_no_edit_touches(tmp_path):
@@ -167,14 +139,3 @@ def test_faces_under_every_edit_look_different(tmp_path):
     assert set(strong) == {attribute.name for attribute in ATTRIBUTES} - {*APPEARANCE, "metering"}
     for name, value in strong.items():
         assert np.abs(world.render(world.set(latents, {name: value})).pixels - before).mean() > 0.5, name
-
-
-def test_what_cannot_be_set_is_refused(world):
-    latents = world.sample([0, 1])
-    with pytest.raises(UnknownName, match="See: transect attributes --generator photographs"):
-        world.set(latents, {"smile": 1.0})
-    with pytest.raises(BadInput, match="exposure: expected between -6 and 6 stops, got 9"):
-        world.set(latents, {"exposure": 9.0})
-    other = generators.load("faceworld", image_size=32).sample([0])
-    with pytest.raises(BadInput, match="expected space photograph with 1 number, got u; sample them"):
-        world.render(other)

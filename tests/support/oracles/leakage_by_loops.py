@@ -46,20 +46,3 @@ def flip_posterior(row, prior, rate):
         for g, frequency in enumerate(frequencies):
             totals[g] += frequency * likelihood
     return totals
-
-
-def bias_amp(truth, predicted, protected, n_classes):
-    """Zhao et al. 2017: mean over labels of b~ - b, b = share of the class that a label leans to in the truth."""
-    total, counted = 0.0, 0
-    for column in range(len(truth[0])):
-        for g in range(n_classes):
-            with_label = [h for row, h in zip(truth, protected, strict=True) if row[column]]
-            said = [h for row, h in zip(predicted, protected, strict=True) if row[column]]
-            if not with_label:
-                continue
-            b = sum(h == g for h in with_label) / len(with_label)
-            if b > 1 / n_classes:
-                b_said = sum(h == g for h in said) / len(said) if said else float("nan")
-                total += b_said - b
-        counted += 1
-    return 100 * total / counted
