@@ -1,7 +1,5 @@
 """What was asked goes along with exported ratings: a report knows which attribute, scale and levels a column has."""
 
-import shutil
-
 import audited
 import auditing
 import numpy as np
@@ -85,52 +83,6 @@ def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path)
     assert np.isfinite(row[1:6]).all()
     assert "seen along" in made
     assert "other raters" not in reported(run, folder / "old.parquet"), "its column is about no attribute that is set"
-
-
-def test_what_one_file_says_of_its_columns_is_not_said_of_the_other(rated, tmp_path):
-    """A column `gender` of a CSV, which names nothing, stays what it is, and people's stays what they saw."""
-    folder, run = rated[0], tmp_path / "run"
-    shutil.copytree(rated[1], run)
-    ids = finished_run.read(run).images["id"].to_pylist()
-    lines = ["id,gender", *(f"{name},{10 + 40 * (k % 2)}" for k, name in enumerate(ids))]
-    (tmp_path / "per.csv").write_text("\n".join(lines))
-    ratings.attach(run, tmp_path / "per.csv", [], folder / "ratings.parquet")
-    made = finished_run.read(run)
-    about = made.seen.about(made.known)
-    assert "face_shape" not in about.columns
-    assert set(about.columns["gender"].tolist()) == {10.0, 50.0}
-    assert np.nanmax(about.people["face_shape"]) <= 1
-
-
-def test_the_organisers_page_has_the_same_alpha_of_equal_steps(rated, tmp_path):
-    """Levels of 8, 20 and 80 years, and two raters who differ once, of four images: 8 and 20. Worked out below."""
-    from transect.annotation.agreement.summary import summary
-    from transect.annotation.exchange.incoming import Incoming, take_in
-    from transect.annotation.progress import status
-    from transect.annotation.project import open_project
-
-    text = """[[question]]
-name = "years"
-text = "How old?"
-scale = "interval"
-levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", value = 80 }]
-"""
-    (tmp_path / "q.toml").write_text(text)
-    project = open_project(rated[1], tmp_path / "a.sqlite", (str(tmp_path / "q.toml"),))
-    ids = finished_run.read(rated[1]).images["id"].to_pylist()[:4]
-    answers = [(0, 0), (0, 1), (1, 1), (2, 2)]
-    said = [
-        Incoming("t", "", i, "", "years", f"r{r}", n)
-        for i, each in zip(ids, answers, strict=True)
-        for r, n in enumerate(each)
-    ]
-    take_in(project, said, 1.0)
-    # Disagreement within: one pair of four, 12^2 / 4 = 36. Of all 28 pairs of 8 8 8 20 20 20 80 80: 9 of 12, 6 of 72,
-    # 6 of 60, hence (9 * 144 + 6 * 5184 + 6 * 3600) / 28.
-    expected = 1 - 36 / ((9 * 144 + 6 * 5184 + 6 * 3600) / 28)
-    assert status(project, 2.0)["questions"][0]["alpha"] == pytest.approx(expected)
-    assert plain(summary(project))["questions"][0]["alpha"] == pytest.approx(expected)
-    project.database.close()
 
 
 @pytest.mark.parametrize("name", ["gender", "face_shape"])
@@ -268,23 +220,6 @@ def test_rules_from_0_to_1_are_not_put_to_years(aged):
     assert len(cut) == 3, "as many as the lowest tenth shows"
 
 
-def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(aged):
-    folder, run, project, children = aged
-    ratings.attach(run, None, ["as-published"], folder / "unit.parquet")
-    try:
-        seen = finished_run.read(run).seen
-        ids = finished_run.read(run).images["id"].to_pylist()
-        assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
-        for scale in ("attribute", "unit"):
-            cut, text = framed(rater_report.page(rater_report.from_project(project, scale)))
-            assert cut, scale
-            assert cut <= children
-            assert "age < 0.4 (from the ratings stored with the run, as in its report)" in text
-    finally:
-        (run / "pruning.json").unlink()
-        (run / "ratings.parquet").unlink()
-
-
 FACE = Attribute("face_shape", "continuous", "from feminine to masculine")
 
 
@@ -315,12 +250,3 @@ def test_each_study_has_its_own_count_of_who_could_not_tell():
         made = questions_of(questions_for_study(table, name))
         assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
     assert questions_for_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
-
-
-def test_names_in_no_order_that_are_no_indices_are_left_out_of_effects():
-    """10, 20 and 30 are hairs in no order, about nothing in the run: neither a mean nor levels can be made of them."""
-    odd = RatedQuestion("?", "", "nominal", ("a", "b", "c"), (10.0, 20.0, 30.0), (0.0, 1.0, 2.0))
-    columns = {"odd": np.array([10.0, 30.0]), "hair": np.array([0.0, 2.0]), "face_shape": np.array([0.1, 0.9])}
-    seen = ratings.Ratings(columns, np.array(["", ""]), asked={"odd": odd, "hair": question("", "nominal")})
-    assert list(seen.about({"face_shape": FACE}).columns) == ["hair", "face_shape"]
-    assert {name: one.levels for name, one in seen.unordered({"face_shape": FACE}).items()} == {"hair": ("a", "b", "c")}

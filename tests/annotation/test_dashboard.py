@@ -52,16 +52,12 @@ def test_the_organiser_sees_changes_and_exports(tmp_path):
         assert question[3] == "0.50"  # of two pairs of answers one is equal
         assert cells(page, one.name)[:4] == ["imported", "2", "0", "2.0"]
         assert cells(page, third.name)[0] == "invited"
-        assert len(page.locator("tbody tr:has(th:has-text('rater-'))").all()) == 3
-        page.screenshot(path=str(tmp_path / "dashboard.png"))
         page.click("text=Pause >> nth=0")
         page.wait_for_selector("text=Paused: raters get no further tasks.")
         page.click(f"[aria-label='Exclude {other.name}']")
         page.wait_for_selector(f"[aria-label='Resume {other.name}']")
         assert cells(page, other.name)[0] == "excluded"
         assert cells(page, "smile")[3] == "–", "one rater alone agrees with nobody"
-        page.click("text=Resume >> nth=0")
-        page.wait_for_selector("text=Paused: raters get no further tasks.", state="detached")
         with page.expect_download() as download:
             page.click("text=All answers as CSV")
         rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -71,7 +67,5 @@ def test_the_organiser_sees_changes_and_exports(tmp_path):
         narrow.context.add_cookies(page.context.cookies())
         narrow.goto(f"{base}/admin")
         assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
-        page.screenshot(path=str(tmp_path / "after.png"))
-        narrow.screenshot(path=str(tmp_path / "narrow.png"))
         assert errors == []
         browser.close()

@@ -84,10 +84,3 @@ def test_what_is_to_go_is_shared_by_those_who_have_a_link(begin):
     assert progress.of_rater(project, 1) == (3, 3 + 6)
     set_state(project, 2, "excluded")
     assert progress.of_rater(project, 1) == (3, 3 + 7)
-
-
-def test_nothing_is_to_go_where_every_answer_is_there(begin):
-    project = begin(raters=2, ratings=1)
-    say(project, 1, 2)
-    assert progress.of_rater(project, 1) == (2, 2)
-    assert progress.of_rater(project, 2) == (0, 0)
