@@ -173,22 +173,6 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
 
 
-def test_an_audit_in_steps_alone_has_its_control_once_and_says_it_loudly(tmp_path):
-    steps = ["age=-1,0,1", "skin_tone=-1,0,1"]
-    made = auditing.audit(
-        corners, steps=steps, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run", quiet=True
-    )
-    (control,) = made.results["negative_controls"]
-    # 20 subjects at two hues, in the attribute's own units and not in steps of it
-    assert (control["study"], control["from"], control["to"], control["n_images"]) == ("steps-age", [0.0], [0.5], 40)
-    assert control["p_adjusted"] <= 0.05
-    assert any("alarm" in classes(p) for p in parse(made.page.read_text()).iter("p"))
-    alone = auditing.audit(
-        corners, steps=steps[:1], subjects=4, image_size=32, control=False, out=tmp_path / "without", quiet=True
-    )
-    assert alone.results["negative_controls"] == []
-
-
 def test_a_control_is_made_where_it_is_cheap_and_has_sense():
     world = transect.generators.load("faceworld", image_size=32)
     design = Design({"skin_tone": (1.0, 5.0, 10.0)}, subjects=400, hold=("exposure",))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import transect
-from transect.analysis import findings, reporting
+from transect.analysis import reporting
 from transect.errors import CorruptedPart
 from transect.runs import part_files
 from transect.runs.folder import FinishedRun, RunFolder
@@ -45,37 +45,6 @@ def test_each_part_is_read_once(run, monkeypatch):
     assert {table.partition("/")[0] for _, table, _ in reads} == {"images", "predictions"}
     assert {folder for folder, _, _ in reads} == {".", "negative-control"}
     assert max(reads.values()) == 1, reads
-
-
-def test_runs_are_analysed_once(run, monkeypatch):
-    analysed = Counter()
-    original = findings.analyse
-
-    def counted(read, *rest, **settings):
-        analysed[read.folder.path] += 1
-        return original(read, *rest, **settings)
-
-    monkeypatch.setattr(findings, "analyse", counted)
-    monkeypatch.setattr("transect.analysis.findings.analyse", counted)
-    reporting.report(run)
-    assert analysed == {run: 1, run / "negative-control": 1}
-
-
-def test_of_parts_beyond_the_memory_only_what_is_asked_for_is_unpacked(run, monkeypatch):
-    """The same columns as of parts that are kept; a byte of any other column that changed is still found."""
-    unpacked, original = [], pq.ParquetFile.read_row_groups
-
-    def noted(self, *rest, columns=None, **settings):
-        unpacked.append(columns)
-        return original(self, *rest, columns=columns, **settings)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
-    kept, lean = FinishedRun(run, memory=1 << 30), FinishedRun(run)
-    assert lean.read_part("images", 1, only=("image",)).equals(kept.read_part("images", 1, only=("image",)))
-    assert lean.read_table("images", 2, without=("image",)).equals(kept.read_table("images", 2, without=("image",)))
-    assert unpacked[0] == ["image"]
-    assert "image" not in unpacked[2]
-    assert unpacked[1] is None  # of those that are kept
 
 
 def test_a_part_that_changed_is_found_whatever_is_asked_of_it(tmp_path):

@@ -123,19 +123,6 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
         assert not (folder / "annotations").exists(), reason
 
 
-@pytest.mark.parametrize(
-    ("given", "url", "host"),
-    [
-        ("https://Rate.Example:443/", "https://rate.example", "rate.example"),
-        ("http://rate.example:8080", "http://rate.example:8080", "rate.example"),
-        ("https://[2001:DB8::1]", "https://[2001:db8::1]", "2001:db8::1"),
-    ],
-)
-def test_a_public_address_is_what_browsers_say(given, url, host):
-    found, hosts = annotate_command._reached("127.0.0.1", given)
-    assert (found, host in hosts) == (url, True)
-
-
 @pytest.mark.integration
 def test_without_the_server_s_library_the_pip_line_is_said(tmp_path):
     folder = make_run(tmp_path / "run", subjects=1)

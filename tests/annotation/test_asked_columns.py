@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from transect.analysis import findings, finished_run, rater_report, reporting
-from transect.effects.image_validation import AS_PUBLISHED
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
 from transect.records import Attribute
@@ -180,44 +179,6 @@ def test_one_set_of_answers_has_one_figure_each(rated):
         assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
             row[0]: row[-1] for row in section.tables[0].rows[: len(LEVELS)]
         }
-
-
-@pytest.fixture(scope="module")
-def aged(rated, tmp_path_factory):
-    """The same images; two raters say of every third one that it is a child, else old, and of the rest of the rules 0.
-
-    unit.parquet is from 0 to 1; the project's own answers are years.
-    """
-    from transect.annotation.exchange.incoming import Incoming, take_in
-    from transect.annotation.exchange.outgoing import write
-    from transect.annotation.project import open_project
-
-    folder = tmp_path_factory.mktemp("aged")
-    project = open_project(rated[1], folder / "aged.sqlite", ("paper",))
-    ids = finished_run.read(rated[1]).images["id"].to_pylist()
-    levels = {"fakeness": 0, "skin_color": 0, "gender": 0, "hair_length": 0}
-    said = [(i, name, n) for k, i in enumerate(ids) for name, n in {**levels, "age": 5 * (k % 3 > 0)}.items()]
-    take_in(project, [Incoming("t", "", i, "", name, f"r{r}", n) for i, name, n in said for r in (0, 1)], 1.0)
-    write(project, "ratings", folder / "unit.parquet", "unit", "")
-    yield folder, rated[1], project, {image for k, image in enumerate(ids) if k % 3 == 0}
-    project.database.close()
-
-
-def framed(page):
-    """Images in a red frame among the faces by age, and what is said of them."""
-    (gallery,) = [one for one in page.galleries if one.title == "Faces by age"]
-    return {p.id for g in gallery.groups for p in g.pictures if p.left_out}, gallery.text
-
-
-def test_rules_from_0_to_1_are_not_put_to_years(aged):
-    """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
-    _, _, project, children = aged
-    with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
-        rater_report.page(rater_report.from_project(project), AS_PUBLISHED)
-    page = rater_report.page(rater_report.from_project(project, "unit"), AS_PUBLISHED)
-    cut, _ = framed(page)
-    assert cut <= children
-    assert len(cut) == 3, "as many as the lowest tenth shows"
 
 
 FACE = Attribute("face_shape", "continuous", "from feminine to masculine")

@@ -247,18 +247,6 @@ def test_who_is_shut_out_leaves_their_places_to_others(begin):
     assert counters_agree(project)
 
 
-def test_answers_of_who_is_shut_out_stop_nothing(begin):
-    """Two agree, which ends the image's rating; one of them is shut out: one answer alone agrees with nobody."""
-    project = begin(raters=3, subjects=1, cells=1, ratings=3, plan="stop = { after = 2, agreement = 1.0 }")
-    for rater in (1, 2):
-        work(project, rater)
-    assert next_tasks(project, 3, now=1.0) == []
-    set_state(project, 2, "paused")
-    assert next_tasks(project, 3, now=1.0) == [], "paused raters' answers count"
-    set_state(project, 2, "excluded")
-    assert len(next_tasks(project, 3, now=1.0)) == 1
-
-
 def test_fifty_raters_at_once_lose_and_double_nothing(begin):
     """50 threads, each with its own rater, on 10 images x 12 ratings: exactly 120 answers, 12 raters each."""
     project = begin(raters=50, subjects=5, ratings=12)

@@ -6,12 +6,10 @@ import re
 
 import pytest
 from answer_rows import FULL, plain
-from small_run import make_run
 
-from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.exchange.incoming import take_in
 from transect.annotation.exchange.outgoing import answers_table, write
 from transect.annotation.exchange.reading_files import read
-from transect.annotation.project import open_project
 from transect.annotation.raters import set_state
 from transect.errors import BadInput
 
@@ -87,29 +85,6 @@ def test_an_answer_that_nobody_gave_is_none(rated, empty, paired, tmp_path):
     path.write_text("id,second,question,rater,answer\n0-0000,0-0001,more,ada,\n")
     with pytest.raises(BadInput, match="row 1: answer: more has to be answered, got none; take the row out"):
         read(path, "answers", paired[1])
-
-
-def test_levels_that_are_called_by_numbers_keep_their_places(tmp_path):
-    """Levels "1" to "5": Mechanical Turk posts the places 0 to 4, Ground Truth has them, Label Studio has the names."""
-    levels = '[[question]]\nname = "likert"\ntext = "How much?"\nlevels = ["1", "2", "3", "4", "5"]\n'
-    (tmp_path / "l.toml").write_text("[plan]\nratings = 1\n" + levels)
-    projects = [
-        open_project(make_run(tmp_path / "five", 5, 1), tmp_path / f"{i}.sqlite", (str(tmp_path / "l.toml"),))
-        for i in range(4)
-    ]
-    given = [Incoming("x", "", f"{k}-0000", "", "likert", "rater-0001", k) for k in range(5)]
-    take_in(projects[0], given, now=0.0)
-    for kind, other in zip(("mturk", "ground-truth", "label-studio"), projects[1:], strict=True):
-        write(projects[0], kind, tmp_path / kind, "attribute", "")
-        if kind == "mturk":
-            with (tmp_path / kind / "batch.csv").open(newline="") as file:
-                file = results_of(list(csv.DictReader(file)), tmp_path / "r.csv", lambda row: (row["id"][0], None))
-        else:
-            file = tmp_path / kind / ("manifest.jsonl" if kind == "ground-truth" else "tasks-likert.json")
-        take_in(other, read(file, kind, other), now=0.0)
-        assert plain(other, "id", "level") == plain(projects[0], "id", "level"), kind
-    for one in projects:
-        one.database.close()
 
 
 def test_ground_truth_goes_round(rated, empty, tmp_path):

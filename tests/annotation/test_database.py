@@ -108,15 +108,6 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         open_project(other, default_database(run))
 
 
-def test_a_run_that_moved_is_still_the_same_run(tmp_path):
-    run = make_run(tmp_path / "run")
-    first = open_project(run, questions=(write_questions(tmp_path / "q.toml"),))
-    first.database.close()
-    again = open_project(run.rename(tmp_path / "moved"), create=False)
-    assert again.questionnaire == first.questionnaire
-    again.database.close()
-
-
 def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
     with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back as it was written"):
         open_project(make_run(tmp_path / "a", without_picture=[(1, 1)]))

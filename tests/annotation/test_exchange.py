@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from answer_rows import plain
 
 from transect.annotation import schema
-from transect.annotation.assignment import expire, next_tasks, undo
+from transect.annotation.assignment import expire, next_tasks
 from transect.annotation.exchange.crowd import name_of
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.exchange.outgoing import answers_table, ratings_table, write
@@ -64,15 +64,6 @@ def test_an_import_that_contradicts_what_is_kept_is_refused(empty):
     with pytest.raises(BadInput, match=r"got another \(cannot tell\); take it out of the file, nothing was imported"):
         take_in(empty, [given._replace(level=None)], now=1.0)
     assert answers_table(empty).num_rows == 1
-
-
-def test_an_imported_answer_that_was_taken_back_can_be_imported_again(empty):
-    (link,) = invite(empty.database, 1, now=0.0)
-    given = Incoming("x", "", "0-0000", "", "smile", link.name, 2)
-    take_in(empty, [given], now=0.0)
-    assert undo(empty, 1, "back", now=1.0) is not None
-    assert take_in(empty, [given._replace(level=0)], now=2.0).answers == 1
-    assert answers_table(empty)["answer"].to_pylist() == ["no"]
 
 
 HEAD = "id,question,rater,answer\n"

@@ -69,15 +69,6 @@ def test_times_without_a_zone_are_in_utc(project, tmp_path, monkeypatch, given):
         time.tzset()
 
 
-def test_numbers_as_text_and_categories(project, tmp_path):
-    made = imported(
-        project, tmp_path, seconds=["1.5", None, "3"], answer=pa.array(["no", "yes", "no"]).dictionary_encode(),
-        rater=[1, 2, 3], second=[None] * 3,
-    )  # fmt: skip
-    assert [one.seconds for one in made] == [1.5, None, 3.0]
-    assert [(one.rater, one.level) for one in made] == [("1", 0), ("2", 2), ("3", 0)]
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

@@ -94,18 +94,8 @@ class Page:
                 tuple(row) for row in connection.execute(query.where(raters.c.name == self.rater).order_by(table.c.id))
             ]
 
-    def times(self):
-        """Milliseconds of this rater's answers."""
-        query = sa.select(schema.answers.c.milliseconds).join(schema.raters).order_by(schema.answers.c.id)
-        with self.database.reading() as connection:
-            return connection.execute(query.where(schema.raters.c.name == self.rater)).scalars().all()
-
     def question(self):
         return self.page.inner_text("#question")
-
-    def level(self):
-        """A key that answers the question that is shown."""
-        return "1" if self.question() != "The same person?" else "s"
 
 
 def violations(page, axe):
@@ -162,32 +152,6 @@ def test_an_answer_without_a_connection_waits_and_is_sent_once(site):
     assert len(rater.page.evaluate("unsent")) == 1
     rater.context.set_offline(False)
     assert rater.kept()[before:] == [("answer", 2, None)]
-    rater.context.close()
-
-
-def test_the_last_answer_taken_back_is_timed_from_when_it_is_shown_again(site):
-    """The page stands for two seconds with nothing left to do before the rater takes the last answer back."""
-    rater = Page(site)
-    until_single(rater)
-    rater.kept()
-    close = schema.items.update().values(done=True)
-    rater.database.write(lambda connection: connection.execute(close))  # nobody gets further tasks
-    try:
-        while rater.page.evaluate("tasks.length"):
-            rater.page.keyboard.press(rater.level())
-            if rater.page.evaluate("chosen !== null"):
-                rater.page.keyboard.press("1")
-            rater.kept()
-        rater.page.wait_for_timeout(2000)
-        rater.page.keyboard.press("u")
-        wait(rater.page, "tasks.length && shownAt !== null")
-        rater.page.keyboard.press(rater.level())
-        if rater.page.evaluate("chosen !== null"):
-            rater.page.keyboard.press("1")
-        assert [kind for kind, _, _ in rater.kept()][-3:] == ["answer", "undo", "answer"]
-        assert rater.times()[-1] < 2000
-    finally:
-        rater.database.write(lambda connection: connection.execute(close.values(done=False)))
     rater.context.close()
 
 

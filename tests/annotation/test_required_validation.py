@@ -19,7 +19,6 @@ from transect.jobs.annotate.validation import StudyValidation
 from transect.jobs.search import run as searching
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
-from transect.runs.spec import GeneratorDescription
 from transect.targets import as_target
 
 OPTIONS = {"image_size": 32, "quiet": True, "control": False}
@@ -149,18 +148,6 @@ def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):
     assert not (run / required.FILE).exists()
     with pytest.raises(BadInput, match="a generator that met every gate"):
         auditing.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
-
-
-def test_of_two_validations_of_a_level_both_must_pass(run, failing):
-    text = failing.read_text()
-    good = json.loads(text)["audit"]
-    passing(good)
-    for order in (("a", "b"), ("b", "a")):
-        studies = {name: {"a": good, "b": json.loads(text)["audit"]}[name] for name in order}
-        made = required.Required(failing, studies, b"")
-        with pytest.raises(BadInput, match="face_shape 0 "):
-            required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.0]})
-        required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.4]})
 
 
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):

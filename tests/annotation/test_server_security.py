@@ -290,20 +290,6 @@ def test_other_bodies_are_refused_without_a_trace(two, project):
     assert count(project, schema.answers) == 0
 
 
-def test_a_replayed_answer_changes_nothing(two, project):
-    first, second = two
-    task = first.tasks()[0]
-    body = {"task": task["id"], "key": "key-12345", "value": 1}
-    once, twice = first.send(body).json(), first.send(body).json()
-    assert (once["replayed"], twice["replayed"], twice["answer"]) == (False, True, once["answer"])
-    assert first.send({**body, "value": 2}).status_code == 409
-    assert first.send({**body, "key": "key-67890"}).json() == {
-        "detail": "this task is answered: take the answer back first"
-    }
-    assert second.send(body).status_code == 409, "somebody who recorded it cannot send it as another rater"
-    assert count(project, schema.answers) == 1
-
-
 def test_every_reply_has_the_headers_that_keep_a_browser_in(two, app):
     for reply in (two[0].http.get("/"), two[0].http.get("/api/tasks"), anybody(app).get("/nowhere"), two[0].send([])):
         policy = reply.headers["content-security-policy"]

@@ -131,18 +131,6 @@ def test_a_large_photograph_is_reduced(tmp_path):
     project.database.close()
 
 
-def test_what_a_generator_drew_without_masks(tmp_path):
-    """`render --data-set` of any generator: pictures without attributes, and every one can be rated."""
-    import transect
-
-    transect.render(tmp_path / "drawn", generator="reference", subjects=2, data_set=True, quiet=True)
-    project = opened("drawn")
-    assert len(project.pictures.all) == 2
-    assert project.pictures.png("", "1-0000").startswith(b"\x89PNG")
-    assert (tmp_path / "drawn" / "annotations" / "annotation.sqlite").exists()
-    project.database.close()
-
-
 def test_reconstructions_alone(tmp_path):
     invert(tmp_path / "inv", ["a.png", "b.png", "c.png", "d.png"], failed=["c.png"])
     project = opened("inv")

@@ -9,7 +9,7 @@ from toned_world import TonedWorld
 
 import transect
 from transect.designs import transect_design
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.experiment import opened_targets, study
 from transect.runs import human_answers as kept
 from transect.targets.words.speakers import AskedSpec
@@ -139,14 +139,3 @@ def test_the_command_says_it_in_lines(run, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "sensitivity 1.000" in done.stdout
     (run / kept.AGREEMENT_FILE).unlink()
-
-
-def test_what_is_no_place_of_texts_is_refused(run, tmp_path):
-    with pytest.raises(BadInput, match="expected a run folder behind texts:"):
-        transect.annotate(f"texts:{tmp_path}", database=tmp_path / "e.sqlite").open()
-    with pytest.raises(UnknownName, match="size"):
-        transect.annotate(f"texts:{run}?size=3", database=tmp_path / "f.sqlite").open()
-    images = transect.annotate(run, database=tmp_path / "h.sqlite")
-    images.open().database.close()
-    with pytest.raises(BadInput, match="got images; name texts:RUN"):
-        images.judge()

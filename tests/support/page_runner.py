@@ -46,7 +46,7 @@ LANGUAGES = {"sh", "python", "toml", "csv", "text"}
 
 NOT_RUN = {
     "nginx": "the configuration of another program, which is not installed here",
-    "yaml": "a workflow that GitHub runs; tests/docs/test_workflow.py checks its commands",
+    "yaml": "a workflow that GitHub runs",
 }
 """Languages of blocks that are not run, and why."""
 

@@ -181,18 +181,3 @@ def test_chosen_models_hold_for_other_raters(monkeypatch):
     (row,) = rows(apart, "Least squares")
     half = 4.30265 * np.sqrt(added.variance[1])  # Student's with 2 degrees of freedom, of three raters
     assert row["high"] == pytest.approx(ols.estimate + np.hypot(ols.high - ols.estimate, half), rel=1e-4)
-
-
-def test_pairs_of_groups_that_differ_in_one_attribute():
-    """Fig. 14: at x the error of female images, at y that of male ones, a dot for each side of glasses."""
-    one = rated(
-        np.tile([[0.0], [0.0], [1.0], [1.0]], (4, 3)), by=(GENDER, "glasses"), scores=np.full(16, 0.1),
-        truth=np.tile([0, 1, 1, 0], 4),
-    )  # fmt: skip
-    figure = checked(error_rates.condition_section(one))["figures"][1]
-    assert points(figure, "perceived gender", "glasses off") == {0.0: 1.0}
-    assert points(figure, "perceived gender", "glasses on") == {100.0: 0.0}
-    assert points(figure, "glasses", "perceived gender [0, 0.5)") == {0.0: 1.0}
-    assert figure["panels"][0]["series"][0] == {
-        "name": "equal errors", "drawn": "line", "points": figure["panels"][0]["series"][0]["points"],
-    }  # fmt: skip

@@ -1,7 +1,5 @@
 """Each section on tables so small that its numbers can be worked out by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -10,7 +8,7 @@ from small_answers import answers, checked, rows, settings
 
 from transect.analysis.sections import adjustment, associations, error_rates, ratings
 from transect.effects.intervals import wilson
-from transect.records import Attribute, Design, Effect, Task
+from transect.records import Attribute, Design, Task
 
 NAN = np.nan
 
@@ -38,19 +36,6 @@ def test_adjustment():
     assert (smile["compared"], age["compared"]) == ("yes vs no", "from 45 on vs below")
     assert smile["AIPW, points"] is None  # eight subjects on a side
     assert smile["AIPW: 95 %"].endswith("effective subjects (at least 20)")
-
-
-def test_no_difference_of_rates_is_printed_beyond_a_hundred_points(monkeypatch):
-    """An estimate of -112 points from -250 to 26 is withheld, and an interval ends at 100 points."""
-    beyond = Effect("", "", "", "", -1.12, -2.5, 0.26, 0.1, "proportion", 1, 1)
-    for name in ("difference_in_means", "g_computation"):
-        monkeypatch.setattr(adjustment, name, lambda *_, **__: beyond)
-    monkeypatch.setattr(adjustment, "ols", lambda *_, **__: [replace(beyond, estimate=-0.4, low=-1.85, high=1.05)])
-    values = {"smile": [0, 1] * 8, "age": [30.0] * 8 + [60.0] * 8}
-    one = answers(Design({}, 16), answers=[0, 1] * 8, truth=np.zeros(16), values=values)
-    row = rows(checked(adjustment.section(one)), "Differences in the error rate")[0]
-    assert (row["unadjusted, points"], row["unadjusted: 95 %"]) == (None, "withheld: beyond ±100 points")
-    assert (row["OLS, points"], row["OLS: 95 %"]) == (-0.4, "−100.0 to +100.0")
 
 
 def test_an_attribute_of_several_levels_is_adjusted_for_level_by_level():

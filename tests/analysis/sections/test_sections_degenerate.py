@@ -83,15 +83,6 @@ def test_an_attribute_that_nobody_rated_does_not_take_the_others_along():
     assert reasons == {"", "no subject has both ratings"}
 
 
-def test_ratings_that_do_not_vary_determine_nothing():
-    made = checked(ratings.perceived_section(tried(perceived={"glasses": np.ones(24)})))
-    (row,) = rows(made, "Effect on the error")
-    assert row["least squares"] is None
-    assert row["least squares: 95 %"] == "no variation: glasses is 1 in all 24 rows"
-    assert row["two-stage least squares"] is None
-    assert row["first-stage F"] is None
-
-
 def test_a_group_with_no_image_of_one_truth_has_no_rate_of_its_kind():
     one = observed(values={"glasses": [0, 1] * 6, "smile": [0, 1] * 6})  # all wearers smile
     made = checked(error_rates.threshold_section(one))

@@ -134,16 +134,3 @@ def test_whether_people_saw_the_label_stay():
     drawn = {figure["title"]: figure for figure in made["figures"]}
     assert points(drawn["Did the label stay, as rated?"], "Smile", "age") == {-1.0: pytest.approx(1 / 3), 0.0: 0.0, 1.0: 0.0}  # fmt: skip
     assert points(drawn[title], "Age", "label stayed")[-1.0] == -1.0
-
-
-def test_figures_have_bands_of_the_whole_curve_and_tables_have_both():
-    made = checked(sensitivity.section([stepped(STEPS, scores=LONG)]))
-    (row,) = [row for row in of(made, "Changes of the score") if row["λ"] == 1.0]
-    assert row["S: band low"] < row["S: low"] < row["S"] < row["S: high"] < row["S: band high"]
-    assert row["E|Δ|: band high"] > row["E|Δ|: high"]
-    assert row["note"] == ""
-    panel = made["figures"][0]["panels"][0]["series"][0]["points"]
-    assert [point["low"] for point in panel] == [pytest.approx(panel[0]["low"]), None, row["S: band low"]]
-    few = checked(sensitivity.section([stepped(STEPS, scores=LONG[:9])]))
-    assert of(few, "Changes of the score")[0]["note"] == "fewer than 20 subjects at a level (9): no band"
-    assert few["figures"][0]["panels"][0]["series"][0]["points"][0]["low"] is None
