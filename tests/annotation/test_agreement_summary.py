@@ -7,7 +7,6 @@ from transect.annotation.agreement import fleiss_kappa, krippendorff_alpha
 from transect.annotation.agreement.summary import lines, summary
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import matrix, open_project, rows
-from transect.annotation.raters import set_state
 from transect.runs.json_records import plain
 
 
@@ -69,16 +68,6 @@ def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
     (one,) = plain(made)["questions"]
     assert (one["dawid_skene"]["of"], one["dawid_skene"]["reason"]) == (0, "no image has 3 answers")
     assert {each["right_by_dawid_skene"] for each in one["by_rater"]} == {None}
-
-
-def test_raters_who_are_shut_out_count_nowhere(answered):
-    """Two of five cannot tell, and are shut out: nobody who counts could not."""
-    project = answered(4, lambda k, rater: None if rater > 2 else k % 3)
-    assert plain(summary(project))["questions"][0]["cannot_tell"] == 8
-    for rater in (4, 5):
-        set_state(project, rater, "excluded")
-    made = summary(project)
-    assert (made.questions[0].cannot_tell, made.excluded_raters) == (0, ("r3", "r4"))
 
 
 UNEVEN = """

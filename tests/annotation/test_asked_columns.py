@@ -3,7 +3,6 @@
 import audited
 import auditing
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,9 +14,7 @@ from transect.runs.human_answers import (
     QUESTIONS_KEY,
     RatedQuestion,
     names_by_attribute,
-    questions_for_study,
     questions_of,
-    with_questions,
 )
 from transect.runs.json_records import plain
 
@@ -202,12 +199,3 @@ def question(attribute, scale="ordinal", levels=3, unsure=None):
 )  # fmt: skip
 def test_which_column_is_about_which_attribute(columns, asked, named):
     assert names_by_attribute(dict.fromkeys(columns), asked, {"face_shape": FACE}) == named
-
-
-def test_each_study_has_its_own_count_of_who_could_not_tell():
-    asked = {"gender": question("face_shape", unsure={"walk": 2, "steps": 0}), "old": question("")}
-    table = with_questions(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
-    for name, n in (("walk", 2), ("steps", 0), ("another", 0)):
-        made = questions_of(questions_for_study(table, name))
-        assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
-    assert questions_for_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None

@@ -5,7 +5,6 @@ import pytest
 from transect.annotation.questions import SHIPPED, load, parse
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import attribute
-from transect.runs.toml_files import line_of
 
 ONE = '[[question]]\nname = "q"\ntext = "What?"\nlevels = ["a", "b"]\n'
 
@@ -49,17 +48,6 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         load(["monk", "monk"])
 
 
-def test_several_files_keep_what_the_organiser_says_to_raters(tmp_path):
-    """Shipped sets have titles alone: what a file of one's own says comes before theirs, in whichever order."""
-    own, other = tmp_path / "own.toml", tmp_path / "other.toml"
-    own.write_text('title = "Ours"\nconsent = "Our board"\n' + ONE)
-    other.write_text('instructions = "Look."\nconsent = "Our board"\n' + ONE.replace('"q"', '"r"'))
-    for names in (["monk", own, other], [own, "monk", "quality", other]):
-        made = load(names)
-        assert (made.title, made.consent, made.instructions) == ("Ours", "Our board", "Look.")
-    assert (load(["monk", "quality"]).title, load(["quality", "monk"]).title) == ("Skin tone", load(["quality"]).title)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -94,9 +82,3 @@ def test_an_error_names_line_and_key(text, message, tmp_path):
 def test_neither_shipped_nor_a_file():
     with pytest.raises(UnknownName, match="did you mean paper"):
         load(["papper"])
-
-
-def test_lines_of_arrays_of_tables_and_of_inline_tables():
-    text = '[[question]]\nname = "a"\nlevels = [\n { name = "x" },\n { name = "y", key = "u" },\n]\n'
-    assert line_of(text, ("question", 0, "levels", 1, "key")) == 5
-    assert line_of(text, ("nothing",)) == 0

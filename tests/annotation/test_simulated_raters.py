@@ -23,13 +23,6 @@ def test_probabilities_by_hand():
     assert Psychometric((0.4, 0.6), noise=0.0).probabilities(0.5).tolist() == [0.0, 1.0, 0.0]
 
 
-def test_answers_have_these_frequencies():
-    model = Psychometric((0.4, 0.6), noise=0.1, lapse=0.1)
-    said = model.answers(np.full(4000, 0.5), np.arange(4000))
-    # Standard errors are below .008: five of them.
-    assert np.bincount(said, minlength=3) / 4000 == pytest.approx(model.probabilities(0.5), abs=0.04)
-
-
 def test_an_answer_depends_on_the_image_and_the_rater_alone():
     model, truth = Psychometric((0.5,), noise=0.3), np.linspace(0, 1, 20)
     seeds = [seed_of("ada", i) for i in range(20)]

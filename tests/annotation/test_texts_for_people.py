@@ -33,25 +33,6 @@ def project_of(run, database=None):
     return transect.annotate(f"texts:{run}?sample=24&ratings=2", database=database)
 
 
-def test_as_many_texts_of_each_level_are_drawn_and_none_says_which(run, tmp_path):
-    project = project_of(run, tmp_path / "a.sqlite").open()
-    try:
-        (question,) = project.questionnaire.question
-        assert (question.name, question.text) == ("alt_warm", "Does this text describe the person as warm?")
-        assert [level.name for level in question.levels] == ["no", "yes"]
-        from transect.annotation.database import Database
-        from transect.annotation.schema import items
-
-        assert isinstance(project.database, Database)
-        with project.database.reading() as connection:
-            drawn = [row.first for row in connection.execute(items.select())]
-        cells = [int(name.partition("/")[0].rpartition("-")[2]) for name in drawn]
-        assert sorted(cells) == [0] * 12 + [1] * 12
-        assert cells != sorted(cells)  # shuffled
-    finally:
-        project.database.close()
-
-
 def test_a_rater_is_shown_the_text_and_no_picture(run, tmp_path):
     from starlette.testclient import TestClient
 

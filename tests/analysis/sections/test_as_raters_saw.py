@@ -156,7 +156,7 @@ def test_errors_are_adjusted_in_stated_bins_and_not_for_fakeness():
 
 def test_chosen_models_hold_for_other_raters(monkeypatch):
     """Raters far apart widen every interval; raters who say the same leave those by subject; p is 5 % where it ends."""
-    monkeypatch.setattr(rater_uncertainty, "RESAMPLES", 40)
+    monkeypatch.setattr(rater_uncertainty, "ADJUSTED_RATERS_RESAMPLES", 40)
     one, _ = coefficients()
     mean = one.perceived["gender"]
     seen = {**one.seen, GENDER: perceived("gender", np.tile(mean[:, None], 3))}
