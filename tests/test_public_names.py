@@ -17,10 +17,6 @@ JOBS = (
 )  # fmt: skip
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
-    assert not hasattr(transect, "audits")
-
-
 def test_no_folder_has_the_name_of_a_function():
     """Importing a module of that folder would put the folder in the function's place."""
     folders = {path.name for path in (ROOT / "src" / "transect").iterdir() if path.is_dir()}

@@ -44,28 +44,9 @@ class Chain:
         return np.where(np.isnan(given), natural, given)
 
 
-class Featureless(Chain):
-    attributes = ()
-
-
-class TwiceNamed(Chain):
-    attributes = (Chain.attributes[0],) * 2
-
-
-class ReadAsMapping(Chain):
-    def read(self, latents):
-        return super().read(latents).to_pydict()
-
-
 class ReadWithout(Chain):
     def read(self, latents):
         return super().read(latents).drop_columns("hat")
-
-
-class ReadAsFloat32(Chain):
-    def read(self, latents):
-        table = super().read(latents)
-        return table.set_column(0, "cause", table["cause"].cast(pa.float32()))
 
 
 class BeyondRange(Chain):
@@ -78,17 +59,6 @@ class Halfway(Chain):
         name = next(iter(values))
         half = (made.settings[name] + super().read(latents)[name].to_numpy()) / 2
         return replace(made, settings={**made.settings, name: half})
-
-
-class NewSubjects(Chain):
-    def set(self, latents, values, hold=()):
-        return replace(super().set(latents, values, hold), seeds=latents.seeds + 1)
-
-
-class OneValue(Chain):
-    def set(self, latents, values, hold=()):
-        first = {name: np.ravel(value)[0] for name, value in values.items()}
-        return super().set(latents, first, hold)
 
 
 class Deaf(Chain):
@@ -124,15 +94,9 @@ class Clipping(Chain):
 
 BROKEN_CONTROLS = [
     (object, "identity: expected a Controls with attributes, read, set, got no attributes, read, set"),
-    (Featureless, "attributes: expected a tuple of one or more Attribute, got ()"),
-    (TwiceNamed, "attributes: expected each name once, got cause, cause"),
-    (ReadAsMapping, "read: expected an Arrow table of 4 rows, got dict of 3"),
     (ReadWithout, "read: expected a float64 column hat, got cause double, effect double"),
-    (ReadAsFloat32, "read: expected a float64 column cause, got cause float"),
     (BeyondRange, "read: expected effect from 0 to 0.5, got"),
     (Halfway, "set: expected cause = 0, got"),
-    (NewSubjects, "set: expected Latents of the same subjects after cause was set, got other subjects"),
-    (OneValue, "set (one value per row): expected cause = 0, got 1 (row 1)"),
     (Deaf, "hold (cause set): expected effect = "),
     (Centering, "batch invariance: expected the same latents after cause = 0 alone and in a batch, got other latents"),
     (Overwriting, "frozen input: expected set to leave the latents as they are, got changed latents"),

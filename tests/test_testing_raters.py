@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from transect.errors import BadInput
 from transect.records import Annotations, Question
 from transect.testing import ContractBroken, check_rater
 
@@ -39,11 +38,6 @@ def altered(**changes):
     return Altered
 
 
-class RatedAsArray(Panel):
-    def rate(self, images, question):
-        return super().rate(images, question).value
-
-
 class Scribbling(Panel):
     def rate(self, images, question):
         images.pixels[:] = 0
@@ -52,14 +46,8 @@ class Scribbling(Panel):
 
 BROKEN_RATERS = [
     (object, "identity: expected a Rater with name, rate, got no name, rate"),
-    (RatedAsArray, "type: expected Annotations, got ndarray"),
-    (
-        altered(question=lambda _: Question("age", "How old?")),
-        "question: expected answers to 'smile', got answers to 'a",
-    ),
     (altered(value=lambda value: value[1:]), "columns: expected image, rater and value of one length, got 10, 10, 9"),
     (altered(image=lambda image: image + 1), "image: expected numbers of images from 0 to 4, got"),
-    (altered(image=lambda image: image.astype(float)), "image: expected numbers of images from 0 to 4, got"),
     (altered(rater=lambda rater: ("",) * len(rater)), "raters: expected a name for each row, got"),
     (
         altered(image=lambda image: image.clip(1)),
@@ -80,13 +68,3 @@ def test_a_rater_that_breaks_one_clause(kind, message):
     with pytest.raises(ContractBroken) as broken:
         check_rater(kind())
     assert str(broken.value).startswith(message)
-
-
-def test_numbers_must_be_finite():
-    with pytest.raises(ContractBroken, match="values: expected finite numbers, or NaN, got inf"):
-        check_rater(altered(value=lambda value: value + np.inf)(), question=Question("age", "How old?"))
-
-
-def test_a_broken_contract_is_an_assertion():
-    assert issubclass(ContractBroken, AssertionError)
-    assert not issubclass(ContractBroken, BadInput)

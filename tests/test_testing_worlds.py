@@ -58,7 +58,6 @@ COUNTER = iter(range(99))
         ({"describe": lambda _: {"n": next(COUNTER)}}, "describe: expected the same description"),
         ({"validity": lambda _: {"statement": "good"}}, "validity: expected photometry_validated"),
         ({"usual_levels": {"age": (20.0, 500.0)}}, "usual_levels: expected allowed values"),
-        ({"usual_levels": {"hat": (0.0,)}}, "usual_levels: expected allowed values"),
         (
             {
                 "truth_attributes": (Attribute("smile", "continuous", "smile"),),
@@ -67,12 +66,10 @@ COUNTER = iter(range(99))
             "truths: expected a column for each",
         ),
         ({"sample_unedited": lambda self, _: self.sample([1])}, "sample_unedited: expected one row per seed"),
-        ({"attributes": ()}, "attributes: expected a tuple of one or more"),
-        ({"set": None}, "set|object is not callable"),
     ],
 )
 def test_each_clause_catches_a_world_that_breaks_it(members, clause):
-    with pytest.raises((ContractBroken, TypeError), match=clause):
+    with pytest.raises(ContractBroken, match=clause):
         check_world(world(**members))
 
 
@@ -104,20 +101,12 @@ def test_a_target_passes_with_all_optional_members():
 @pytest.mark.parametrize(
     ("members", "clause"),
     [
-        ({"threshold": "half"}, "threshold: expected a finite number"),
         ({"threshold": float("nan")}, "threshold: expected a finite number"),
-        ({"labels": (1, 2)}, "labels: expected a sequence of names"),
-        ({"positive": 0.5}, "positive: expected a label"),
         ({"positive": "maybe", "labels": ("no", "yes")}, "positive: expected one of the labels no, yes"),
         ({"patience": -1}, "patience: expected seconds"),
         ({"box_convention": (0, 0, 1, 1)}, "box_convention: expected a BoxConvention"),
-        ({"describe": lambda _: {"model": object()}}, "describe: expected plain values"),
-        ({"close": True}, "close: expected a method"),
-        ({"metered": 1}, "metered: expected True or False"),
         ({"metered": True}, "metered: expected quote and calls_made"),
         ({**PAID, "quote": lambda *_: 3}, "quote: expected a transect.records.Quote"),
-        ({**PAID, "calls_made": lambda _: 3}, "calls_made: expected calls and cost"),
-        ({"on_round": 3, "asked_again": lambda _: None}, "on_round: expected a function"),
         ({"on_round": None}, "on_round: expected asked_again"),
         ({"on_round": None, "asked_again": lambda _: {"rounds": []}}, "asked_again: expected None or a mapping"),
     ],

@@ -63,10 +63,6 @@ def test_texts_of_openers_alone_are_cleaned_in_linear_time(opener):
     assert len(words_of(ValueError(opener * 500_000))) <= 200
 
 
-def test_the_arabic_letter_mark_is_no_letter():
-    assert shown("a\u061cb") == "ab"
-
-
 class Silent(Exception):
     def __str__(self):
         raise RuntimeError

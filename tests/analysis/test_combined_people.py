@@ -3,12 +3,10 @@
 from dataclasses import fields, replace
 
 import numpy as np
-import pytest
 
 from transect.analysis.replicated.conclusions import Finding, InWorld, Summary
 from transect.analysis.replicated.replicating import SubjectEffects, _combine
 from transect.effects import transported
-from transect.errors import BadInput
 
 NAN = float("nan")
 FOUND = Finding(
@@ -62,12 +60,3 @@ def test_runs_that_number_people_otherwise_say_so():
     one, (note,) = _combine(FOUND, replace(renders, people=renders.subjects), photographs)
     assert one.high == transported(own[:n], rendered[:n], rendered[n:], people=who[:n]).high
     assert note.startswith("The two runs number people otherwise")
-
-
-def test_people_are_given_for_every_subject():
-    with pytest.raises(BadInput, match="people: expected one for each subject"):
-        transported([0.1, 0.2], [0.1, 0.2], [0.3], people=[1])
-    with pytest.raises(BadInput, match="people: expected one for each subject"):
-        transported([0.1, 0.2], [0.1, 0.2], [0.3], people=[1, 2], people_alone=[1, 2])
-    with pytest.raises(BadInput, match="people_alone: expected people too"):
-        transported([0.1, 0.2], [0.1, 0.2], [0.3], people_alone=[1])

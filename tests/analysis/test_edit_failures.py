@@ -40,7 +40,7 @@ def section_of(given, failed, groups):
     return edits.edit_failures_section(*about, [given])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_bounds_are_the_smallest_and_largest_mean_over_all_possible_answers(seed):
     given, failed, label, groups = made(seed)
     rows = {(row[0], row[1]): row for row in section_of(given, failed, groups).tables[1].rows}
@@ -85,13 +85,6 @@ def test_numbers_have_no_worst_case_and_no_failure_no_section():
     row = section_of(given, failed, groups).tables[1].rows[0]
     assert row[6:] == [None, None, None, None, "a number without a range has no worst case"]
     assert section_of(given, np.zeros(15, bool), groups) is None
-
-
-def test_a_label_of_many_values_is_no_group():
-    values = np.arange(7.0)
-    assert edits.groups_of({"age": values, "one": np.zeros(7)}, {}) == {}
-    unknown = np.array([0.0, 1.0, np.nan])
-    assert [group.inside.sum() for group in edits.groups_of({"smile": unknown}, {})["smile"]] == [1, 1]
 
 
 def test_effects_and_bounds_are_means_over_photographs_where_people_repeat():

@@ -56,9 +56,3 @@ def test_a_slope_with_missing_answers_and_an_association_have_none():
     associated = Effect("a", "age", "mine", "answer", 0.1, 0.0, 0.2, 0.5, "proportion", 9, 9, basis="observational")
     observed = with_always_valid([associated], [np.zeros(9)], Design({}, subjects=9), {})
     assert observed[0].always_reason == OBSERVED
-
-
-def test_the_subjects_of_a_smaller_study_are_the_first_of_a_larger_one():
-    """So that an audit with more subjects and the same seed extends a smaller one."""
-    small, large = (Design(LEVELS, subjects=n, seed=3) for n in (5, 9))
-    assert list(large.subject_seeds()[:5]) == list(small.subject_seeds())

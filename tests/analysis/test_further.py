@@ -1,7 +1,6 @@
 """What stands beside the effects: interactions, projections, negative controls, plans, families; and the page."""
 
 import json
-import re
 import shutil
 
 import auditing
@@ -9,16 +8,14 @@ import jsonschema
 import numpy as np
 import pytest
 from places import ROOT
-from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
+from report_reader import classes, loose_digits, number_faults, parse, text_faults, text_of
 from scipy.stats import norm
 
 import transect
 from transect.analysis import finished_run, reporting, secondary_results
 from transect.analysis.findings import analyse
-from transect.console.results import show
-from transect.effects import holm, max_t, project
+from transect.effects import holm, max_t
 from transect.effects.contrasts import factorial_effects, interactions
-from transect.effects.projection import read_shares
 from transect.errors import UnknownName
 from transect.experiment.small_runs import control_design
 from transect.records import Design
@@ -124,18 +121,6 @@ def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, m
     assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
-def test_projections_are_those_of_the_cells(folder, results):
-    found = analyse(finished_run.read(folder / "run"))
-    shares = read_shares(folder / "clinic.csv", found.attributes)
-    made = project(found.answered[0].values, found.design.levels, shares, found.attributes)
-    entry = results["projections"][0]
-    assert (entry["population"], entry["equal"]) == ("clinic", ["hat"])
-    assert [row["estimate"] for row in entry["rows"]] == [
-        None if np.isnan(r.estimate) else pytest.approx(r.estimate) for r in made.rows
-    ]
-    assert "nobody of the population is in this group" in {row["reason"] for row in entry["rows"]}  # skin tone 5
-
-
 def test_a_negative_control_says_what_it_could_have_found(results):
     """80 % of repeats with an effect of that size are significant, by McNemar's exact test at alpha over the family."""
     controls = results["negative_controls"]
@@ -159,34 +144,6 @@ def test_every_number_of_the_page_stands_in_the_results(page, results):
         assert f"study-0-{part}" in names
 
 
-def test_the_dots_of_the_scatter_are_the_rates_of_the_pairs(page, results):
-    seen = 0
-    for figure in (f for f in page.iter("figure") if any("scatter" in classes(svg) for svg in f.iter(f"{SVG}svg"))):
-        ticks = [t for t in figure.iter("span") if t.get("data-tick") is not None]
-        places = {
-            float(t.get("data-tick")): float(re.search(r"left:([\d.]+)", t.get("style"))[1])
-            for t in ticks
-            if "left" in t.get("style")
-        }
-        slope, offset = np.polyfit(list(places), list(places.values()), 1)
-        for dot in (c for c in figure.iter(f"{SVG}circle") if c.get("data-place")):
-            rate = at(results, dot.get("data-place").removesuffix("/rate"))
-            assert 220 - float(dot.get("cy")) == pytest.approx(slope * rate["rate"] + offset, abs=0.1)
-            seen += 1
-    # skin tone: 2 x 3 others; glasses: 3 x 3; hat, first against last: 3 x 2; of the rate, not of the score
-    assert seen == 6 + 9 + 6
-
-
-def test_the_points_of_the_crossed_curves_are_the_rates_of_their_cells(page, results):
-    seen = 0
-    for figure in (f for f in page.iter("figure") if "crossed" in classes(f)):
-        for mark in (e for e in figure.iter(f"{SVG}svg") if e.get("data-place")):
-            assert at(results, mark.get("data-place"))["order"] == 2
-            seen += 1
-    # along skin tone (3 levels) at each of glasses (2) and hat (3), for two outcomes
-    assert seen == 2 * (3 * 2 + 3 * 3)
-
-
 def test_the_report_can_be_corrected_by_max_t(folder):
     made = reporting.report(folder / "run", correction="max-t")
     found = analyse(finished_run.read(folder / "run"))
@@ -198,7 +155,7 @@ def test_the_report_can_be_corrected_by_max_t(folder):
     reporting.report(folder / "run")
 
 
-def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path, capsys):
+def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):
     assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
     assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
     assert transect.open_run(folder / "run").warning_lines() == ()
@@ -209,36 +166,11 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     assert control["p_adjusted"] <= 0.05
     tree = parse(made.page.read_text())
     alarm = next(p for p in tree.iter("p") if "alarm" in classes(p))
-    assert text_of(alarm).startswith(
-        "A negative control shows an effect. Background hue, which says nothing about a face, changes the"
-    )
-    warning = f"Warning: the negative control shows an effect (background_hue, answer: {control['estimate']:+.3f}). "
-    still = "Check first: corners: no score changes within any of 30 subjects, whatever was set"
-    assert made.warning_lines()[0].startswith(still)
-    assert made.warning_lines()[-1] == warning + "Read the report before you use these numbers."
+    assert "Background hue" in text_of(alarm)
     assert len(made.warning_lines()) == 2
     assert made.headline().endswith(made.warning_lines()[-1])
-    show(made, as_json=False, page=made.page)
-    assert capsys.readouterr().out.endswith(f"{made.warning_lines()[-1]}\nreport: {made.page}\n")
     assert number_faults(tree, made.results) == []
     assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
-
-
-def test_an_audit_in_steps_alone_has_its_control_once_and_says_it_loudly(tmp_path):
-    steps = ["age=-1,0,1", "skin_tone=-1,0,1"]
-    made = auditing.audit(
-        corners, steps=steps, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run", quiet=True
-    )
-    (control,) = made.results["negative_controls"]
-    # 20 subjects at two hues, in the attribute's own units and not in steps of it
-    assert (control["study"], control["from"], control["to"], control["n_images"]) == ("steps-age", [0.0], [0.5], 40)
-    assert control["p_adjusted"] <= 0.05
-    alarms = [p for p in parse(made.page.read_text()).iter("p") if "alarm" in classes(p)]
-    assert text_of(alarms[0]).startswith("A negative control shows an effect. Background hue,")
-    alone = auditing.audit(
-        corners, steps=steps[:1], subjects=4, image_size=32, control=False, out=tmp_path / "without", quiet=True
-    )
-    assert alone.results["negative_controls"] == []
 
 
 def test_a_control_is_made_where_it_is_cheap_and_has_sense():
@@ -256,11 +188,7 @@ def test_a_control_is_made_where_it_is_cheap_and_has_sense():
     assert control_design(design, world, [metered]) is None
 
 
-def test_a_control_can_be_left_out_and_one_that_is_not_finished_is_said(tmp_path):
-    made = auditing.audit(
-        noisy, vary=["glasses=0,1"], subjects=4, image_size=32, control=False, out=tmp_path / "without"
-    )
-    assert made.results["negative_controls"] == []
+def test_a_control_that_is_not_finished_is_said(tmp_path):
     auditing.audit(noisy, vary=["glasses=0,1"], subjects=4, image_size=32, out=tmp_path / "with")
     for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):
         part.unlink()

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import transect
-from transect.analysis import findings, finished_run, reporting
+from transect.analysis import reporting
 from transect.errors import CorruptedPart
-from transect.reports.records import Gallery
 from transect.runs import part_files
 from transect.runs.folder import FinishedRun, RunFolder
 
@@ -48,57 +47,6 @@ def test_each_part_is_read_once(run, monkeypatch):
     assert max(reads.values()) == 1, reads
 
 
-def test_runs_are_analysed_once(run, monkeypatch):
-    analysed = Counter()
-    original = findings.analyse
-
-    def counted(read, *rest, **settings):
-        analysed[read.folder.path] += 1
-        return original(read, *rest, **settings)
-
-    monkeypatch.setattr(findings, "analyse", counted)
-    monkeypatch.setattr("transect.analysis.findings.analyse", counted)
-    reporting.report(run)
-    assert analysed == {run: 1, run / "negative-control": 1}
-
-
-def test_an_outcome_is_computed_once_for_effects_sections_and_pictures(run, monkeypatch):
-    computed = Counter()
-    original = finished_run.Run.labels
-    read = finished_run.read(run)
-    monkeypatch.setattr(
-        finished_run.Run, "labels", lambda self, task: computed.update(["labels"]) or original(self, task)
-    )
-    findings.analyse(read)
-    assert computed["labels"] == len(read.spec.targets)
-
-
-def test_a_negative_control_is_analysed_without_its_pictures(run):
-    """Nothing shows them; its effects are those of any analysis."""
-    control = finished_run.read(run / "negative-control")
-    whole, lean = findings.analyse(control), findings.analyse(control, pictured=False)
-    assert whole.gallery.strips
-    assert lean.gallery == Gallery((), (), 0)
-    assert lean.effects == whole.effects
-
-
-def test_of_parts_beyond_the_memory_only_what_is_asked_for_is_unpacked(run, monkeypatch):
-    """The same columns as of parts that are kept; a byte of any other column that changed is still found."""
-    unpacked, original = [], pq.ParquetFile.read_row_groups
-
-    def noted(self, *rest, columns=None, **settings):
-        unpacked.append(columns)
-        return original(self, *rest, columns=columns, **settings)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
-    kept, lean = FinishedRun(run, memory=1 << 30), FinishedRun(run)
-    assert lean.read_part("images", 1, only=("image",)).equals(kept.read_part("images", 1, only=("image",)))
-    assert lean.read_table("images", 2, without=("image",)).equals(kept.read_table("images", 2, without=("image",)))
-    assert unpacked[0] == ["image"]
-    assert "image" not in unpacked[2]
-    assert unpacked[1] is None  # of those that are kept
-
-
 def test_a_part_that_changed_is_found_whatever_is_asked_of_it(tmp_path):
     with RunFolder(tmp_path, {"name": "tables"}) as written:
         written.write_part("numbers", 0, pa.table({"a": [1.5] * 100, "b": [2.5] * 100}))
@@ -111,14 +59,3 @@ def test_a_part_that_changed_is_found_whatever_is_asked_of_it(tmp_path):
         FinishedRun(tmp_path).read_part("numbers", 0, only=("a",))
     with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
         FinishedRun(tmp_path).read_part("numbers", 0, without=("b",))
-
-
-def test_parts_beyond_the_memory_are_read_again(tmp_path):
-    with RunFolder(tmp_path, {"name": "tables"}) as written:
-        for part in range(2):
-            written.write_part("numbers", part, pa.table({"number": [part] * 100}))
-    size = written.read_part("numbers", 0).nbytes
-    kept = FinishedRun(tmp_path, memory=size)
-    assert kept.read_part("numbers", 0) is kept.read_part("numbers", 0)
-    assert kept.read_part("numbers", 1) is not kept.read_part("numbers", 1)
-    assert kept.read_part("numbers", 1)["number"].to_pylist() == [1] * 100

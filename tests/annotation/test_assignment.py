@@ -15,7 +15,7 @@ from small_run import make_run, write_questions
 from transect.annotation import schema
 from transect.annotation.assignment import Refused, Submitted, answer, expire, next_tasks, undo
 from transect.annotation.project import open_project
-from transect.annotation.raters import by_token, invite, set_state
+from transect.annotation.raters import invite, set_state
 from transect.errors import BadInput
 
 
@@ -95,15 +95,6 @@ def test_raters_begin_with_different_questions(begin):
     assert all(order == sorted(order, key=lambda name: name != order[0]) for order in orders), "one after another"
 
 
-def test_a_rater_holds_two_tasks_so_that_the_next_picture_can_be_fetched(begin):
-    project = begin()
-    first = next_tasks(project, 1, now=1.0)
-    assert [task.place for task in first] == [1, 2]
-    assert next_tasks(project, 1, now=2.0) == first, "asking again changes nothing"
-    answer(project, 1, Submitted(first[0].id, "k", 0), now=3.0)
-    assert next_tasks(project, 1, now=3.0)[0] == first[1]
-
-
 def test_a_lease_runs_out_and_goes_to_somebody_else(begin):
     project = begin(raters=2, subjects=1, cells=1, ratings=1, plan="lease_minutes = 1")
     (mine,) = next_tasks(project, 1, now=0.0)
@@ -116,14 +107,6 @@ def test_a_lease_runs_out_and_goes_to_somebody_else(begin):
     answer(project, 2, Submitted(theirs.id, "k", 2), now=63.0)
     assert rows(project, sa.select(schema.items.c.taken)) == [(2,)]
     assert counters_agree(project)
-
-
-def test_who_let_a_lease_run_out_can_have_it_again(begin):
-    project = begin(raters=1, subjects=1, cells=1, ratings=1, plan="lease_minutes = 1")
-    (once,) = next_tasks(project, 1, now=0.0)
-    (again,) = next_tasks(project, 1, now=100.0)
-    assert again.id == once.id
-    assert len(work(project, 1, now=101.0)) == 1
 
 
 def test_a_clock_that_was_set_back_holds_no_task_for_ever(begin):
@@ -208,17 +191,6 @@ def test_known_answers_and_repeats_come_on_schedule(begin):
     assert "2-0001" in [task.first for task in work(project, 2)], "every rater gets the known ones"
 
 
-def test_a_repeat_leaves_its_place_to_a_known_answer_and_comes_next(begin):
-    """Known answers at tasks 12 and 24 (two there are), repeats at 12, 24 and 36: the first two come one later."""
-    gold = "".join(f'[[question.gold]]\nimage = "{image}-0000"\nanswer = "yes"\n' for image in (0, 1))
-    project = begin(raters=1, subjects=18, ratings=1, plan="gold_every = 12\nrepeat_every = 12", more=gold)
-    done = work(project, 1)
-    known = [task.place for task in done if task.first in ("0-0000", "1-0000")]
-    assert known == [12, 24]
-    assert [task.place for task in done if task.repeat] == [13, 25, 36], "nothing known is left for task 36"
-    assert len(done) == 34 + 2 + 3  # images, known ones, repeats
-
-
 @pytest.mark.parametrize("levels", [["left", "right"], ["left", "even", "right"]])
 def test_sides_are_put_right(begin, levels):
     pair = '[[question]]\nname = "more"\ntext = "Which?"\nscale = "nominal"\npairs = "ends"\nsided = true\nlevels = '
@@ -236,16 +208,6 @@ def test_sides_are_put_right(begin, levels):
     )
     assert {value for value, _ in said} == {last}
     assert 2 <= sum(flipped for _, flipped in said) <= 18  # 10 of 20 expected; outside with p < .0001
-
-
-def test_a_follow_up_is_asked_for(begin):
-    more = '[[question]]\nname = "same"\ntext = "Same?"\npairs = "neighbours"\nlevels = ["same", "not"]\nfollow_up = { text = "Known?", levels = ["well", "no"] }'
-    project = begin(raters=1, subjects=1, ratings=1, more=more)
-    task = next(task for task in next_tasks(project, 1, now=1.0, count=5) if task.question == "same")
-    with pytest.raises(Refused, match="follow-up"):
-        answer(project, 1, Submitted(task.id, "k", 1), now=1.0)
-    answer(project, 1, Submitted(task.id, "k", 1, detail=0), now=1.0)
-    assert rows(project, sa.select(schema.answers.c.value, schema.answers.c.detail)) == [(1, 0)]
 
 
 def test_paused_and_excluded_raters_get_nothing(begin):
@@ -283,30 +245,6 @@ def test_who_is_shut_out_leaves_their_places_to_others(begin):
         "the third rater's lease is no lease any more"
     )
     assert counters_agree(project)
-
-
-def test_answers_of_who_is_shut_out_stop_nothing(begin):
-    """Two agree, which ends the image's rating; one of them is shut out: one answer alone agrees with nobody."""
-    project = begin(raters=3, subjects=1, cells=1, ratings=3, plan="stop = { after = 2, agreement = 1.0 }")
-    for rater in (1, 2):
-        work(project, rater)
-    assert next_tasks(project, 3, now=1.0) == []
-    set_state(project, 2, "paused")
-    assert next_tasks(project, 3, now=1.0) == [], "paused raters' answers count"
-    set_state(project, 2, "excluded")
-    assert len(next_tasks(project, 3, now=1.0)) == 1
-
-
-def test_tokens_are_kept_as_hashes(begin):
-    project = begin(raters=1)
-    (new,) = invite(project.database, 1, now=0.0)
-    assert (new.name, by_token(project.database, new.token)) == ("rater-0002", 2)
-    assert by_token(project.database, new.token + "x") is None
-    assert new.token not in str(rows(project, sa.select(schema.raters)))
-    set_state(project, 2, "excluded")
-    assert by_token(project.database, new.token) is None
-    with pytest.raises(BadInput, match="--raters: expected 1 to 10,000, got 0"):
-        invite(project.database, 0, now=0.0)
 
 
 def test_fifty_raters_at_once_lose_and_double_nothing(begin):

@@ -55,15 +55,3 @@ def test_behind_a_proxy_passwords_are_few_in_all_and_the_public_name_is_an_origi
     assert log_in(2, "correct horse", origin="null") == 403
     assert [log_in(i) for i in range(3, 103)].count(403) == 100, "the right one is not counted"
     assert log_in(300) == 429
-
-
-def test_without_a_proxy_a_network_of_one_household_is_one_address_too(project):
-    app = create_app(project, clock=lambda: 0.0)
-
-    def log_in(address):
-        http = TestClient(app, base_url=HOST, follow_redirects=False, client=(address, 5000))
-        return http.post("/admin/login", data={"password": "guess"}).status_code
-
-    assert [log_in(f"2001:db8::{i:x}") for i in range(11)] == [403] * 10 + [429]
-    assert [log_in(f"2001:db8:{i:x}::1") for i in range(1, 92)] == [403] * 90 + [429], "a hundred of all networks"
-    assert log_in("127.0.0.1") == 403, "this machine has a count of its own"

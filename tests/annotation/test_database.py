@@ -10,21 +10,9 @@ from alembic.migration import MigrationContext
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
-from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.database import Database, shown
 from transect.annotation.project import default_database, open_project
-from transect.annotation.raters import invite
 from transect.errors import BadInput, CorruptedPart, RunFolderError
-
-
-def test_settings_are_kept(address):
-    database = Database(address)
-    database.set({"a": "1", "b": "2"})
-    database.set({"a": "3"})
-    database.close()
-    again = Database(address)
-    assert (again.setting("a"), again.setting("b"), again.setting("c")) == ("3", "2", None)
-    again.close()
 
 
 @pytest.mark.parametrize("name", ["q?x", "a#b", "50%25", "é ?mode=memory"])
@@ -45,13 +33,6 @@ def test_the_steps_make_the_tables_that_the_code_knows(address):
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
     database.close()
-
-
-def test_a_database_that_is_not_to_be_made_is_not(address):
-    with pytest.raises(BadInput, match="expected a database of ratings, found none"):
-        Database(address, make=False)
-    Database(address).close()
-    Database(address, make=False).close()
 
 
 def test_a_newer_database_is_refused(tmp_path):
@@ -95,29 +76,6 @@ def test_an_address_that_cannot_be_used_says_so_without_its_password(address, me
     assert "secret" not in shown(address)
 
 
-def test_a_database_from_before_gives_the_images_of_who_is_shut_out_back(tmp_path):
-    """Two answers wanted; of three raters one answered, one holds a task, and both are shut out: the third remains."""
-    run = make_run(tmp_path / "run", subjects=1, cells=1)
-    project = open_project(run, questions=(write_questions(tmp_path / "q.toml", ratings=3),))
-    invite(project.database, 3, now=0.0)
-    for rater in (1, 2, 3):
-        (task,) = next_tasks(project, rater, now=1.0)
-        if rater != 2:
-            answer(project, rater, Submitted(task.id, f"key-{rater}", 1), now=1.0)
-    project.database.close()
-    with sqlite3.connect(default_database(run)) as connection:  # as an earlier version left it
-        connection.execute("UPDATE raters SET state = 'excluded' WHERE id < 3")
-        connection.execute("UPDATE items SET done = 1")
-        connection.execute("UPDATE alembic_version SET version_num = '0002'")
-    again = open_project(run)
-    with again.database.reading() as connection:
-        assert connection.execute(sa.select(schema.items.c.taken, schema.items.c.done)).all() == [(1, False)]
-        assert connection.execute(sa.select(schema.tasks.c.state).order_by(schema.tasks.c.rater_id)).scalars().all() == [
-            "answered", "expired", "answered",
-        ]  # fmt: skip
-    again.database.close()
-
-
 def test_a_project_that_is_only_read_is_not_created(tmp_path):
     run = make_run(tmp_path / "run")
     with pytest.raises(
@@ -148,37 +106,6 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
     other = make_run(tmp_path / "other", seed=1)
     with pytest.raises(BadInput, match="got those of other images; name another"):
         open_project(other, default_database(run))
-
-
-def test_a_database_created_with_keys_that_differ_in_case_alone_is_still_opened(tmp_path):
-    """An earlier version took them."""
-    run = make_run(tmp_path / "run")
-    open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
-    with sqlite3.connect(default_database(run)) as connection:
-        connection.execute("""UPDATE settings SET value = replace(value, '"key":"1"', '"key":"s"')""")
-        connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"S"')""")
-    project = open_project(run)
-    assert {one.key for one in project.questionnaire.question[0].levels} >= {"s", "S"}
-    project.database.close()
-
-
-def test_stored_questions_that_cannot_be_asked_are_refused_in_one_line(tmp_path):
-    run = make_run(tmp_path / "run")
-    open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
-    with sqlite3.connect(default_database(run)) as connection:
-        connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"1"')""")
-    with pytest.raises(BadInput, match=r"annotation.sqlite: expected questions .* \(expected a different key") as error:
-        open_project(run)
-    assert "\n" not in str(error.value)
-
-
-def test_a_run_that_moved_is_still_the_same_run(tmp_path):
-    run = make_run(tmp_path / "run")
-    first = open_project(run, questions=(write_questions(tmp_path / "q.toml"),))
-    first.database.close()
-    again = open_project(run.rename(tmp_path / "moved"), create=False)
-    assert again.questionnaire == first.questionnaire
-    again.database.close()
 
 
 def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
@@ -227,12 +154,6 @@ def test_a_link_within_a_run_makes_no_database_elsewhere(tmp_path):
     with pytest.raises(RunFolderError, match=r"annotation\.sqlite: expected a file or folder of the run, got a link"):
         Database(run / "annotations" / "annotation.sqlite")
     assert not (tmp_path / "elsewhere.sqlite").exists()
-
-
-def test_a_link_of_yours_leads_to_a_private_database(tmp_path):
-    (tmp_path / "link.sqlite").symlink_to(tmp_path / "file.sqlite")
-    Database(tmp_path / "link.sqlite").close()
-    assert oct((tmp_path / "file.sqlite").stat().st_mode)[-3:] == "600"
 
 
 def test_a_database_that_was_damaged_says_so_in_one_line(tmp_path):

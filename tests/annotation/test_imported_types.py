@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 from small_run import make_run, write_questions
 
-from transect.annotation.exchange.outgoing import write
 from transect.annotation.exchange.reading_files import read
 from transect.annotation.project import open_project
 from transect.errors import BadInput
@@ -24,10 +23,9 @@ NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Questions about four images, without an answer; one has a level called as what Label Studio calls a skip."""
+    """Questions about four images, without an answer."""
     folder = tmp_path_factory.mktemp("types")
-    more = '[[question]]\nname = "odd"\ntext = "?"\nlevels = ["yes", "cannot tell"]\n'
-    asked = (write_questions(folder / "q.toml", more=more),)
+    asked = (write_questions(folder / "q.toml"),)
     made = open_project(make_run(folder / "run", subjects=2), questions=asked)
     yield made
     made.database.close()
@@ -55,7 +53,6 @@ def test_yes_and_no_as_text_or_numbers(project, tmp_path, said):
     "given",
     [
         ["2024-01-01T00:00:00Z", "2024-01-01 00:00:00.000", "2024-01-01T09:00:00+09:00"],
-        pa.array([int(NEW_YEAR * 1000)] * 3, pa.timestamp("ms")),
         pa.array([int(NEW_YEAR * 10**9) + 1] * 3, pa.timestamp("ns")),
         pa.array([int(NEW_YEAR)] * 3, pa.timestamp("s", tz="Asia/Tokyo")),
         pa.array([19723] * 3, pa.int32()).cast(pa.date32()),
@@ -72,51 +69,16 @@ def test_times_without_a_zone_are_in_utc(project, tmp_path, monkeypatch, given):
         time.tzset()
 
 
-def test_times_in_a_csv_are_in_utc_too(project, tmp_path):
-    text = "id,question,rater,answer,given\n0-0000,smile,r1,no,2024-01-01 00:00:00\n0-0001,smile,r1,no,\n"
-    (tmp_path / "in.csv").write_text(text)
-    assert [one.given for one in read(tmp_path / "in.csv", "answers", project)] == [NEW_YEAR, None]
-
-
-def test_numbers_as_text_and_categories(project, tmp_path):
-    made = imported(
-        project, tmp_path, seconds=["1.5", None, "3"], answer=pa.array(["no", "yes", "no"]).dictionary_encode(),
-        rater=[1, 2, 3], second=[None] * 3,
-    )  # fmt: skip
-    assert [one.seconds for one in made] == [1.5, None, 3.0]
-    assert [(one.rater, one.level) for one in made] == [("1", 0), ("2", 2), ("3", 0)]
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"excluded": ["no", "False", "0"]}, r"in.parquet: excluded: expected true or false, got string \("),
         ({"given": pa.array([300 * 10**12] * 3, pa.timestamp("ms"))}, "in.parquet: given: .*outside the years 1 to 9999"),
-        ({"repeat": [2, 0, 1]}, "in.parquet: repeat: expected true or false, got int64"),
         ({"seconds": ["soon", "1", "2"]}, "in.parquet: seconds: expected numbers, got string"),
         ({"answer": [["a"], ["b"], ["c"]]}, "in.parquet: answer: expected text, got list"),
-        ({"given": [1, 2, 3]}, "in.parquet: given: expected dates and times, got int64"),
         ({"given": ["2024-01-01", "today", None]}, "in.parquet, row 2: given: expected a date and time such as .*, got 'today'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_cast_is_refused_in_one_line(project, tmp_path, columns, message):
     with pytest.raises(BadInput, match=message + ".*; fix (it|the column)$"):
         imported(project, tmp_path, **columns)
-
-
-def test_a_csv_column_that_cannot_be_cast_is_named(project, tmp_path):
-    lines = ["id,question,rater,answer,excluded", "0-0000,smile,r1,no,no"]
-    (tmp_path / "in.csv").write_text("\n".join(lines))
-    with pytest.raises(BadInput, match=r"in.csv: excluded: expected true or false, got string \(.*; fix the column$"):
-        read(tmp_path / "in.csv", "answers", project)
-
-
-def test_a_level_called_as_a_skip_is_no_question_for_label_studio(project, tmp_path):
-    message = "question odd: expected no level called 'cannot tell', the name of a skip in Label Studio"
-    with pytest.raises(BadInput, match=message):
-        write(project, "label-studio", tmp_path / "out", "attribute", "")
-    assert not (tmp_path / "out").exists()
-    task = '{"data": {"question": "odd", "first": "0-0000"}, "annotations": []}'
-    (tmp_path / "in.json").write_text(f"[{task}]")
-    with pytest.raises(BadInput, match=message):
-        read(tmp_path / "in.json", "label-studio", project)

@@ -5,8 +5,6 @@ import pytest
 
 from transect.annotation.agreement.coefficients import cohen_kappa
 from transect.annotation.agreement.judge_errors import Codes, agreement, corrected_effects, figure_of, majority
-from transect.runs import human_answers as kept
-from transect.runs.human_answers import Agreement, CodeAgreement, Figure, JudgeAgreement
 
 nan = np.nan
 
@@ -91,13 +89,3 @@ def test_kappa_s_interval_holds_its_level():
         return within(agreement(codes).kappa, truth)
 
     assert 0.90 < coverage(400, check) < 0.99
-
-
-def test_the_file_is_read_back(tmp_path):
-    figure, none = Figure(0.5, 0.25, 0.75), Figure(None, None, None, "no text")
-    code = CodeAgreement(
-        "m/alt", "warm", "Warm?", "judge", "0" * 64, 2, 40, 1, 0, 0, Agreement(20, 10, figure, figure, none, figure)
-    )
-    assert kept.read_agreement(tmp_path) is None
-    kept.write_agreement(tmp_path, JudgeAgreement((code,)))
-    assert kept.read_agreement(tmp_path) == JudgeAgreement((code,))

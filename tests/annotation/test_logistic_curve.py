@@ -45,8 +45,6 @@ def test_what_has_no_curve_says_why():
     assert flat.at([0.0, 9.0]).tolist() == [2.0, 2.0]
     with pytest.raises(BadInput, match="expected a place for each of 2 answers, got 1"):
         fit_logistic([0.0], [1.0, 2.0], 0, 4, 1)
-    with pytest.raises(BadInput, match="expected low < high"):
-        fit_logistic([0.0], [1.0], 4, 4, 1)
 
 
 @settings(max_examples=10)

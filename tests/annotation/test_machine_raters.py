@@ -93,26 +93,10 @@ def test_clip_answers_in_the_words_of_the_question(clip):
         rater.rate(images, Question("age", "how old?"))
 
 
-def test_texts_that_are_too_long_for_the_model_are_refused(clip):
-    """Cut off they would lose the level's name, which stands last."""
-    rater = ClipRater(clip)
-    images = Images(np.zeros((1, 32, 32, 3), np.uint8))
-    with pytest.raises(
-        BadInput, match=r"question smile: expected texts of \d+ tokens at most with each level, got \d+"
-    ):
-        rater.shares(images, Question("smile", "Does this person smile? " * 40, ("no", "yes")))
-
-
 def test_a_folder_that_is_no_safe_clip_is_refused(clip, tmp_path):
     with pytest.raises(BadInput, match=r"expected config.json and model.safetensors"):
         ClipRater(tmp_path)
-    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    (tmp_path / "config.json").write_text('{"model_type": "clip"}')
-    with pytest.raises(BadInput, match=r"expected config.json and model.safetensors"):
-        ClipRater(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(BadInput, match="expected a saved CLIP with its tokenizer"):
-        ClipRater(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "clip", "auto_map": {"AutoModel": "own.Model"}}')
     with pytest.raises(BadInput, match="a reference to custom code; it is not run"):
         ClipRater(tmp_path)

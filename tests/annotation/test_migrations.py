@@ -33,9 +33,6 @@ def test_a_database_of_every_earlier_version_is_kept():
 @pytest.mark.parametrize("version", EARLIER)
 def test_an_earlier_database_becomes_one_of_today(version, tmp_path):
     path = restored(version, tmp_path / "a.sqlite")
-    assert rows(path, "SELECT version_num FROM alembic_version") == [(version,)]
-    has_sessions = bool(rows(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
-    assert has_sessions == (version > "0001")
     assert rows(path, "SELECT taken, done FROM items") == [(3, 1)]  # raters who are shut out still counted
 
     database = Database(path, make=False)
@@ -55,19 +52,6 @@ def test_an_earlier_database_becomes_one_of_today(version, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("version", EARLIER)
-def test_answers_stay_as_given_and_a_second_opening_changes_nothing(version, tmp_path):
-    path = restored(version, tmp_path / "a.sqlite")
-    Database(path).close()
-    before = "\n".join(rows_of_all(path))
-    Database(path).close()
-    assert "\n".join(rows_of_all(path)) == before
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in ("UPDATE answers SET value = 0", "DELETE FROM answers"):
-            with pytest.raises(sqlite3.IntegrityError, match="answers are only added"):
-                connection.execute(statement)
-
-
 def rows_of_all(path):
     with closing(sqlite3.connect(path)) as connection:
         return list(connection.iterdump())
@@ -83,8 +67,3 @@ def test_a_step_that_fails_leaves_the_database_of_before(tmp_path):
     with pytest.raises(BadInput, match="cannot be used as a database: table sessions already exists"):
         Database(path)
     assert rows_of_all(path) == before
-
-
-def test_the_steps_are_one_chain_in_the_order_of_their_numbers():
-    chain = [step.revision for step in STEPS.walk_revisions()]
-    assert chain == sorted(chain, reverse=True)

@@ -59,14 +59,6 @@ def test_known_answers_repeats_and_who_is_shut_out_do_not_count(begin):
     assert figures(project) == [4, 2, 0]
 
 
-def test_a_stop_rule_finishes_items(begin):
-    """Three answers wanted; two that agree are enough for one of the two images."""
-    project = begin(ratings=3, plan="stop = { after = 2, agreement = 1.0 }")
-    say(project, 1, 2)
-    say(project, 2, 1)
-    assert figures(project) == [6, 3, 1]
-
-
 def test_what_is_to_go_is_shared_by_those_who_have_a_link(begin):
     """Of 20 answers (10 images, two each) 6 came from a market's two workers, whom no link lets in: 14 are open.
 
@@ -84,10 +76,3 @@ def test_what_is_to_go_is_shared_by_those_who_have_a_link(begin):
     assert progress.of_rater(project, 1) == (3, 3 + 6)
     set_state(project, 2, "excluded")
     assert progress.of_rater(project, 1) == (3, 3 + 7)
-
-
-def test_nothing_is_to_go_where_every_answer_is_there(begin):
-    project = begin(raters=2, ratings=1)
-    say(project, 1, 2)
-    assert progress.of_rater(project, 1) == (2, 2)
-    assert progress.of_rater(project, 2) == (0, 0)

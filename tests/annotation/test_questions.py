@@ -5,7 +5,6 @@ import pytest
 from transect.annotation.questions import SHIPPED, load, parse
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import attribute
-from transect.runs.toml_files import line_of
 
 ONE = '[[question]]\nname = "q"\ntext = "What?"\nlevels = ["a", "b"]\n'
 
@@ -39,12 +38,6 @@ def test_levels_get_the_digits_and_a_scale_from_0_to_1():
     assert one.record.levels == ("a", "b", "c", "d", "e")
 
 
-def test_levels_beyond_the_digits_have_no_key():
-    names = ", ".join(f'"{i}"' for i in range(12))
-    (one,) = parse(f'[[question]]\nname = "q"\ntext = "t"\nlevels = [{names}]', "f").question
-    assert [level.key for level in one.levels[9:]] == ["0", None, None]
-
-
 def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("[plan]\nratings = 3\n" + ONE)
@@ -55,51 +48,16 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         load(["monk", "monk"])
 
 
-def test_several_files_keep_what_the_organiser_says_to_raters(tmp_path):
-    """Shipped sets have titles alone: what a file of one's own says comes before theirs, in whichever order."""
-    own, other = tmp_path / "own.toml", tmp_path / "other.toml"
-    own.write_text('title = "Ours"\nconsent = "Our board"\n' + ONE)
-    other.write_text('instructions = "Look."\nconsent = "Our board"\n' + ONE.replace('"q"', '"r"'))
-    for names in (["monk", own, other], [own, "monk", "quality", other]):
-        made = load(names)
-        assert (made.title, made.consent, made.instructions) == ("Ours", "Our board", "Look.")
-    assert (load(["monk", "quality"]).title, load(["quality", "monk"]).title) == ("Skin tone", load(["quality"]).title)
-
-
-@pytest.mark.parametrize("key", ["title", "instructions", "consent"])
-def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.toml").write_text(f'{key} = "{name}"\n' + ONE.replace('"q"', f'"{name}"'))
-    with pytest.raises(BadInput, match=rf"a.toml, .*b.toml: {key}: expected one, got two that differ; keep one"):
-        load([tmp_path / "a.toml", "monk", tmp_path / "b.toml"])
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("title =", "q.toml: expected TOML: Invalid value"),
         (ONE + 'scal = "nominal"', "line 5: question 1.scal: unknown key: did you mean scale?"),
         ("[plan]\nratings = 0\n" + ONE, "line 2: plan.ratings: expected 1 or more, got 0"),
-        ("[plan]\nstop = { after = 1 }\n" + ONE, "line 2: plan.stop.after"),
         (ONE + ONE, "question: expected every question's name once, got 'q' twice"),
-        (ONE + ONE.replace('"q"', '"id"'), "line 6: question 2.name: expected another name than id"),
-        (ONE.replace("levels", "levls"), "line 4: question 1.levls: unknown key: did you mean levels?"),
         (ONE.replace('"b"', '"a"'), "line 4: question 1.levels: expected a different name for every level, got 'a'"),
-        (
-            ONE.replace('"b"', '{ name = "b", key = "u" }'),
-            "line 4: question 1.levels: expected other keys than the page",
-        ),
-        (
-            ONE.replace('"a", "b"', '{ name = "a", key = "s" }, { name = "b", key = "S" }'),
-            "line 4: question 1.levels: expected a different key for every level, got 's' twice (capitals do not",
-        ),
         (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
-        (
-            ONE.replace('["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.0 }]'),
-            "line 4: question 1.levels: expected a different value for every level, got 0 of a and b; leave one out",
-        ),
-        (ONE.replace('["a", "b"]', '["a"]'), "line 4: question 1.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text: expected it, found none"),
         (ONE + "sided = true", "expected pairs, whose images can change sides"),
         (
@@ -110,11 +68,6 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
             "rising values that mirror each other, as 0, 0.5, 1, where sided = true, got 0, 0.2, 1",
         ),
         (ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "c"', "expected a gold answer among a, b, got 'c'"),
-        (
-            ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "a"\nsecond = "2"',
-            "expected `second` for the known answers of pairs",
-        ),
-        ("", "question: expected it, found none"),
     ],
 )
 def test_an_error_names_line_and_key(text, message, tmp_path):
@@ -129,9 +82,3 @@ def test_an_error_names_line_and_key(text, message, tmp_path):
 def test_neither_shipped_nor_a_file():
     with pytest.raises(UnknownName, match="did you mean paper"):
         load(["papper"])
-
-
-def test_lines_of_arrays_of_tables_and_of_inline_tables():
-    text = '[[question]]\nname = "a"\nlevels = [\n { name = "x" },\n { name = "y", key = "u" },\n]\n'
-    assert line_of(text, ("question", 0, "levels", 1, "key")) == 5
-    assert line_of(text, ("nothing",)) == 0

@@ -94,18 +94,8 @@ class Page:
                 tuple(row) for row in connection.execute(query.where(raters.c.name == self.rater).order_by(table.c.id))
             ]
 
-    def times(self):
-        """Milliseconds of this rater's answers."""
-        query = sa.select(schema.answers.c.milliseconds).join(schema.raters).order_by(schema.answers.c.id)
-        with self.database.reading() as connection:
-            return connection.execute(query.where(schema.raters.c.name == self.rater)).scalars().all()
-
     def question(self):
         return self.page.inner_text("#question")
-
-    def level(self):
-        """A key that answers the question that is shown."""
-        return "1" if self.question() != "The same person?" else "s"
 
 
 def violations(page, axe):
@@ -165,78 +155,6 @@ def test_an_answer_without_a_connection_waits_and_is_sent_once(site):
     rater.context.close()
 
 
-def test_a_picture_that_comes_late_is_shown_and_an_answer_before_it_has_no_time(site):
-    """From now on a picture is there a second after it is asked for, long after the server's reply."""
-    rater = Page(site)
-    until_single(rater)
-    before = len(rater.kept())
-    rater.page.evaluate("HTMLImageElement.prototype.decode = () => new Promise(done => setTimeout(done, 1000))")
-    rater.press(rater.level())  # waits until the next one is shown
-    rater.page.keyboard.press(rater.level())
-    rater.page.keyboard.press(rater.level())  # before its picture is there
-    until = time.monotonic() + 60
-    while len(rater.kept()) < before + 3:
-        assert time.monotonic() < until
-    assert [one is None for one in rater.times()[before:][:3]] == [False, False, True]
-    rater.context.close()
-
-
-def test_the_last_answer_taken_back_is_timed_from_when_it_is_shown_again(site):
-    """The page stands for two seconds with nothing left to do before the rater takes the last answer back."""
-    rater = Page(site)
-    until_single(rater)
-    rater.kept()
-    close = schema.items.update().values(done=True)
-    rater.database.write(lambda connection: connection.execute(close))  # nobody gets further tasks
-    try:
-        while rater.page.evaluate("tasks.length"):
-            rater.page.keyboard.press(rater.level())
-            if rater.page.evaluate("chosen !== null"):
-                rater.page.keyboard.press("1")
-            rater.kept()
-        rater.page.wait_for_timeout(2000)
-        rater.page.keyboard.press("u")
-        wait(rater.page, "tasks.length && shownAt !== null")
-        rater.page.keyboard.press(rater.level())
-        if rater.page.evaluate("chosen !== null"):
-            rater.page.keyboard.press("1")
-        assert [kind for kind, _, _ in rater.kept()][-3:] == ["answer", "undo", "answer"]
-        assert rater.times()[-1] < 2000
-    finally:
-        rater.database.write(lambda connection: connection.execute(close.values(done=False)))
-    rater.context.close()
-
-
-FITZPATRICK = """
-() => {
-  const levels = document.getElementById("levels");
-  const names = ["I: very light", "II: light", "III: light brown", "IV: moderate brown", "V: dark brown", "VI: very dark"];
-  const buttons = [...names, "Cannot tell"].map(name => {
-    const button = document.createElement("button"), picture = new Image();
-    button.append(document.createElement("span"), picture);
-    button.firstChild.textContent = name;
-    picture.src = document.querySelector("#pictures img").src;
-    return button;
-  });
-  document.getElementById("question-help").textContent = "The Fitzpatrick scale. Look at the skin where it is evenly "
-    + "lit; ignore shadow and make-up.";
-  levels.replaceChildren(...buttons);
-  return [Math.max(...buttons.map(one => one.getBoundingClientRect().bottom)),
-          Math.min(...buttons.map(one => one.getBoundingClientRect().height))];
-}
-"""
-
-
-def test_a_question_with_seven_answers_and_examples_fits_a_phone(site):
-    """Each answer keeps the 44 pixels that a finger needs."""
-    rater = Page(site, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    until_single(rater)
-    bottom, height = rater.page.evaluate(FITZPATRICK)
-    assert bottom <= 844
-    assert height >= 44
-    rater.context.close()
-
-
 def test_a_phone_shows_everything_without_scrolling_sideways(site):
     rater = Page(site, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     assert rater.page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -270,35 +188,3 @@ def test_axe_finds_nothing(site, axe, scheme):
     page.wait_for_selector("#dashboard")
     assert violations(page, axe) == []
     context.close()
-
-
-def test_keys_can_be_turned_off(site):
-    """WCAG 2.1.4: single keys act only as long as the rater wants them to."""
-    rater = Page(site)
-    until_single(rater)
-    before = rater.shown()
-    rater.page.click("#help")
-    rater.page.uncheck("#keys")
-    rater.page.keyboard.press("1")
-    rater.page.wait_for_timeout(200)
-    assert rater.shown() == before
-    rater.context.close()
-
-
-def test_the_next_picture_is_there_before_the_key(site):
-    """What is shown after a key was loaded before it, so that nobody waits; how long that takes: benchmarks/annotation.py."""
-    rater = Page(site, viewport={"width": 1200, "height": 800})
-    until_single(rater)
-    script = """async key => {
-      const before = document.documentElement.dataset.shown, start = performance.now();
-      document.dispatchEvent(new KeyboardEvent("keydown", {key}));
-      while (document.documentElement.dataset.shown === before) await new Promise(requestAnimationFrame);
-      const late = performance.getEntriesByType("resource").filter(
-        one => one.initiatorType === "img" && one.name === document.querySelector("main img").currentSrc);
-      return {loaded: late.length > 0 && late[0].responseEnd <= start, milliseconds: performance.now() - start};
-    }"""
-    for _ in range(4):
-        wait(rater.page, "unsent.length === 0 && tasks.length > 1")
-        wait(rater.page, "tasks[1].pictures.every(address => pictures.get(address)?.naturalWidth)")
-        assert rater.page.evaluate(script, rater.level())["loaded"]
-    rater.context.close()

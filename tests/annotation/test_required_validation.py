@@ -4,16 +4,12 @@ import json
 
 import audited
 import auditing
-import numpy as np
 import pytest
-from commands import refused
-from PIL import Image
 
 from transect.analysis import finished_run, reporting
 from transect.analysis.rater_report import from_project
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
-from transect.datasets import open_dataset
 from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
@@ -23,7 +19,6 @@ from transect.jobs.annotate.validation import StudyValidation
 from transect.jobs.search import run as searching
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
-from transect.runs.spec import GeneratorDescription
 from transect.targets import as_target
 
 OPTIONS = {"image_size": 32, "quiet": True, "control": False}
@@ -65,14 +60,6 @@ def failing(run):
     return validated(run, Gates(differing=0.1, images=4, quality_margin=5.0), seen_otherwise=(0,))
 
 
-def test_equal_quality_that_is_not_shown_refuses_the_generator(failing, tmp_path):
-    """Four subjects say nothing of half a rating point; a validation without pairs of levels says so."""
-    text = "equal quality is not shown of face_shape 0 and 1"
-    path = changed(failing, tmp_path, lambda one: one["failures"].update({"equal quality": text}))
-    with pytest.raises(BadInput, match=f"expected a generator that met every gate, got {text}"):
-        auditing.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
-
-
 def changed(path, folder, change):
     """A copy of the file, changed."""
     made = json.loads(path.read_text())
@@ -112,8 +99,6 @@ def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(faili
     assert not (tmp_path / "new").exists()
     with pytest.raises(BadInput, match="got one with image_size 32 instead of 48; have images"):
         auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], **{**asked, "image_size": 48})
-    with pytest.raises(BadInput, match="got one with population balanced instead of celebrity-like"):
-        auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], population="celebrity-like", **asked)
 
 
 def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path):
@@ -122,16 +107,8 @@ def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path)
         audited.brightness, vary=["face_shape=0.75,1"], subjects=2, out=tmp_path, require_validation=failing, **OPTIONS
     )
     (section,) = [one for one in result.results["sections"] if one["key"] == "gates"]
-    assert "it met every gate over all images" in section["text"][0]
     assert section["warnings"] == []
-    assert section["tables"][0]["rows"][:2] == [
-        ["images judged, at least", 4, "met"],
-        ["seen as another condition, at most", 0.1, "met"],
-    ]
-    assert section["tables"][0]["rows"][-1] == ["difference of mean quality between levels, less than", 5.0, "met"]
     assert section["tables"][1]["rows"][1][0] == "face shape 0"
-    assert section["tables"][1]["rows"][1][-1] == "conditions: 1 of 4 images are seen as another condition"
-    assert "Gates that were required" in result.page.read_text()
     again = reporting.report(tmp_path)
     assert again.results["sections"] == result.results["sections"], "the report is the same when it is made again"
 
@@ -154,13 +131,9 @@ def test_images_of_a_failed_condition_are_counted_and_left_out(run, failing):
             assert one.estimate == before[origin, to].estimate
             assert one.n_images == 8
     (section,) = [one for one in result.results["sections"] if one["key"] == "gates"]
-    assert section["warnings"] == [
-        "4 images left out: condition failed in raters' validation: face_shape 0 (conditions: 1 of 4 images are seen "
-        "as another condition)"
-    ]
-    assert "excluded from every estimate: 4 here" in section["text"][1]
+    (warning,) = section["warnings"]
+    assert warning.startswith("4 images left out")
     (beside,) = [one for one in result.results["sections"] if one["key"] == "beside"]
-    assert beside["text"][0].startswith("4 images are left out.")
     cells = {row[0]: row for table in beside["tables"] for row in table["rows"]}
     for place, one in before.items():
         row = cells[f"{one.name.replace('_', ' ')}, {one.outcome} of {one.target}"]
@@ -177,18 +150,6 @@ def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):
         auditing.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
 
 
-def test_of_two_validations_of_a_level_both_must_pass(run, failing):
-    text = failing.read_text()
-    good = json.loads(text)["audit"]
-    passing(good)
-    for order in (("a", "b"), ("b", "a")):
-        studies = {name: {"a": good, "b": json.loads(text)["audit"]}[name] for name in order}
-        made = required.Required(failing, studies, b"")
-        with pytest.raises(BadInput, match="face_shape 0 "):
-            required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.0]})
-        required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.4]})
-
-
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
     world, target = worlds.open_world("faceworld", 32, "balanced"), as_target(audited.brightness)
 
@@ -199,27 +160,19 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
 
     with pytest.raises(BadInput, match="got face_shape 0 "):
         searched("face_shape=0:1")
-    narrow = changed(failing, tmp_path, lambda one: one["groups"].pop(1))
-    with pytest.raises(BadInput, match="images with face_shape 0.25 to have been rated, got 0.4 to 1"):
-        searched("face_shape=0.25:1", path=narrow)
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
     result = searching.run(searched("face_shape=0.5:1"), tmp_path / "search", quiet=True)
     assert [section.key for section in result.numbers.sections] == ["gates"]
-    assert "Gates that were required" in (tmp_path / "search" / "search.html").read_text()
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))
     with pytest.raises(BadInput, match=r"got face_shape 0.4 \(quality: poor\)"):
         searched("face_shape=0:1", path=inner)
 
 
-NO_LEVEL = {"attribute": "age", "level": None, "judged": 1, "rated": 1, "failures": []}
-NO_NUMBER = {"a": {"generator": {}, "passed": True, "failures": {}, "gates": {}, "groups": [NO_LEVEL]}}
-
-
 @pytest.mark.parametrize(
     "text",
-    [None, "{", "[]", "{}", '{"a": 1}', '{"a": {"passed": true, "failures": {}}}', json.dumps(NO_NUMBER)],
+    [None, "{", "{}", '{"a": {"passed": true, "failures": {}}}'],
 )
 def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
     path = tmp_path / "v.json"
@@ -227,31 +180,3 @@ def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
         path.write_text(text)
     with pytest.raises(BadInput, match="expected a validation by raters, got .*; make one: transect annotate validate"):
         required.read(path)
-
-
-def test_photographs_have_no_generator_to_validate(failing, tmp_path):
-    for number in range(2):
-        Image.fromarray(np.full((8, 8, 3), number, dtype=np.uint8)).save(tmp_path / f"{number}.png")
-    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n1.png,40\n")
-    photographs = open_dataset(f"folder:{tmp_path}")
-    with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
-        required.required_for(failing, [(photographs, {})])
-
-
-def test_pruning_and_gates_are_two_reasons():
-    """The gate's reason stands whatever the rules say, and at every step of them."""
-    from transect.effects.image_validation import Rule, prune
-    from transect.ratings.rating_tables import Ratings
-
-    fake = {"fakeness": np.array([0.9, 0.9, 0.1, 0.1])}
-    seen = Ratings(fake, np.full(4, "", dtype=object), prune(fake, [Rule("fakeness", 0.75, np.inf)]))
-    gated = seen.gating(np.array(["failed", "", "failed", ""], dtype=object))
-    assert gated.reasons_after(0).tolist() == ["failed", "", "failed", ""]
-    assert [bool(one) for one in gated.reasons] == [True, True, True, False]
-    assert gated.reasons[0] == gated.reasons[2] == "failed"
-
-
-def test_the_command_line_ends_with_2_and_one_line(failing, tmp_path):
-    words = ("--vary", "face_shape=0,1", "--size", "32", "--require-validation", str(failing))
-    said = refused("audit", "callable:audited:brightness", *words, "--out", str(tmp_path / "new"))
-    assert "expected conditions that met every gate" in said

@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn", reason="needs the annotation service: pip install
 
 from transect.annotation.server import listening
 from transect.annotation.server.guard import Guard
-from transect.annotation.server.listening import BoundedConnection, ProxiedConnection
+from transect.annotation.server.listening import BoundedConnection
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 WITHIN = 0.4
@@ -121,24 +121,6 @@ def test_a_connection_that_asks_again_and_again_stays():
     asyncio.run(work())
 
 
-def test_one_address_holds_a_part_of_the_connections_alone():
-    async def work():
-        async with listening_port(Impatient) as port:
-            held = [await opened(port, REQUEST) for _ in range(6)]
-            for reader, _ in held:
-                assert await reply(reader) == b"HTTP/1.1 200 OK"
-            refused, writer = await opened(port)
-            assert await ended(refused, WITHIN / 4)
-            held[0][1].close()
-            await asyncio.sleep(0.05)
-            again, last = await opened(port, REQUEST)
-            assert await reply(again) == b"HTTP/1.1 200 OK"
-            for _, one in (*held, (refused, writer), (again, last)):
-                one.close()
-
-    asyncio.run(work())
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a second loopback address")
 def test_silent_connections_leave_room_for_another_address():
     """Twenty of one address are more than this server holds in all."""
@@ -161,10 +143,3 @@ def test_silent_connections_leave_room_for_another_address():
                 one.close()
 
     asyncio.run(work())
-
-
-@pytest.mark.parametrize(("public", "protocol"), [("", BoundedConnection), ("rate.example", ProxiedConnection)])
-def test_behind_a_proxy_all_clients_share_its_address(public, protocol):
-    config = listening.config(Guard(plain, frozenset(), False, (), public=public), "127.0.0.1", 0)
-    assert config.http is protocol
-    assert protocol.most <= config.limit_concurrency

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -14,14 +13,12 @@ from fastapi.testclient import TestClient
 
 from transect.annotation import raters, schema
 from transect.annotation.project import open_project
-from transect.annotation.raters import hash_of, invite, set_state
+from transect.annotation.raters import hash_of, invite
 from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
 from transect.errors import BadInput
 
 HOST = "http://127.0.0.1:8000"
-COST = raters._COST
-"""As it is in earnest: tests have a smaller one."""
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
 
 
@@ -143,18 +140,11 @@ def test_an_address_is_of_one_picture_in_every_study(tmp_path):
 
 
 PATHS = [
-    "/static/../app.py",
     "/static/..%2fapp.py",
     "/static/%2e%2e/%2e%2e/schema.py",
-    "/static/",
-    "/static",
     "/pictures/..%2f..%2frun.json/left",
-    "/pictures/1/..%2f",
     "/pictures/1/left%00.png",
-    "/pictures/1/left/..%2f..%2f..%2frun.json",
-    "/examples/..%2f..%2frun/0",
     "/examples/smile/..%2f..%2frun.json",
-    "/examples/smile/99",
     f"/examples/smile/99/{32 * '0'}",
     "/annotations/annotation.sqlite",
     "//etc/passwd",
@@ -212,13 +202,6 @@ def test_passwords_are_slowed_down_and_the_right_one_logs_in(project):
     assert log_in(other, "correct horse") == 303
 
 
-def test_right_passwords_are_not_counted(app):
-    http = anybody(app)
-    assert [log_in(http, "correct horse") for _ in range(12)] == [303] * 12
-    fresh = [anybody(app) for _ in range(12)]
-    assert [log_in(one, "correct horse") for one in fresh] == [303] * 12
-
-
 def test_wrong_passwords_of_others_do_not_shut_the_organiser_out(app, project):
     """Neither from another address, nor from the same one where this browser logged in before."""
     organiser, neighbour = anybody(app), anybody(app)
@@ -235,17 +218,6 @@ def test_wrong_passwords_of_others_do_not_shut_the_organiser_out(app, project):
     name = organiser.cookies["transect_browser"].partition(".")[0]
     forged.cookies.set("transect_browser", f"{name}.{'0' * 64}")
     assert log_in(forged, "correct horse") == 429
-
-
-def test_a_browser_is_unknown_after_the_password_changed(app, project, monkeypatch):
-    http = anybody(app)
-    assert log_in(http, "correct horse") == 303
-    token = http.cookies["transect_browser"]
-    assert raters.browser_of(project.database, token) == token.partition(".")[0]
-    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "battery staple")
-    raters.set_password(project.database)
-    assert raters.browser_of(project.database, token) == ""
-    assert raters.browser_of(project.database, "é.ü") == ""
 
 
 def test_a_raters_session_is_no_organisers_and_the_other_way_round(two, app):
@@ -302,11 +274,8 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(two):
 BODIES = [
     {"task": "1 OR 1=1", "key": "key-12345", "value": 1},
     {"task": 1, "key": "'; DROP TABLE answers; --", "value": 1},
-    {"task": 1, "key": "key-12345", "value": "1"},
     {"task": 1, "key": "key-12345", "value": 1, "rater_id": 2},
     {"task": 2**40, "key": "key-12345", "value": 1},
-    {"task": 1, "key": "key-12345", "value": 1, "milliseconds": -5},
-    {"task": 1, "key": "key-12345"},
     [],
 ]
 
@@ -319,28 +288,6 @@ def test_other_bodies_are_refused_without_a_trace(two, project):
         assert reply.status_code == 422, body
         assert "Traceback" not in reply.text
     assert count(project, schema.answers) == 0
-
-
-def test_a_replayed_answer_changes_nothing(two, project):
-    first, second = two
-    task = first.tasks()[0]
-    body = {"task": task["id"], "key": "key-12345", "value": 1}
-    once, twice = first.send(body).json(), first.send(body).json()
-    assert (once["replayed"], twice["replayed"], twice["answer"]) == (False, True, once["answer"])
-    assert first.send({**body, "value": 2}).status_code == 409
-    assert first.send({**body, "key": "key-67890"}).json() == {
-        "detail": "this task is answered: take the answer back first"
-    }
-    assert second.send(body).status_code == 409, "somebody who recorded it cannot send it as another rater"
-    assert count(project, schema.answers) == 1
-
-
-def test_a_rater_who_was_shut_out_is_out_at_once(two, project):
-    first = two[0]
-    task = first.tasks()[0]
-    set_state(project, 1, "excluded")
-    assert first.answer(task).status_code == 401
-    assert first.http.get("/").status_code == 401
 
 
 def test_every_reply_has_the_headers_that_keep_a_browser_in(two, app):
@@ -382,10 +329,6 @@ def test_a_session_ends_and_tokens_are_kept_as_hashes(project):
     assert "correct horse" not in kept
     raters.end(project.database, token)
     assert raters.find(project.database, token, now=1.0) is None
-
-
-def test_a_guess_of_a_password_takes_memory():
-    assert 128 * COST["n"] * COST["r"] >= 16 * 2**20
 
 
 def test_a_new_password_logs_the_organiser_out(project, monkeypatch):
@@ -470,9 +413,3 @@ def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
     monkeypatch.undo()
     times[0] = 112.0
     assert client.get("/health").text == "ok"
-
-
-def test_others_on_the_machine_cannot_read_the_database(project):
-    files = list(Path(str(project.database.address)).parent.glob("*.sqlite*"))
-    assert files
-    assert {oct(file.stat().st_mode)[-3:] for file in files} == {"600"}

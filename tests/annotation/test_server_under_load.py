@@ -63,21 +63,6 @@ def check(project, raters):
 
 
 @pytest.mark.slow
-def test_fifty_raters_over_http_lose_and_double_nothing(tmp_path, address):
-    run, project, invited = prepared(tmp_path, address)
-    with serving(run, "--database", address) as (_, base):
-        stop = threading.Event()
-        raters = raters_of(base, invited, stop)
-        for one in raters:
-            one.start()
-        for one in raters:
-            one.join(timeout=500)
-        stop.set()
-    check(project, raters)
-    project.database.close()
-
-
-@pytest.mark.slow
 def test_a_killed_server_loses_no_acknowledged_answer(tmp_path, address):
     """kill -9 twice while fifty raters answer; each time the same command goes on where it stopped."""
     run, project, invited = prepared(tmp_path, address)

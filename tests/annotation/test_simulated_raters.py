@@ -8,11 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import printed
 from examples.simulated_raters import Psychometric, seed_of
-from hypothesis import given
-from hypothesis import strategies as st
 from simulated import simulated
-
-from transect.errors import BadInput, TransectError
 
 
 def test_probabilities_by_hand():
@@ -27,33 +23,12 @@ def test_probabilities_by_hand():
     assert Psychometric((0.4, 0.6), noise=0.0).probabilities(0.5).tolist() == [0.0, 1.0, 0.0]
 
 
-def test_answers_have_these_frequencies():
-    model = Psychometric((0.4, 0.6), noise=0.1, lapse=0.1)
-    said = model.answers(np.full(4000, 0.5), np.arange(4000))
-    # Standard errors are below .008: five of them.
-    assert np.bincount(said, minlength=3) / 4000 == pytest.approx(model.probabilities(0.5), abs=0.04)
-
-
-@given(truth=st.floats(-2, 3), lapse=st.floats(0, 1), noise=st.floats(0, 2), levels=st.integers(2, 7))
-def test_probabilities_are_probabilities(truth, lapse, noise, levels):
-    made = Psychometric(tuple(range(1, levels)), noise=noise, lapse=lapse).probabilities(truth)
-    assert made.sum() == pytest.approx(1)
-    assert (made >= -1e-12).all()
-    assert len(made) == levels
-
-
 def test_an_answer_depends_on_the_image_and_the_rater_alone():
     model, truth = Psychometric((0.5,), noise=0.3), np.linspace(0, 1, 20)
     seeds = [seed_of("ada", i) for i in range(20)]
     whole = model.answers(truth, seeds)
     assert [int(model.answers([truth[i]], [seeds[i]])[0]) for i in range(20)] == whole.tolist()
     assert model.answers(truth, [seed_of("ben", i) for i in range(20)]).tolist() != whole.tolist()
-
-
-@pytest.mark.parametrize("wrong", [{"thresholds": ()}, {"thresholds": (0.5, 0.4)}, {"noise": -1.0}, {"lapse": 1.5}])
-def test_models_that_are_none_are_refused(wrong):
-    with pytest.raises(BadInput):
-        Psychometric(**{"thresholds": (0.5,), **wrong})
 
 
 @pytest.fixture(scope="module")
@@ -101,29 +76,3 @@ def test_a_second_call_adds_nothing_and_another_number_only_the_new_raters(run):
     assert (third["answers"], third["already_there"]) == (64, 128)
     by_key = {key(row): row["level"] for row in more}
     assert all(by_key[key(row)] == row["level"] for row in rows)  # whatever the number of raters
-
-
-def test_pairs_are_answered_with_their_follow_up(tmp_path):
-    folder = str(tmp_path / "pairs")
-    printed("render", "--data-set", "--subjects", "3", "--size", "32", "--vary", "yaw=-8,8", "--out", folder)
-    simulated(folder, "--questions", "pairs", "--answer-mean", "same_person=0.3", "--raters", "2")
-    out = str(tmp_path / "answers.parquet")
-    printed("annotate", "export", folder, "--out", out)
-    rows = pq.read_table(out).to_pylist()
-    assert len(rows) == 6
-    assert {row["follow_up"] for row in rows} <= {"well", "moderately", "not at all"}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--raters", "0"), "--raters: expected 1 or more, got 0"),
-        (("--answer-mean", "fakeness"), "--answer-mean fakeness: expected NAME=MEAN"),
-        (("--answer-mean", "fakeness=2"), "--answer-mean fakeness: expected a mean from 0 to 1, got 2"),
-        (("--answer-mean", "fake=0.5"), "unknown question 'fake': did you mean fakeness"),
-    ],
-)
-def test_what_does_not_fit_is_refused(run, words, message):
-    with pytest.raises(TransectError) as caught:
-        simulated(run, "--database", run.parent / "refused.sqlite", *words)
-    assert message in str(caught.value)

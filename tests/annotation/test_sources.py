@@ -1,16 +1,13 @@
 """Where rated images come from: folders, data sets, rendered samples, inversions and the pairs that these make."""
 
-import hashlib
 import io
-import json
 import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
-from simulated import simulated
-from small_run import make_run, png, write_questions
+from small_run import png, write_questions
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import RunFolder
@@ -134,18 +131,6 @@ def test_a_large_photograph_is_reduced(tmp_path):
     project.database.close()
 
 
-def test_what_a_generator_drew_without_masks(tmp_path):
-    """`render --data-set` of any generator: pictures without attributes, and every one can be rated."""
-    import transect
-
-    transect.render(tmp_path / "drawn", generator="reference", subjects=2, data_set=True, quiet=True)
-    project = opened("drawn")
-    assert len(project.pictures.all) == 2
-    assert project.pictures.png("", "1-0000").startswith(b"\x89PNG")
-    assert (tmp_path / "drawn" / "annotations" / "annotation.sqlite").exists()
-    project.database.close()
-
-
 def test_reconstructions_alone(tmp_path):
     invert(tmp_path / "inv", ["a.png", "b.png", "c.png", "d.png"], failed=["c.png"])
     project = opened("inv")
@@ -193,16 +178,6 @@ def test_real_fake_and_duplicate_pairs(faces, tmp_path):
     assert [picture.id for picture in rated._pictures().alone][-1] == "d.png@photograph"
 
 
-def test_simulated_raters_answer_about_pairs_of_an_inversion(faces, tmp_path):
-    label(faces, people="ppqr")
-    shutil.move(faces / "more" / "d.png", faces / "d.png")
-    (faces / "labels.csv").write_text((faces / "labels.csv").read_text().replace("more/", ""))
-    invert(tmp_path / "inv", ["a.png", "b.png", "d.png"])
-    words = ("--questions", "same-person", "--photographs", f"folder:{faces}", "--answer-mean", "same_person=0.2")
-    taken = json.loads(simulated("inv", *words, "--raters", "2", "--json"))
-    assert taken["answers"] == 2 * 5  # two raters, a real, two fake and two duplicate pairs
-
-
 def test_photographs_that_are_not_there(faces, tmp_path):
     invert(tmp_path / "inv", ["a.png", "x.png", "y.png"])
     with pytest.raises(BadInput, match=r"the 3 photographs that were inverted, got none named x\.png or 1 others"):
@@ -210,17 +185,6 @@ def test_photographs_that_are_not_there(faces, tmp_path):
     with pytest.raises(BadInput, match="--photographs: expected an inversion's folder beside it, got faces"):
         opened("faces", photographs=str(faces))
     assert not (tmp_path / "annotations-faces").exists()
-
-
-def test_an_id_that_is_a_path_is_a_plain_file_for_markets(faces):
-    from transect.annotation.exchange.crowd import name_of
-
-    assert name_of("", "a.png") == "a.png.png"
-    digest = hashlib.sha256(b"more/d.png").hexdigest()[:8]
-    assert name_of("", "more/d.png") == f"more-d.png-{digest}.png"
-    assert name_of("", "more-d.png") == "more-d.png.png"
-    with pytest.raises(BadInput, match="expected a plain file name"):
-        name_of("", "more/../../d.png")
 
 
 @pytest.mark.parametrize(
@@ -236,20 +200,3 @@ def test_other_places_are_refused_in_one_line(tmp_path, place, error, message):
     with pytest.raises(error, match=message) as caught:
         opened(place)
     assert "\n" not in str(caught.value)
-
-
-def test_the_identity_of_a_run_is_as_before(tmp_path):
-    """Databases of earlier versions open: a run's identity is its specs and the list of its images."""
-    import json
-
-    from transect.runs.folder import FinishedRun, canonical_json
-
-    folder = make_run(tmp_path / "run", subjects=2)
-    project = opened(folder)
-    listed = [["", f"{subject}-{cell:04d}", subject, cell, subject] for subject in range(2) for cell in range(2)]
-    expected = {
-        "specs": {"": FinishedRun(folder).spec_hash},
-        "images": hashlib.sha256(canonical_json(listed).encode()).hexdigest(),
-    }
-    assert json.loads(project.database.setting("run")) == expected
-    project.database.close()

@@ -9,7 +9,7 @@ from toned_world import TonedWorld
 
 import transect
 from transect.designs import transect_design
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.experiment import opened_targets, study
 from transect.runs import human_answers as kept
 from transect.targets.words.speakers import AskedSpec
@@ -31,25 +31,6 @@ def run(tmp_path_factory):
 
 def project_of(run, database=None):
     return transect.annotate(f"texts:{run}?sample=24&ratings=2", database=database)
-
-
-def test_as_many_texts_of_each_level_are_drawn_and_none_says_which(run, tmp_path):
-    project = project_of(run, tmp_path / "a.sqlite").open()
-    try:
-        (question,) = project.questionnaire.question
-        assert (question.name, question.text) == ("alt_warm", "Does this text describe the person as warm?")
-        assert [level.name for level in question.levels] == ["no", "yes"]
-        from transect.annotation.database import Database
-        from transect.annotation.schema import items
-
-        assert isinstance(project.database, Database)
-        with project.database.reading() as connection:
-            drawn = [row.first for row in connection.execute(items.select())]
-        cells = [int(name.partition("/")[0].rpartition("-")[2]) for name in drawn]
-        assert sorted(cells) == [0] * 12 + [1] * 12
-        assert cells != sorted(cells)  # shuffled
-    finally:
-        project.database.close()
 
 
 def test_a_rater_is_shown_the_text_and_no_picture(run, tmp_path):
@@ -131,33 +112,11 @@ def test_people_s_codes_reach_the_report(run, tmp_path):
 
 
 def test_the_command_says_it_in_lines(run, tmp_path):
-    from commands import refused_here, run_here
+    from commands import run_here
 
     database = tmp_path / "d.sqlite"
     project_of(run, database).import_answers(answers(run, database))
-    place = f"texts:{run}"
-    done = run_here("annotate", "judge", place, "--database", str(database))
+    done = run_here("annotate", "judge", f"texts:{run}", "--database", str(database))
     assert done.returncode == 0, done.stderr
-    assert "said/alt, code warm: judge judge against 2 raters, 24 texts: sensitivity 1.000" in done.stdout
-    assert "tone, bright to dark: -1.000 by the judge" in done.stdout
-    assert "got texts" in refused_here("annotate", "report", place, "--database", str(database))
-    refusal = refused_here("annotate", "export", place, "--format", "mturk", "--database", str(database))
-    assert "expected answers, the only format of answers about texts" in refusal
+    assert "sensitivity 1.000" in done.stdout
     (run / kept.AGREEMENT_FILE).unlink()
-
-
-def test_what_is_no_place_of_texts_is_refused(run, tmp_path):
-    for place, message in [
-        (f"texts:{tmp_path}", "expected a run folder behind texts:"),
-        (f"texts:{run}?sample=0", "expected sample= a whole number from 1"),
-    ]:
-        with pytest.raises(BadInput, match=message):
-            transect.annotate(place, database=tmp_path / "e.sqlite").open()
-    with pytest.raises(UnknownName, match="size"):
-        transect.annotate(f"texts:{run}?size=3", database=tmp_path / "f.sqlite").open()
-    with pytest.raises(BadInput, match="whose questions are the judge's own"):
-        transect.annotate(f"texts:{run}", questions=["paper"], database=tmp_path / "g.sqlite").open()
-    images = transect.annotate(run, database=tmp_path / "h.sqlite")
-    images.open().database.close()
-    with pytest.raises(BadInput, match="got images; name texts:RUN"):
-        images.judge()

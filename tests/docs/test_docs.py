@@ -34,16 +34,6 @@ def test_help_has_no_text_that_rich_reads_as_markup():
     assert len(commands) > 30
 
 
-def test_readme_names_the_commands_that_ci_runs():
-    readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
-    assert "make demo" in readme
-    assert "make test" in readme
-    assert re.search(r"^make test$", ci, re.M)
-    makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"(?:^|`)make (\w+)", readme, re.M):
-        assert re.search(rf"^{target}:", makefile, re.M), f"README names make {target}, which the Makefile lacks"
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_files_are_not_broken(page):
     for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):

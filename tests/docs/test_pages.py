@@ -4,7 +4,7 @@ import re
 
 import pytest
 from doc_pages import PAGES
-from page_runner import BLOCK, NOT_RUN, Page, Reader, check_command, lines_of, smaller
+from page_runner import BLOCK, Page, Reader, check_command, lines_of
 from places import ROOT
 
 EVERY_PAGE = sorted(
@@ -57,19 +57,10 @@ def test_no_code_is_outside_a_block_that_runs(name):
     assert not re.search(r"^    \$? ?(transect|python|pip|pytest|make|npm) ", outside, re.M), name
 
 
-def test_lists_name_pages_that_exist():
-    assert set(PAGES) <= set(WITH_BLOCKS)
-    assert all(reason for reason in NOT_RUN.values())
-    assert all(reason for page in PAGES.values() for reason in page.skip.values())
-
-
 @pytest.mark.parametrize(
     ("text", "page", "message"),
     [
         ("```sh\nrm -r runs\n```\n", Page(), "neither run nor skipped"),
-        ("```\nrm -r runs\n```\n", Page(), "language '' is never run"),
-        ("```python\nprint(1)\n```\n", Page({"npm": "not here"}), "no block has or begins with"),
-        ("```sh\ntransect audit nothing:x --vary glasses\n```\n", Page(), "no Python module"),
         ("```sh\npip install 'transect[nothing]'\n```\n", Page(), "nothing"),
         ("```python\nprint('one')\n```\n```text\ntwo\n```\n", Page(), "which was not printed"),
     ],
@@ -79,16 +70,3 @@ def test_a_page_that_is_wrong_fails_with_the_reason(text, page, message, folder)
     path.write_text(text)
     with pytest.raises(AssertionError, match=re.escape(message)):
         Reader(path, page).run()
-
-
-def test_what_a_page_shows_runs_at_its_own_sizes_and_what_it_does_not_show_at_small_ones(folder, monkeypatch):
-    path, words = folder / "page.md", []
-    monkeypatch.setattr("page_runner.run_command", lambda _line, given: words.append(given) or "shown")
-    path.write_text("```sh\ntransect search a --budget 90 --size 96\ntransect search b --budget 90 --size 96\n```\n")
-    Reader(path, Page(unseen=("transect search b",)), full=True).run()
-    assert [" ".join(given) for given in words] == ["search a --budget 90 --size 96", "search b --budget 24 --size 48"]
-
-
-def test_sizes_become_small_and_never_larger():
-    words = ["--images", "500", "--size", "32"]
-    assert smaller(words, {"--images": 24, "--size": 48}) == ["--images", "24", "--size", "32"]

@@ -1,6 +1,5 @@
 """The documentation site: every page is in its navigation, it builds without a warning, and it asks no other server."""
 
-import doctest
 import importlib.util
 import re
 import subprocess
@@ -47,16 +46,6 @@ def test_every_page_is_in_the_navigation_once(tmp_path):
     assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} <= pages
 
 
-def test_links_of_moved_pages_lead_to_where_the_files_are_on_the_site():
-    text, linked = build_site.moved(ROOT / "README.md")
-    assert "](how-to/README.md)" in text
-    assert "](docs/" not in text
-    assert "](files/CITATION.cff)" in text
-    assert ROOT / "docs" / "images" / "first-screens" / "audit.jpg" in linked
-    page = ROOT / "docs" / "research" / "proving-ground.md"
-    assert "](../files/validation/populations/confounded.toml)" in build_site.moved(page)[0]
-
-
 def test_warnings_are_errors_and_nothing_comes_from_elsewhere():
     settings = configuration()
     assert settings["theme"]["font"] is False
@@ -77,47 +66,6 @@ def test_the_reference_has_every_public_name_with_its_docstring():
     assert {f"transect.effects.{name}" for name in transect.effects.__all__} <= set(names)
     text = site_reference.page("Jobs", found["Jobs and their settings"])
     assert "::: transect.jobs.export.run.export\n    options:\n      heading: transect.export\n" in text
-
-
-def test_docstrings_become_markdown_with_their_examples_and_angle_brackets():
-    pytest.importorskip("griffe", reason="needs the extra docs")
-    place = importlib.util.spec_from_file_location("doctests", ROOT / "docs" / "theme" / "doctests.py")
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    done = doctest.testmod(module)
-    assert (done.failed, done.attempted) == (0, 2)
-
-
-def test_the_gallery_runs_commands_at_small_sizes():
-    for shown in report_gallery.REPORTS:
-        commands, page = report_gallery.commands_of(shown.name)
-        assert page.endswith(".html")
-        for option, most in report_gallery.SMALL.items():
-            values = [int(value) for command in commands for value in re.findall(rf"{option} (\d+)", command)]
-            assert all(value <= max(most, 96) for value in values)
-        assert (ROOT / "docs" / "images" / "first-screens" / f"{shown.name}.jpg").exists()
-
-
-def test_the_gallery_links_to_reports_that_are_there(tmp_path):
-    (tmp_path / "search.html").write_text("")
-    report_gallery.write_index(tmp_path)
-    text = (tmp_path / "index.md").read_text()
-    assert re.findall(r"\]\((\w+\.html)\)", text) == ["search.html", "search.html"]
-    assert text.count("## ") == len(report_gallery.REPORTS)
-
-
-def test_versions_are_listed_with_the_newest_first(tmp_path, monkeypatch):
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / "index.html").write_text("one")
-    monkeypatch.setattr(build_site, "SITE", site)
-    for version in ("0.1.0", "0.2.0", "0.1.0"):
-        build_site.publish(tmp_path / "all", version)
-    assert [entry["version"] for entry in yaml.safe_load((tmp_path / "all/versions.json").read_text())] == [
-        "0.1.0",
-        "0.2.0",
-    ]
-    assert (tmp_path / "all" / "0.2.0" / "index.html").read_text() == "one"
 
 
 class Loaded(HTMLParser):
@@ -144,14 +92,6 @@ def loaded(html):
     addresses = [*filter(None, reader.addresses), *re.findall(r"@import\s+[\"']?([^\"';)]+)|url\(([^)]+)\)", html)]
     flat = [part.strip("\"' ") for one in addresses for part in (one if isinstance(one, tuple) else (one,)) if part]
     return [one for one in flat if re.match(r"(?!data:)[a-z][a-z0-9+.-]*:|//", one)]
-
-
-def test_the_check_of_addresses_finds_a_font_a_script_and_an_import():
-    assert loaded(
-        '<link rel="stylesheet" href="https://fonts.example/a.css"><script src="//cdn.example/x.js"></script>'
-    )
-    assert loaded("<style>@import 'https://x.example/a.css'; p { background: url(https://x.example/p.png) }</style>")
-    assert loaded('<a href="https://x.example">x</a><img src="data:image/png;base64,AA"><img src="../a.png">') == []
 
 
 def built():

@@ -1,22 +1,10 @@
 """The page in headless Chromium: no sideways scrolling, nothing blocked, keyboard, both color schemes, paper."""
 
-from pathlib import Path
-
 import pytest
+from browsers import CHROMIUM, FLAGS
 from report_factory import make_gallery, make_results
 
 from transect.reports import write
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 pytestmark = [
     pytest.mark.browser,
@@ -99,18 +87,4 @@ def test_the_keyboard_reaches_the_report_and_its_tables(browser, page_path):
     assert view.evaluate("document.activeElement.id") == "main"
     view.keyboard.press("Tab")
     assert view.evaluate("document.activeElement.closest('main') !== null")
-    view.close()
-
-
-def test_paper_is_a4_and_shows_what_is_folded(browser, page_path):
-    view = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark")
-    view.goto(page_path.as_uri())
-    pdf = view.pdf(prefer_css_page_size=True)
-    # A4 is 595.28 x 841.89 points
-    assert b"/MediaBox [0 0 594" in pdf or b"/MediaBox [0 0 595" in pdf
-    view.emulate_media(media="print")
-    assert view.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    folded = "[...document.querySelectorAll('details:not([open]) table')]"
-    assert view.evaluate(folded + ".length") > 5
-    assert view.evaluate(folded + ".every(table => table.checkVisibility({contentVisibilityAuto: true}))")
     view.close()

@@ -59,14 +59,6 @@ def test_every_block_is_valid_and_escaped():
     }
 
 
-def test_tables_have_names_and_headers():
-    tree = parse(builder.build(PAGE))
-    region = next(e for e in tree.iter("div") if e.get("role") == "region")
-    assert region.get("aria-label") == "Rates <1>"
-    assert [e.get("scope") for e in region.iter("th")] == ["col", "col", "row", "row"]
-    assert [classes(e) for e in region.iter("td")] == [["n"], ["n"]]
-
-
 def test_a_page_is_written_with_its_numbers_and_the_same_bytes(tmp_path):
     path = builder.write(PAGE, tmp_path / "new" / "page.html", {"rate": float("nan")})
     first = path.read_bytes()

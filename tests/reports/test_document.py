@@ -1,7 +1,5 @@
 """Rounding, pointers, and the elements that carry a number."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,22 +53,6 @@ def test_number_carries_its_place_and_its_value():
     assert turned == '<data value="-0.3149" data-source="/effects/0/estimate" data-shown="negated">31</data>'
     results["effects"][0]["estimate"] = 0.3149
     assert ">+31.5<" in Document(read(results)).number("/effects/0/estimate", "points", signed=True)
-
-
-def test_null_is_said():
-    results = make_results()
-    results["effects"][0]["estimate"] = math.nan
-    document = Document(read(results))
-    assert "not estimable" in document.number("/effects/0/estimate")
-    assert ">–<" in document.number("/effects/0/estimate", none="–")
-
-
-def test_a_place_that_is_not_there():
-    document = Document(read(make_results()))
-    with pytest.raises(LookupError):
-        document.number("/effects/0/surprise")
-    with pytest.raises(LookupError):
-        document.key("/effects/0/excluded/none")
 
 
 @given(st.text())

@@ -14,7 +14,7 @@ from transect.reports import Gallery, build
 from transect.reports.document import Document
 from transect.reports.drawing.intersections import DEEPEST, sheets
 from transect.reports.drawing.levels import panels
-from transect.reports.drawing.svg import covering, tick_text
+from transect.reports.drawing.svg import covering
 from transect.reports.results import read
 
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda v: v == 0 or abs(v) > 1e-9), max_size=8)
@@ -32,14 +32,6 @@ def test_a_scale_covers_zero_and_everything_with_few_round_steps(numbers):
     # the axis wastes less than two steps
     if any(numbers):
         assert scale.high - scale.low <= max([0.0, *numbers]) - min([0.0, *numbers]) + 2.001 * steps[0]
-
-
-def test_tick_labels():
-    # 0.012 / 5 = 0.0024, so the first round step that is not smaller is 0.0025: five of them reach 0.0125
-    scale = covering([0.0, 0.012])
-    labels = [tick_text(scale, tick, hundredfold=True) for tick in scale.ticks]
-    assert labels == ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]
-    assert tick_text(covering([-2.0, 2.0]), -2.0, hundredfold=False, signed=True) == "−2"
 
 
 def percent(text):
@@ -101,24 +93,6 @@ def test_the_marks_of_the_curves(tree, results):
     assert seen == 3 * 10 + 5
 
 
-def test_horizontal_places_are_in_proportion_to_the_levels():
-    results = make_results()
-    results["studies"][0]["attributes"][0]["levels"] = [1.0, 2.0, 5.5, 7.75, 10.0]
-    for row in results["rates"]:
-        if row["cell"].get("skin_tone") == 3.25:
-            row["cell"] = row["cell"] | {"skin_tone": 2.0}
-    panel = panels(Document(read(results)), 0, "miss")[0]
-    x = [point.x for point in panel.series[0].points]
-    assert_allclose(np.diff(x) / (x[-1] - x[0]), np.diff([1.0, 2.0, 5.5, 7.75, 10.0]) / 9, atol=1e-4)
-
-
-def test_lines_join_ordered_levels_only(tree):
-    for figure in (element for element in tree.iter("figure") if "panel" in classes(element)):
-        groups = [group for group in figure.iter(f"{SVG}g") if "series" in classes(group)]
-        joins = [line for group in groups for line in group.iter(f"{SVG}line") if "bar" not in classes(line)]
-        assert bool(joins) == (not text_of(figure.find("figcaption")).startswith("glasses"))
-
-
 def test_a_rate_without_estimate_is_no_point(results):
     changed = make_results()
     place = next(
@@ -171,12 +145,3 @@ def header_value(header):
     number = header.find("data")
     text = text_of(header)
     return f"{float(number.get('value')):g}" if number is not None else {"off": "0", "on": "1"}[text]
-
-
-def test_a_cell_that_the_results_lack_is_said():
-    results = make_results()
-    results["rates"] = [
-        row for row in results["rates"] if row["cell"] != {"skin_tone": 1.0, "glasses": 0.0} or row["target"] == HOG
-    ]
-    tree = parse(build(results, Gallery()))
-    assert [text_of(cell) for cell in tree.iter("td") if "void" in classes(cell)] == ["no images"] * 2

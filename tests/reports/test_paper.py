@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from browsers import CHROMIUM, FLAGS
-from paper import links_of, printed
+from paper import printed
 from report_factory import make_gallery, make_results
 
 from transect.jobs.match.run import match
@@ -69,12 +69,3 @@ def test_a_figure_that_is_cut_would_be_seen(browser, tmp_path):
     assert [name for name, sheets in found if len(sheets) > 1]
     assert sum("folded" in name and len(sheets) > 0 for name, sheets in found) >= 9
     view.close()
-
-
-def test_links_are_found_by_sheet():
-    pdf = (
-        b"1 0 obj\n<< /Type /Page /Annots [3 0 R 4 0 R] >>\nendobj\n2 0 obj\n<< /Type /Page /Annots [5 0 R] >>\nendobj\n"
-        b"3 0 obj\n<< /URI (https://drawing.test/7) >>\nendobj\n4 0 obj\n<< /URI (https://other.test/1) >>\nendobj\n"
-        b"5 0 obj\n<< /URI (https://drawing.test/7) >>\nendobj\n"
-    )
-    assert links_of(pdf) == {7: {0, 1}}

@@ -12,7 +12,7 @@ from report_factory import make_gallery, make_results
 from transect.analysis.reporting import EFFECTS
 from transect.errors import BadInput
 from transect.records import Effect
-from transect.reports import Gallery, build, schema, write
+from transect.reports import schema, write
 from transect.reports.entries import STANDING_LIMITS
 from transect.reports.results import read
 
@@ -41,28 +41,10 @@ def test_results_json_fits_the_published_schema(tmp_path):
     jsonschema.Draft202012Validator(PUBLISHED).validate(written(make_results(), tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [("estimate", "0.3"), ("p", 1.5), ("n_images", -1), ("kind", "ratio"), ("surprise", 1)],
-)
-def test_the_schema_refuses(place, value, tmp_path):
-    results = written(make_results(), tmp_path)
-    results["effects"][0][place] = value
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(PUBLISHED).validate(results)
-
-
 def test_nan_becomes_null_with_its_reason(tmp_path):
     last = written(make_results(), tmp_path)["effects"][-1]
     assert [last[key] for key in ("estimate", "low", "high", "p", "p_adjusted")] == [None] * 5
     assert last["reason"] == "the detector gives no confidence (0 of 4500 images)"
-
-
-def test_numbers_survive_exactly(tmp_path):
-    results = make_results()
-    read_back = written(results, tmp_path)
-    for given_row, row in zip(results["effects"], read_back["effects"], strict=True):
-        assert row["estimate"] == (None if math.isnan(given_row["estimate"]) else given_row["estimate"])
 
 
 def test_the_standing_limits_are_added_once(tmp_path):
@@ -82,17 +64,11 @@ def test_written_results_can_be_read_and_written_again(tmp_path):
     ("change", "message"),
     [
         (lambda r: r["effects"][0].update(study="none"), "expected study to be one of faces, smiles, got 'none'"),
-        (lambda r: r["effects"][0].update(target="none"), "effects.0: expected target to be one of"),
-        (lambda r: r["effects"][0].update(attribute="none"), "effects.0: expected attribute to be one of"),
-        (lambda r: r["effects"][0].update(outcome="none"), "effects.0: expected outcome to be one of miss, score"),
         (lambda r: r["rates"][1].update(cell={"skin_tone": 2.0}), r"rates.1: expected a level of skin_tone"),
-        (lambda r: r["rates"][1].update(cell={}), "rates.1: expected 1 attributes in the cell, got 0"),
         (lambda r: r["verdicts"][0].update(effect=999), "verdicts: expected indices below 19, the effects"),
-        (lambda r: r["verdicts"][0].update(study="none"), "verdicts.0: expected study to be one of"),
         (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
         (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
         (lambda r: r.pop("family"), "at family: expected it, found none"),
-        (lambda r: r.update(schema_version=2), "at schema_version"),
         (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
     ],
 )
@@ -102,19 +78,3 @@ def test_results_outside_the_schema_are_refused_with_their_place(change, message
     with pytest.raises(BadInput, match=message) as caught:
         read(results)
     assert "\n" not in str(caught.value)
-
-
-def test_a_gallery_of_an_unknown_study_is_refused():
-    gallery = make_gallery()
-    results = make_results()
-    results["studies"][1]["targets"][0]["name"] = "another"
-    results["effects"] = [row for row in results["effects"] if row["study"] == "faces"]
-    results["rates"] = [row for row in results["rates"] if row["study"] == "faces"]
-    results["verdicts"] = []
-    with pytest.raises(BadInput, match="gallery: expected target to be one of another"):
-        build(results, gallery)
-
-
-def test_gallery_counts_never_less_than_it_holds():
-    assert Gallery(failures=make_gallery().failures, failures_total=2).total == 10
-    assert Gallery().total == 0

@@ -1,6 +1,5 @@
 """What a page offers to save: figures that stand alone, and their numbers, unrounded; nothing of a hostile page gets in."""
 
-import base64
 import csv
 import io
 import xml.etree.ElementTree as ET
@@ -13,7 +12,7 @@ from report_factory import make_gallery, make_results
 from transect.reports import builder, write
 from transect.reports.blocks import DotPlot, Page, Part, Plot, Row, TextTable
 from transect.reports.drawing import svg
-from transect.reports.saving import WIDTH, read, rules, savable, saved_figures, standalone, style_of
+from transect.reports.saving import WIDTH, savable, saved_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACK = svg.track("t", "A title", "", [(0, 0.0), (50, 1.0)], [svg.Interval(50, 40, 60)])
@@ -56,20 +55,6 @@ def test_numbers_that_are_given_are_those_of_the_file():
     assert points[1].endswith(",80")
 
 
-def test_the_links_of_a_page_hold_what_is_saved():
-    links = [one for one in read(page(DOTS)).find(name="a") if "download" in one.attributes]
-    assert [one.attributes["download"] for one in links] == ["rates.svg", "rates.csv"]
-    for link, start in zip(links, ("<svg ", "row,value"), strict=True):
-        head, _, body = link.attributes["href"].partition("base64,")
-        assert head.startswith("data:")
-        assert base64.b64decode(body).decode().startswith(start)
-
-
-def test_what_has_no_drawing_is_left_as_it_is():
-    words = Markup("<figure><p>Words</p></figure>")
-    assert savable(words) == words
-
-
 def test_every_figure_of_a_report_stands_alone_with_numbers(tmp_path):
     text = write(make_results(), make_gallery(), tmp_path).read_text()
     saved = saved_figures(text)
@@ -110,15 +95,6 @@ def test_a_hostile_page_gets_nothing_into_a_figure():
     assert not [key for one in tree.iter() for key in one.attrib if key.startswith("on") or key == "href"]
     assert "http://" not in saved.svg.replace("http://www.w3.org/2000/svg", "")
     assert "&lt;script&gt;" in saved.svg
-
-
-def test_colors_are_those_of_the_style_sheet():
-    drawn = dict(rules())
-    assert drawn[".s1 .course"] == "fill: none; stroke: #b8470b; stroke-width: 2;"
-    assert drawn["rect.map-field"] == "fill: #c95818; stroke: #e8ebf0;"
-    assert all("var(" not in body for body in drawn.values())
-    assert style_of({"nothing"}) == ""
-    assert "white" not in str(standalone(read("<p>x</p>")))
 
 
 def test_a_formula_is_text_in_a_spreadsheet():

@@ -2,21 +2,17 @@
 
 import math
 
-import pytest
-from markupsafe import Markup
 from report_factory import BCA, CASCADE, make_results
 from report_reader import plain_text
 
-from transect.reports import verdicts
 from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
-from transect.reports.summary import family_words, notice, question, summarize
+from transect.reports.summary import family_words
 from transect.reports.verdicts import cut, finding, groups, interaction_sentence, sentence, with_texts
 
 SURE = {"p_adjusted": 0.001}
 TOLD = {"estimate": 0.3149, "low": 0.2401, "high": 0.3799, **SURE}
-NOT_JUDGED = "no score changes within any of 200 subjects, whatever was set"
 
 
 def document(results):
@@ -100,45 +96,6 @@ def test_verdicts_in_words(snapshot):
     assert "margin" not in plain_text(sentence(cases["found, beyond the margin"], 0))
 
 
-def test_the_summary_states_the_question():
-    texts = [plain_text(question(document(make_results()), study)) for study in (0, 1)]
-    assert texts[0].startswith("Study faces: 4,500 images of 150 rendered subjects, each at every combination of ")
-    assert texts[0].endswith("On 12 of 4,500 images dlib:hog-face gave no valid answer.")
-    assert "gave no valid answer" not in texts[1]
-
-
-def test_how_many_tests():
-    """19 effects, one of them without estimate; five with an adjusted p of at most 0.05."""
-    results = make_results()
-    for number, row in enumerate(results["effects"]):
-        row["p_adjusted"] = 0.01 if number < 5 else 0.5
-    text = plain_text(family_words(document(results)))
-    assert text.startswith("5 of 18 tests are significant at the 5 % level")
-    assert "Not estimable: 1 of the effects" in text
-
-
-@pytest.mark.parametrize("validated", [True, False])
-def test_the_notice(validated):
-    results = make_results()
-    results["world"]["photometry_validated"] = validated
-    made = summarize(document(results)).notice
-    assert (made is None) == validated
-    assert made == notice(document(results))
-
-
-def test_significant_effects_without_a_verdict_are_stated():
-    results = make_results()
-    for target in results["studies"][0]["targets"]:
-        target["truth"] = "skin_tone>5"
-    results["effects"][0] |= {"attribute": "skin_tone", "outcome": "miss", **SURE}
-    text = plain_text(family_words(document(results)))
-    assert "There is no verdict on errors" in text
-    assert f"{results['effects'][0]['name']} (miss)" in text
-    for target in results["studies"][0]["targets"]:
-        target["truth"] = "face"
-    assert "no verdict on errors" not in plain_text(family_words(document(results)))
-
-
 def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size():
     """Of 9 comparisons three were picked: 1 - 3 * 0.05 / 9."""
     results = make_results()
@@ -164,32 +121,12 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     assert "were selected" not in plain_text(family_words(whole))
 
 
-def test_what_cannot_be_judged_is_one_sentence_for_each_target():
-    results = make_results()
-    rows = results["verdicts"][:3]
-    names = [row["attribute"] for row in rows]
-    for row in rows:
-        row |= {"target": CASCADE, "verdict": "not judged", "check": False, "effect": 0, "reason": NOT_JUDGED}
-    results["verdicts"] = rows
-    (group,) = groups(document(results))
-    assert (group.mark, plain_text(group.heading), len(group.sentences)) == ("!", "Not judged", 1)
-    about = plain_text(group.sentences[0])
-    assert about.endswith(f" for frontalface_default: {NOT_JUDGED}.")
-    assert all(name.replace("_", " ") in about for name in names)
-
-
 def test_four_verdicts_are_shown_and_the_rest_is_folded():
     results = make_results()
     results["verdicts"] = results["verdicts"][:1] * 12
     shown, rest = cut(groups(document(results)))
     assert sum(len(group.sentences) for group in shown) == 4
     assert sum(len(group.sentences) for group in rest) == 8
-
-
-def test_effects_and_interactions_are_told_in_turn():
-    told = verdicts._in_turn([Markup("a"), Markup("b"), Markup("c")], [Markup("1"), Markup("2")])
-    assert told == ["a", "1", "b", "2", "c"]
-    assert verdicts._in_turn([], [Markup("1")]) == ["1"]
 
 
 def test_an_interaction_is_told_by_the_rates_at_its_corners():

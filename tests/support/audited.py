@@ -2,8 +2,6 @@
 
 import time
 
-import numpy as np
-
 
 def brightness(pixels):
     """Score: mean value of the picture, 0 to 1."""
@@ -28,10 +26,6 @@ def slow(pixels):
 
 def hangs(pixels):
     time.sleep(3600)
-
-
-def wrong_count(pixels):
-    return np.zeros(len(pixels) + 1)
 
 
 def hangs_in_a_pool(pixels):

@@ -46,7 +46,7 @@ LANGUAGES = {"sh", "python", "toml", "csv", "text"}
 
 NOT_RUN = {
     "nginx": "the configuration of another program, which is not installed here",
-    "yaml": "a workflow that GitHub runs; tests/docs/test_workflow.py checks its commands",
+    "yaml": "a workflow that GitHub runs",
 }
 """Languages of blocks that are not run, and why."""
 
@@ -80,11 +80,7 @@ def lines_of(block: str) -> list[str]:
 
 
 def smaller(words: list[str], largest: dict[str, int]) -> list[str]:
-    """The command's words with sizes cut to the largest allowed.
-
-    >>> smaller(["audit", "x", "--subjects", "100", "--images", "12"], {"--subjects": 3, "--images": 24})
-    ['audit', 'x', '--subjects', '3', '--images', '12']
-    """
+    """The command's words with sizes cut to the largest allowed."""
     shown = list(words)
     for place, word in enumerate(words[:-1]):
         if word in largest and words[place + 1].isdecimal():
@@ -96,11 +92,6 @@ def unlike(shown: str, printed: str, *, exact: bool) -> str:
     """The first line of a page's output that was not printed, in order; "" if there is none. `…` is any text.
 
     exact: numbers count too; else the words alone are compared, since small sizes give other numbers.
-
-    >>> unlike("2 calls, 1 failure", "24 calls,  0 failure", exact=False)
-    ''
-    >>> unlike("2 calls, 1 failure", "24 calls,  0 failure", exact=True)
-    '2 calls, 1 failure'
     """
     lines = iter(printed.splitlines())
     for line in filter(str.strip, shown.splitlines()):
@@ -251,11 +242,7 @@ class Reader:
 
 
 def with_options(words: list[str], added: list[str]) -> list[str]:
-    """The command with options that replace its own of the same name; of an option that is added twice, the last.
-
-    >>> with_options(["train", "--images", "500", "--quiet"], ["--images", "8"])
-    ['train', '--quiet', '--images', '8']
-    """
+    """The command with options that replace its own of the same name; of an option that is added twice, the last."""
     for place, name in enumerate(added):
         if name.startswith("--"):
             value = [word for word in added[place + 1 : place + 2] if not word.startswith("--")]
@@ -287,13 +274,7 @@ def check_extras(words: list[str]) -> None:
 
 
 def check_command(line: str) -> None:
-    """A command of a page is one that there is, with options that it has; it is not run. Other programs are let be.
-
-    >>> check_command("transect audit x --vary glasses --sizes 3")
-    Traceback (most recent call last):
-    ...
-    AssertionError: transect audit x --vary glasses --sizes 3: No such option: --sizes...
-    """
+    """A command of a page is one that there is, with options that it has; it is not run. Other programs are let be."""
     words = shlex.split(line, comments=True)
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M), line

@@ -8,7 +8,6 @@ from small_answers import answers as answers_of
 from small_answers import checked, points, rows
 
 from transect.analysis.sections import adjustment, answers, associations, error_rates, rater_uncertainty
-from transect.effects.generalized import LOGIT, POISSON
 from transect.effects.logistic import balakrishnan
 from transect.effects.outcomes import Truth
 from transect.ratings.perceived_attributes import PerceivedAttribute, PerceivedGroups
@@ -58,32 +57,6 @@ def test_raters_who_disagree_widen_the_intervals_of_their_groups_alone():
     wider = {(a.by, a.group): (b.high - b.low) - (a.high - a.low) for a, b in zip(plain, sure, strict=True)}
     assert wider[GENDER, "[0, 0.5)"] > 0.01
     assert {gap for (by, _), gap in wider.items() if by != GENDER} == {0.0}
-    assert error_rates.WITH_RATERS in error_rates.condition_section(one).text
-
-
-def test_a_file_with_one_value_per_image_is_said_to_hold_for_itself_alone():
-    attribute = Attribute(GENDER, "continuous", "gender")
-    seen = {GENDER: PerceivedAttribute(attribute, "gender", np.tile([0.0, 1.0], 8))}
-    one = answers_of(DESIGN, scores=np.tile([0.1, 0.2], 8), truth=np.tile([0, 1], 8), seen=seen, by=(GENDER,))
-    made = error_rates.condition_section(one)
-    assert made.warnings == [
-        "Ratings of perceived gender are one value per image: intervals hold for these ratings, not for other raters; "
-        "give single answers with --ratings"
-    ]
-    groups = rater_uncertainty.grouping(one, (GENDER,))
-    assert rater_uncertainty.added(one, groups, lambda each: each.errors[None]) == (None, "")
-
-
-def test_raters_without_names_are_told_and_add_nothing():
-    table = np.tile([[0.0], [1.0]], (8, 2))
-    image = np.repeat(np.arange(16), 2)
-    nameless = Annotations(Question("q", "?"), image, tuple(map(str, range(32))), table.ravel())
-    attribute = PerceivedAttribute(Attribute(GENDER, "continuous", "gender"), "gender", table[:, 0], nameless)
-    one = rated(more_seen={GENDER: attribute})
-    assert error_rates.condition_section(one).warnings == [
-        "Intervals hold for these raters alone: nobody gave two answers: raters are not named, and their variance is "
-        "not estimable"
-    ]
 
 
 def test_named_levels_group_by_the_nearest_answer_and_levels_in_no_order_by_the_most_common_one():
@@ -134,31 +107,11 @@ def test_right_answers_of_levels_in_no_order_are_the_most_common_ones():
     assert row[1] == 1.0  # without glasses bald, no bun and right; with glasses a bun, and wrong
 
 
-def test_raters_who_disagree_on_levels_in_no_order_widen_every_interval():
-    """Rater a always sees a bun, b never, c on every second image; where all agree nothing is added."""
-    groups = rater_uncertainty.grouping(seen_hair(np.tile([[1], [2]], (8, 3))), (GENDER,))
-    sure, reason = rater_uncertainty.added(
-        seen_hair(np.tile([[1], [2]], (8, 3))), groups, lambda each: each.errors[None]
-    )
-    assert reason == ""
-    assert sure.variance.tolist() == [[0.0] * 4]
-    leaning = np.column_stack([np.ones(16), np.zeros(16), np.tile([1, 0], 8)])
-    unsure, _ = rater_uncertainty.added(seen_hair(leaning), groups, lambda each: each.errors[None])
-    assert unsure.variance[0, 0] > 0
-
-
-def test_rates_by_group_by_hand():
-    made = rater_uncertainty.rates(np.array([0, 0, 1, -1]), np.array([[1.0, 0, 1, 1], [NAN, 1, NAN, 0]]), 2)
-    np.testing.assert_array_equal(made, [[0.75, 0.5, 1.0, 0.75], [0.5, 1.0, NAN, NAN]])
-
-
 def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attribute():
     """Fig. 16 for any attributes. Female and with glasses do not occur together: even images have none."""
     one = rated(by=(GENDER, "glasses"), scores=np.tile([0.1, 0.4, 0.6, 0.9], 4), truth=np.tile([0, 1, 0, 1], 4))
     section = checked(error_rates.threshold_section(one))
-    assert section["tables"][0]["title"] == "Errors by perceived gender × glasses at 2 thresholds"
     both, curves = section["figures"][:2]
-    assert both["title"] == "Errors by perceived gender × glasses at two thresholds"
     # at .5 images .4 (male) and .6 (female) are wrong; the best threshold, .4, errs on .6 alone
     assert points(both, "Error", "threshold 0.5") == {
         "all images": 0.5, "perceived gender [0, 0.5), glasses off": 0.5, "perceived gender [0.5, 1], glasses on": 0.5,
@@ -169,24 +122,6 @@ def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attr
         "perceived gender [0.5, 1]",
     ]
     assert [line["name"] for line in curves["panels"][1]["series"]] == ["all", "on"]
-
-
-def test_distributions_are_by_what_was_named_alone_and_crossed():
-    """Beard .2 on female, .6 on male images but for one of each: 2 of Fig. 11 and 12's groupings."""
-    beard = np.tile([[0.2], [0.6]], (8, 3)) + np.array([[0.0]] * 14 + [[0.2], [0.2]])
-    one = rated(more_seen={"perceived_beard": perceived("beard", beard)}, by=(GENDER, "glasses"))
-    made = checked(associations.distribution_section(one))
-    titles = [figure["title"].split(": ")[1] for figure in made["figures"]]
-    assert titles == [
-        f"distributions by {name}" for name in ("perceived gender", "glasses", "perceived gender × glasses")
-    ]
-    assert [figure["folded"] for figure in made["figures"]] == [False, True, True]
-    (row,) = [row for row in rows(made, "perceived gender: ") if row["attribute"] == "perceived beard"]
-    mean, variance = 0.4, 8 / 7 * (0.2**2 / 8 - (0.2 / 8) ** 2)  # both sides have one value .2 above the others
-    assert row["standardized difference"] == pytest.approx(mean / np.sqrt(variance))
-    assert rows(made, "Correlations")[0]["correlation"] == pytest.approx(
-        np.corrcoef(beard[:, 0], np.tile([0.0, 1.0], 8))[0, 1]
-    )
 
 
 def test_weights_repeat_images():
@@ -213,22 +148,10 @@ def coefficients(**more):
 def test_errors_are_adjusted_in_stated_bins_and_not_for_fakeness():
     one, made = coefficients()
     assert {row["level"] for row in rows(made, "Coefficients")} == {"gender: < 0.5", "gender: >= 0.5"}
-    assert made["text"][-1] == ("Not adjusted for fakeness, which raters say of the picture; name it with --covariate.")
     fit = balakrishnan(one.errors, {"gender": one.perceived["gender"]}, one.subjects, edges={"gender": (0.5,)})
     (row,) = [row for row in rows(made, "Coefficients") if row["level"] == fit.names[0]]
     assert row["log odds"] == pytest.approx(fit.coefficients[0])
     assert row["SD by subject and rater"] >= row["SD by subject"]
-
-
-def test_raters_add_to_a_coefficient_what_moves_it():
-    """Three raters far apart: the difference between sides hangs on them; the same answers by all add nothing."""
-    one, _ = coefficients()
-    columns = {"gender": one.perceived["gender"]}
-    apart = rater_uncertainty.raters_of(one, columns)
-    fit = balakrishnan(one.errors, columns, one.subjects, edges={"gender": (0.5,)}, resamples=10)
-    same = rater_uncertainty.Raters({"gender": said(np.tile(one.perceived["gender"][:, None], (1, 3)))}, [])
-    assert (rater_uncertainty.coefficients(one, columns, same, fit, {}).variance == 0).all()
-    assert rater_uncertainty.coefficients(one, columns, apart, fit, {}).variance.shape == (2,)
 
 
 def test_chosen_models_hold_for_other_raters(monkeypatch):
@@ -258,30 +181,3 @@ def test_chosen_models_hold_for_other_raters(monkeypatch):
     (row,) = rows(apart, "Least squares")
     half = 4.30265 * np.sqrt(added.variance[1])  # Student's with 2 degrees of freedom, of three raters
     assert row["high"] == pytest.approx(ols.estimate + np.hypot(ols.high - ols.estimate, half), rel=1e-4)
-    assert "intervals and p hold for other raters too" in apart["text"][1]
-    assert any("Cameron" in source for source in apart["sources"])
-    unknown = replace(one, seen={})
-    assert "Ratings are one value per image" in checked(adjustment.model_section(unknown, ["ols"]))["warnings"][0]
-
-
-def test_what_raters_add_to_ratios_is_of_the_ratio_itself():
-    """Errors at 1 of 4 images of one side and 3 of 4 of the other: odds 1/3 and 3, a risk three times as high."""
-    wrong, side = np.array([1.0, 0, 0, 0, 1, 1, 0, 1]), np.repeat([0.0, 1.0], 4)
-    assert np.exp(rater_uncertainty._log_ratio(LOGIT, wrong, side, [])) == pytest.approx([9.0])
-    assert np.exp(rater_uncertainty._log_ratio(POISSON, wrong, side, [])) == pytest.approx([3.0])
-    assert np.isnan(rater_uncertainty._log_ratio(LOGIT, side, side, [])).all()  # infinite
-
-
-def test_pairs_of_groups_that_differ_in_one_attribute():
-    """Fig. 14: at x the error of female images, at y that of male ones, a dot for each side of glasses."""
-    one = rated(
-        np.tile([[0.0], [0.0], [1.0], [1.0]], (4, 3)), by=(GENDER, "glasses"), scores=np.full(16, 0.1),
-        truth=np.tile([0, 1, 1, 0], 4),
-    )  # fmt: skip
-    figure = checked(error_rates.condition_section(one))["figures"][1]
-    assert points(figure, "perceived gender", "glasses off") == {0.0: 1.0}
-    assert points(figure, "perceived gender", "glasses on") == {100.0: 0.0}
-    assert points(figure, "glasses", "perceived gender [0, 0.5)") == {0.0: 1.0}
-    assert figure["panels"][0]["series"][0] == {
-        "name": "equal errors", "drawn": "line", "points": figure["panels"][0]["series"][0]["points"],
-    }  # fmt: skip

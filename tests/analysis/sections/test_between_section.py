@@ -42,12 +42,6 @@ def test_shares_that_keep_the_class():
     assert (found["no"]["low"], found["no"]["high"]) == pytest.approx(tuple(map(float, wilson(1, 1))))
 
 
-def test_a_line_alone_is_one_observation_whatever_share_of_it_keeps_the_class():
-    made = rows(checked(interpolation.interpolation_section(lines([[1, 1, 0, 1, 1]]))), "Images between")[-1]
-    assert (made["images that keep it"], made["images"]) == (pytest.approx(2 / 3), 3)
-    assert (made["low"], made["high"]) == pytest.approx(tuple(map(float, wilson(2 / 3, 1))))
-
-
 @pytest.mark.parametrize("said", [[[0, 1, 1, 1, 1]], np.full((3, 5), NAN)])
 def test_no_line_within_a_class_is_said_and_nothing_is_drawn(said):
     made = checked(interpolation.interpolation_section(lines(said, task=Task.DETECTION)))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import adjustment, build, check
-from transect.errors import BadInput, UnknownName
+from transect.analysis.sections import adjustment, build
+from transect.errors import BadInput
 from transect.records import Design
 
 WRONG = [1, 0, 0, 0, 1, 1, 0, 1] * 2
@@ -56,44 +56,6 @@ def test_fractional_errors_are_against_mean_ratings():
     assert smile["odds ratio"] == pytest.approx(9)
     assert (smile["mean, former"], smile["mean, latter"], smile["images"]) == (0.75, 0.25, 15)
     assert "15 of 16 images have both" in made["text"][1]
-
-
-def test_what_is_missing_for_a_model_is_said():
-    one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES, truth_attribute="smile")
-    made = checked(adjustment.model_section(one, ["fractional", "ols"]))
-    assert made["warnings"] == [
-        "No fractional logit: it needs the share of raters who say yes about smile; give single answers with "
-        "--ratings (means, as with --perceived, suffice for two levels only)"
-    ]
-    assert [table["title"] for table in made["tables"]] == ["Least squares"]
-    beyond = answers(
-        Design({}, 16), scores=np.linspace(0, 3, 16), values=VALUES, truth=np.zeros(16), people_yes=np.ones(16)
-    )
-    assert adjustment.model_section(beyond, ["fractional"]).warnings == [
-        "No fractional logit: the scores of small are no probabilities from 0 to 1"
-    ]
-    still = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values={"smile": [1] * 16})
-    assert adjustment.model_section(still, ["ols"]).warnings == ["No attribute varies in two groups: no model"]
-
-
-def test_a_report_has_them_where_asked():
-    one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
-    keys = [section.key for section in build([one], ["logit"])]
-    assert keys[:3] == ["errors", "adjustment", "models"]
-    assert "models" not in [section.key for section in build([one])]
-    with pytest.raises(UnknownName, match="unknown model 'logits': did you mean logit"):
-        check(["logits"])
-
-
-def test_studies_that_take_no_model_are_named_with_the_reason():
-    seen = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
-    experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
-    unjudged = answers(Design({}, 16), answers=WRONG, values=VALUES, study="photographs")
-    made = [one for one in build([seen, experiment, unjudged], ["ols"]) if one.key == "models"]
-    assert [one.study for one in made] == ["observation", "experiment"]
-    first, second = checked(made[1])["warnings"]
-    assert first.startswith("No model of experiment: attributes were set, and contrasts within subjects need no model")
-    assert second.startswith("No model of photographs: errors of the target are not known there")
 
 
 def test_models_that_no_study_takes_are_refused():

@@ -5,7 +5,7 @@ import pytest
 from small_answers import checked
 
 from transect.analysis.sections import curves
-from transect.effects.curves import difference_band, mean_band, rate_band
+from transect.effects.curves import difference_band, rate_band
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 
@@ -47,16 +47,6 @@ def test_rates_and_changes_of_an_attribute_with_three_levels():
     d = np.nanmean(rates()[:39, 1:] - rates()[:39, :1], axis=2)
     whole = difference_band(np.vstack([d, [np.nan, 0.5]]), 2)
     assert [p["high"] for p in points[1:]] == pytest.approx(list(whole.high))
-
-
-def test_scores_have_bands_of_means():
-    x = np.random.default_rng(0).normal(size=(30, 3, 2))
-    (made,) = study(x)
-    each, change = made.figures[0].panels
-    assert (each.unit, change.unit) == ("number", "number")
-    assert [p.high for p in each.series[0].points] == pytest.approx(
-        list(mean_band(x.sum(axis=2), np.full((30, 3), 2.0)).high)
-    )
 
 
 def test_few_subjects_have_curves_without_bands_and_the_reason():

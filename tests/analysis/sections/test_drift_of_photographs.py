@@ -22,15 +22,6 @@ def test_photographs_of_one_person_are_not_compared(monkeypatch):
     assert dict(zip(table.columns, row, strict=True))["adjusted"] == pytest.approx(0.2, abs=0.02)
 
 
-def test_the_raw_effect_is_the_reports_where_every_image_was_read(monkeypatch):
-    """Estimate and interval are taken, not computed anew: these are no numbers of the images."""
-    table = table_of(monkeypatch)
-    row = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (row["raw"], row["raw: low"], row["raw: high"]) == (7.0, 6.0, 9.0)
-    assert (row["note"], row["images"]) == ("", 80)
-    assert row["adjusted: low"] < row["adjusted"] < row["adjusted: high"]
-
-
 def test_the_raw_effect_of_other_images_says_of_which_and_has_no_interval(monkeypatch):
     """Two images without a reading, of two photographs: 38 pairs are left, by hand."""
     table = table_of(monkeypatch, unread=(0, 5))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from small_answers import answers as answers_of
-from small_answers import checked, points, rows
+from small_answers import checked, rows
 
 from transect.analysis.sections import error_rates
 from transect.effects.intervals import wilson, wilson_clustered
@@ -50,15 +50,6 @@ def test_groups_and_all_weighted_equally():
     }  # fmt: skip
 
 
-def test_equal_weights_differ_from_the_sampler():
-    """Six images without glasses, none wrong, two with, both wrong: 2 of 8, and a half where both groups weigh alike."""
-    values = {"glasses": [0] * 6 + [1] * 2}
-    one = observed(scores=[0.9] * 6 + [0.1] * 2, failures=("",) * 8, values=values)
-    made = table_of(one, "attribute")
-    assert made["all images"]["error rate"] == 2 / 8
-    assert made["glasses: all, weighted equally"]["error rate"] == 1 / 2
-
-
 def test_combinations_of_attributes_are_one_condition():
     made = table_of(observed(by=("glasses", "smile")), "attribute given detection")
     counts = {name: (row["errors"], row["images that count"]) for name, row in made.items() if "smile no" in name}
@@ -66,12 +57,6 @@ def test_combinations_of_attributes_are_one_condition():
     assert counts == {"glasses off, smile no": (0, 1), "glasses on, smile no": (1, 2)}
     # 0/1, 1/2, 1/2 and 1/1 (image 7 has no answer)
     assert made["glasses × smile: all, weighted equally"]["error rate"] == pytest.approx((0 + 1 / 2 + 1 / 2 + 1) / 4)
-    figure, _pairs = error_rates.condition_section(observed(by=("glasses", "smile"))).figures
-    drawn = points(figure, "Detection", "error rate")
-    assert list(drawn) == [
-        "all images", "glasses off, smile no", "glasses off, smile yes", "glasses on, smile no",
-        "glasses on, smile yes", "glasses × smile: all, weighted equally",
-    ]  # fmt: skip
 
 
 def test_a_combination_without_an_image_has_no_equal_weights():
@@ -95,14 +80,6 @@ def test_an_experiment_is_counted_by_the_levels_that_were_set():
     assert "every subject at every combination" in error_rates.condition_section(one).text[0]
 
 
-def test_a_detector_misses_faces_and_has_no_attribute():
-    """Every image shows a face; of the eight one has no answer, and two of seven were missed."""
-    one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 1, 1, 1, np.nan], failures=())
-    assert [table.title for table in error_rates.condition_section(one).tables] == ["Errors: detection"]
-    row = table_of(one, "detection")["all images"]
-    assert (row["errors"], row["images that count"], row["left out"]) == (2, 7, 1)
-
-
 def test_a_detector_of_an_attribute_errs_in_two_ways():
     """Truth no: of the four two were found, which is wrong; truth yes: of the four two were missed."""
     one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 0, 0, 1, 1], truth=[1, 1, 1, 1, 0, 0, 0, 0], failures=())
@@ -110,16 +87,6 @@ def test_a_detector_of_an_attribute_errs_in_two_ways():
     row = table_of(one, "attribute")["all images"]
     assert (row["errors"], row["images that count"], row["left out"]) == (4, 8, 0)
     assert any("a detection is an error" in text for text in error_rates.condition_section(one).text)
-
-
-def test_the_truths_own_attribute_is_no_condition_unless_asked_for():
-    assert "smile: no" not in table_of(observed(truth_attribute="smile"), "detection")
-    assert "smile: no" in table_of(observed(truth_attribute="smile", by=("smile",)), "detection")
-
-
-def test_nothing_without_a_truth():
-    assert error_rates.condition_section(observed(truth=np.full(8, np.nan))) is None
-    assert error_rates.face_groups(observed(truth=np.full(8, np.nan))) == []
 
 
 def test_mean_faces_are_of_found_and_missed_and_of_right_and_wrong():

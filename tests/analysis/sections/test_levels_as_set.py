@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
-from transect.analysis.sections import adjustment, associations, error_rates, unanswered
+from transect.analysis.sections import adjustment, error_rates, unanswered
 from transect.analysis.sections.answers import condition
 from transect.records import Design
 
@@ -26,22 +26,6 @@ def test_each_level_that_was_set_has_its_own_share_without_an_answer():
     }  # fmt: skip
 
 
-def test_thresholds_are_of_each_level_in_the_order_of_levels():
-    scores = np.linspace(0, 1, 80)
-    one = answers(TONES, scores=scores, truth=np.arange(80) % 3 == 0)
-    section = checked(error_rates.threshold_section(one))
-    groups = dict.fromkeys(row["group"] for row in rows(section, "Errors by skin tone"))
-    assert list(groups) == ["all", "1", "4", "7", "10"]
-    for panel in section["figures"][0]["panels"]:
-        assert [series["name"] for series in panel["series"]] == list(groups)
-
-
-def test_levels_are_counted_though_what_was_reached_differs():
-    """A learned generator reaches 6.2 where 7 was set: the level is what groups."""
-    reached = {"skin_tone": np.tile([1.1, 4.2, 6.2, 9.5], 20) + np.linspace(0, 0.1, 80)}
-    assert condition(answers(TONES, values=reached), "skin_tone").groups == ("1", "4", "7", "10")
-
-
 def observed(**more):
     options = {"scores": [0.9, 0.1, 0.8, 0.9, 0.1, 0.2, 0.9, 0.3], "truth": [1, 1, 0, 1, 0, 0, 1, 1]}
     values = {"age": AGES, "glasses": [0, 1, 0, 1, 0, 1, 0, 1]}
@@ -61,12 +45,6 @@ def test_the_users_cut_points_group_observed_images_everywhere():
     assert f"age: {LABELS[0]} to {LABELS[2]}" in contrasts
     levels = {row["level"] for row in rows(checked(adjustment.section(observed())), "Coefficients")}
     assert {"age: < 30", "age: 30 to 50", "age: >= 50"} < levels
-
-
-def test_groups_of_the_balance_are_the_users_ranges():
-    section = checked(associations.balance_section([observed(truth_attribute="age")]))
-    labels = [point["label"] for point in section["figures"][0]["panels"][0]["series"][0]["points"]]
-    assert labels == LABELS
 
 
 def test_few_observed_values_are_groups_by_themselves():

@@ -1,10 +1,8 @@
 """Few ratings by people beside many by a machine, group by group."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from small_answers import HAIR, answers, checked
+from small_answers import answers, checked
 
 from transect.analysis.sections import ratings
 from transect.effects import ppi_mean
@@ -61,19 +59,6 @@ def test_a_machine_that_is_often_right_narrows_the_interval():
     assert both[1] - both[0] < alone[1] - alone[0]
 
 
-def test_ratings_stand_beside_what_the_world_or_a_machine_has():
-    """People see an age 1 year above the world's: the mean of all images is the world's and 1."""
-    age = np.linspace(20, 80, N)
-    given = answers(
-        Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.zeros(N), values={"glasses": np.tile([0, 1], N // 2), "age": age},
-        people={"age": np.where(RATED, age + 1, np.nan)},
-    )  # fmt: skip
-    whole = as_rows(checked(ratings.people_section(given))["tables"][0])[0]
-    assert whole["machine's weight"] > 0.5
-    assert whole["with the machine"] == pytest.approx(51, abs=2)
-    assert abs(whole["with the machine"] - 51) < abs(whole["people alone"] - 51)
-
-
 def test_nothing_where_nobody_or_everybody_was_asked():
     assert ratings.people_section(answers(Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES})) is None
     every = answers(
@@ -100,44 +85,3 @@ def test_no_error_among_twenty_images_is_no_certainty():
     for side in ("people alone", "with the machine"):
         assert [apart[f"{side}: {end}"] for end in ("low", "high")] == pytest.approx([-0.3385, 0.3385], abs=5e-4)
     assert apart["note"] == ""
-
-
-def test_no_error_on_several_images_of_a_subject_has_no_interval():
-    """Of twenty subjects with two images each every second has both rated, none of them wrong."""
-    given = answers(
-        Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.ones(N), truth=np.ones(N),
-        people_truth=np.where(np.arange(N) % 4 < 2, 1.0, np.nan),
-    )  # fmt: skip
-    whole = as_rows(checked(ratings.people_section(given))["tables"][0])[0]
-    assert (whole["with the machine"], whole["with the machine: low"]) == (0, None)
-    assert whole["note"] == "people's answers do not vary: no interval"
-
-
-def test_the_machine_is_chosen_for_each_quantity_and_named():
-    """Ratings by image are of age alone: errors and glasses stand beside the stated truth and the labels."""
-    ages, seen = np.linspace(20, 80, N), np.linspace(22, 82, N)
-    some = {"age": ages, "glasses": GLASSES.astype(float), "smile": np.zeros(N), "hair_style": np.ones(N)}
-    given = answers(
-        Design({}, N), answers=np.tile([1.0, 0.0], N // 2), truth=GLASSES, values={"glasses": GLASSES, "age": ages},
-        truth_attribute="glasses", perceived={"age": seen}, by_machine=True, others={"hair_style": HAIR},
-        people_truth=np.where(RATED, GLASSES, np.nan),
-        people={name: np.where(RATED, column, np.nan) for name, column in some.items()},
-    )  # fmt: skip
-    made = checked(ratings.people_section(given))
-    assert [each["title"] for each in made["tables"] if "," not in each["title"]] == [
-        "Error rate by people's truth (machine: the stated truth)",
-        "Mean rating of age (machine: the ratings by image)",
-        "Mean rating of glasses (machine: the attribute's value)",
-    ]
-    # of age the machine is 2 years off everywhere: the mean of all images is that of the ages
-    age = next(as_rows(each)[0] for each in made["tables"] if each["title"].startswith("Mean rating of age ("))
-    assert age["with the machine"] == pytest.approx(50, abs=1)
-    assert [line.split(": ")[0] for line in made["warnings"]] == [
-        "No machine ratings complement people's ratings of smile",
-        "No machine ratings complement people's ratings of hair style",
-    ]  # fmt: skip
-    assert made["warnings"][1].endswith("levels in no order have no mean")
-    # with the truth's attribute rated by image too, the machine's errors are those by that rating
-    by_image = replace(given, perceived={"glasses": 1.0 - GLASSES}, rated=1.0 - GLASSES)
-    title = checked(ratings.people_section(by_image))["tables"][0]["title"]
-    assert title == "Error rate by people's truth (machine: the ratings by image)"

@@ -54,8 +54,3 @@ def test_a_refusal_in_the_third_wording_is_quoted_with_its_wording(tmp_path):
     assert [(row[0], row[2], *row[3:5]) for row in refused] == [("dark", "3", *no)] * 2
     assert len({row[1] for row in refused}) == 2  # two subjects
     assert len(rows) == 6
-
-
-def test_one_wording_has_no_column_of_it(tmp_path):
-    heads, _ = quotes(tmp_path, FILE.partition("paraphrases")[0])
-    assert heads == ["level", "subject", "what became of it", "the model said", "read as"]

@@ -33,15 +33,6 @@ def test_who_answered_and_how_far_they_agree():
     assert made["warnings"] == []
 
 
-def test_of_one_subject_alpha_has_no_interval_and_the_page_says_why():
-    (agreed,) = rows(raters.section("run", [SMILE], Excluded(), np.array([7, 7, 7, 8])), "Agreement between raters")
-    assert agreed["α: low"] is None
-    assert agreed["note"] == "one subject alone: no interval"
-    (agreed,) = rows(raters.section("run", [SMILE], Excluded(), np.array([7, 7, 8, 8])), "Agreement between raters")
-    assert agreed["α: low"] < agreed["Krippendorff's α"] < agreed["α: high"]
-    assert agreed["note"] == ""
-
-
 def test_nobody_is_named():
     said = Annotations(Question("smile", "?"), np.array([0, 0, 1]), ("Ada Lovelace", "Ben", "Ada Lovelace"), np.ones(3))
     made = raters.section("run", [rated_of("smile", said, 2)], Excluded())
@@ -93,26 +84,12 @@ def test_answers_along_a_transect_have_dots_a_curve_and_a_table():
     assert rows(made, "Logistic curves")[0]["answers"] == 11
 
 
-def test_levels_without_order_are_counted_by_majority():
-    said = np.array([[0, 0, 1], [1, 1, 1], [0, 1, N], [1, 1, 0]], dtype=float)
-    rated = Rated("kind", said, (0.0, 1.0), "nominal", ("round", "long"), "age")
-    made = checked(raters.seen_along_section(shown((20.0, 80.0)), [rated]))
-    assert made["figures"] == []
-    assert [list(row.values()) for row in rows(made, "Intended against")] == [["20", 1, 0, 1], ["80", 0, 2, 0]]
-
-
 def test_a_gallery_by_score_marks_what_rules_leave_out():
     made = raters.by_score("s", ["a", "b", "c", "d"], np.arange(4), SMILE, [Rule("smile", 1.4), Rule("age", 0.1)])
     placed = {p.id: (k, p.left_out) for k, group in enumerate(made.groups) for p in group.pictures}
     # Means 1/3, 1.5 and 2 of a scale of 2, in tenths of 0.2: the second, the eighth, the last; d was not rated.
     assert placed == {"a": (1, ""), "b": (7, "left out"), "c": (9, "left out")}
     assert "left out by smile >= 1.4" in made.text
-
-
-def test_a_gallery_prefers_different_subjects():
-    rated = Rated("smile", np.full((5, 1), 1.0), (0.0, 2.0))
-    made = raters.by_score("s", list("abcde"), np.array([0, 0, 0, 1, 2]), rated, [])
-    assert [p.id for group in made.groups for p in group.pictures] == ["a", "d", "e"]
 
 
 def test_the_farthest_from_people_come_first():

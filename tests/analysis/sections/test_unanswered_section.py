@@ -31,10 +31,6 @@ def test_each_kind_is_an_outcome_with_a_rate_in_each_group():
     assert {kind: by_group(f"Outcome: {kind}")["all images"]["rate"] for kind in ("refused", "unsafe", "error")} == {
         "refused": 1 / 8, "unsafe": 1 / 8, "error": 1 / 8,
     }  # fmt: skip
-    titles = [one.title for one in made().tables]
-    assert titles == [f"Outcome: {kind}" for kind in ("no face", "refused", "unsafe", "error")] + [
-        "Reasons, verbatim", "What the effects on the rate of yes could be with the missing answers",
-    ]  # fmt: skip
 
 
 def test_intervals_are_wilsons_by_subject():
