@@ -9,7 +9,7 @@ from validation import latent_directions
 from validation.latent_directions import score, true_directions, true_normals
 
 
-@pytest.mark.parametrize("population", ["balanced", "celebrity-like"])
+@pytest.mark.parametrize("population", ["celebrity-like"])
 def test_along_a_true_direction_one_attribute_changes_alone(population):
     """In the causal model itself: age moves, and no other attribute does but exposure, which has its own mechanism."""
     world = FaceWorld(image_size=32, population=population)
@@ -21,10 +21,6 @@ def test_along_a_true_direction_one_attribute_changes_alone(population):
     assert (after["age"].to_numpy() > before["age"].to_numpy()).all()
     for name in set(NAMES) - {"age", "exposure"}:
         np.testing.assert_allclose(after[name].to_numpy(), before[name].to_numpy(), atol=1e-6, err_msg=name)
-
-
-def test_scores_have_unit_normals():
-    np.testing.assert_allclose(np.linalg.norm(true_normals("celebrity-like"), axis=1), 1, atol=1e-9)
 
 
 def test_dual_directions_take_the_drift_that_normals_have(monkeypatch):

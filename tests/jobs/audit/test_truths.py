@@ -88,15 +88,3 @@ def test_picked_effects_have_the_interval_of_the_selections_level(bright):
         effect = bright.results["effects"][picked["effect"]]
         assert picked["low"] < effect["low"] <= effect["estimate"] <= effect["high"] < picked["high"]
         assert abs(picked["shrunken"]) <= abs(effect["estimate"])
-
-
-def test_a_face_is_no_truth_of_a_number(tmp_path):
-    """Its error was how far the number lies from 1."""
-    lum = Always("lum", 0.9)
-    lum.task = "regression"
-    with pytest.raises(
-        BadInput, match="--truth face: expected a target that says yes or no, got the regression of lum"
-    ):
-        transect.audit(
-            lum, vary="glasses=0,1", subjects=2, image_size=32, truth="face", out=tmp_path / "run", quiet=True
-        )

@@ -53,7 +53,7 @@ def test_what_is_near_chance_is_neither_shared_nor_not_shared(made):
     assert less.startswith("age: nearest images share it less often than images at random. Mean difference: 15.0")
 
 
-@pytest.mark.parametrize("chance", [(NAN, NAN), (40, NAN)])
+@pytest.mark.parametrize("chance", [(40, NAN)])
 def test_nothing_is_told_where_chance_is_not_known(made, chance):
     assert said(made, (6, 1), chance).startswith(
         "age: whether nearest images share it cannot be told. Mean difference: 6"
