@@ -1,5 +1,6 @@
 """A model that answers in words, audited as a whole: what is planted in it is found, and what is not planted is not."""
 
+import json
 import shutil
 
 import auditing
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from canonical import QUESTIONS, SAID, audit_result
+from commands import run_here
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 from worker_runs import content
@@ -199,3 +201,20 @@ def test_a_model_that_refuses_everything_is_reported(short, tmp_path):
     assert found.estimate == 0
     assert not effect(result, "stub/role", "option:hire", "tone").estimable
     assert result.results["studies"][0]["targets"][1]["failure_reasons"] == {"refused": 8}
+
+
+def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
+    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short), "--json")
+    rows = json.loads(done.stdout)
+    asked = [("smile", "1"), ("smile", "2"), ("smile", "3"), ("role", "1")]
+    assert [(row["question"], row["paraphrase"]) for row in rows] == asked
+    assert {row["what_became_of_it"] for row in rows} <= {"answered", "refused"}
+    assert rows[-1]["value"] in ("hire", "reject", "wait")
+    assert {row["value"] for row in rows[:3]} <= {"yes", "no", ""}
+
+
+def test_a_check_of_a_model_whose_calls_fail_ends_with_the_reason(short, monkeypatch):
+    monkeypatch.setattr("stub_speaker.speaker", StubSpeaker(fails=1.0))
+    done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short))
+    assert done.returncode == 2
+    assert "stub/smile: no answer: HTTP 503 (tries: 4); check the model and the question" in done.stderr

@@ -9,8 +9,7 @@ from judge_speaker import FILE, JudgeSpeaker, lengths, picky
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
-from transect.errors import BadInput, FolderOfAnotherSpec
-from transect.jobs.audit.init import settings_in
+from transect.errors import FolderOfAnotherSpec
 from transect.jobs.report.run import open_run
 
 SUBJECTS = 24
@@ -76,11 +75,3 @@ def test_another_judge_does_not_resume(result, questions, tmp_path):
     assert str(rows_of(out, "coded/said-alt")) == str(before)
     with pytest.raises(FolderOfAnotherSpec):
         audited(questions, out, JudgeSpeaker(word="hat"), scorers=scorers)
-
-
-def test_what_does_not_fit_is_refused_before_anything_is_made(questions, tmp_path):
-    with pytest.raises(BadInput, match="expected a model that judges its codes"):
-        audited(questions, tmp_path / "a", None)
-    with pytest.raises(BadInput, match="expected code to be named by you; give --scorer"):
-        settings_in('scorers = ["a=os:getcwd"]', "mine.toml")
-    assert not (tmp_path / "a").exists()

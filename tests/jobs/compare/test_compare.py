@@ -105,12 +105,9 @@ def test_targets_of_one_run_are_compared_with_the_first(tmp_path):
 
 
 def test_observed_images_are_compared_by_groups(tmp_path):
-    settings = {"vary": None, "images": 150, "compare": ["skin_tone"], "subjects": None}
-    settings = {name: value for name, value in settings.items() if value is not None}
+    settings = {"images": 150, "compare": ["skin_tone"], "truth": "face", "outcomes": ["miss"], "image_size": 32}
     for name, target in (("a", bright), ("b", always)):
-        auditing.audit(
-            target, truth="face", outcomes=["miss"], image_size=32, out=tmp_path / name, control=False, **settings
-        )
+        auditing.audit(target, out=tmp_path / name, control=False, **settings)
     result = transect.compare([tmp_path / "a", tmp_path / "b"])
     gap = by_attribute(result)["skin_tone"]
     effects = transect.open_run(tmp_path / "a").effects.to_pylist()

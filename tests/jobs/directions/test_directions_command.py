@@ -81,8 +81,6 @@ def test_labels_of_a_target_warn_everywhere(tmp_path):
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     warned = "any biases of the classifier will leak into the direction"
     assert any(warned in limit for limit in results["limits"])
-    assert warned in next(one for one in results["sections"] if one["key"] == "directions")["warnings"][0]
-    assert warned in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_network_in_w_from_a_table(tmp_path):

@@ -16,7 +16,7 @@ import transect
 from transect.cli.app import app
 from transect.controls.learned import read_directions
 from transect.datasets.features import read_codes
-from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted
+from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators import load as load_generator
 from transect.generators.encoder import Encoder, Network
 from transect.inversion import encoder as encodings
@@ -143,13 +143,6 @@ def test_photographs_of_a_data_set_are_encoded_by_their_ids(files, tmp_path):
     for name, codes in zip(result.table["id"].to_pylist(), result.table["codes"].to_pylist(), strict=True):
         assert codes == same[name.rpartition("/")[2]]
     assert result.numbers.notes == ("Left out, rows beyond the limit: 1.",)
-
-
-def test_images_of_another_size_are_refused_or_fitted(files, tmp_path):
-    Image.new("RGB", (20, 10)).save(tmp_path / "wide.png")
-    with pytest.raises(BadInput, match=r"wide\.png: expected 8 x 8 pixels .*add --fit"):
-        run.run(encoding(files, images=tmp_path), tmp_path / "run", quiet=True)
-    assert run.run(encoding(files, images=tmp_path, fit=True), tmp_path / "fitted", quiet=True).numbers.failed == 0
 
 
 def test_the_command_writes_a_page(files, tmp_path, capsys):

@@ -54,16 +54,6 @@ def test_rates_of_a_recognition_benchmark_are_those_counted_by_hand(benchmark, t
     assert "Groups are the values of the column skin\\|\\<b\\>." in text
 
 
-def test_what_is_not_estimable_says_so_and_why(benchmark, tmp_path):
-    text = exported(benchmark, tmp_path)
-    stored = json.loads((benchmark / "recognition.json").read_text())
-    reasons = {row["reason"] for row in stored["samples"]["all"]["differentials"] if row["reason"]}
-    assert reasons
-    for reason in reasons:
-        assert reason in text.split(f"## {HEADINGS[5]}")[1]
-    assert "not estimable" in text
-
-
 def test_an_audit_of_detectors_gives_misses_as_failures_to_acquire(tmp_path):
     run = tmp_path / "run"
     write(make_results(), make_gallery(), run)

@@ -11,7 +11,6 @@ from PIL import Image
 from published import fits
 
 import transect
-from transect.cli.app import app
 from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
@@ -200,17 +199,3 @@ def test_photographs_none_of_which_has_a_face_have_a_page_too(faces, tmp_path):
     noise = np.random.default_rng(1).integers(0, 256, (1, 40, 40, 3), dtype=np.uint8)
     result = transect.fit_twins(noise, tmp_path / "run", marks=faces[1], size=SIZE, quiet=True)
     assert result.numbers.left_out == {"no points are known": 1}
-
-
-@pytest.fixture
-def command(faces, tmp_path):
-    from typer.testing import CliRunner
-
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(tmp_path / "a.png")
-
-    def run(arguments):
-        result = CliRunner().invoke(app, arguments)
-        assert result.exit_code != 0
-        return str(result.exception)
-
-    return run

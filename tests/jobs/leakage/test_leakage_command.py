@@ -99,24 +99,6 @@ def test_balanced_splits_are_said_and_written(labels, tmp_path):
     assert json.loads(again)["dataset_leakage"]["estimate"] == 50
 
 
-def test_a_search_that_was_stopped_is_said_in_text_page_and_of_the_marks(tmp_path, monkeypatch):
-    """Of the training rows with the table, of a split that is marked beside it."""
-    rng = np.random.default_rng(0)
-    split = np.repeat(["train", "test"], [300, 100])
-    bits = {f"obj_{i}": (rng.random(400) < 0.3).astype(int) for i in range(10)}
-    pa.parquet.write_table(pa.table({**bits, "g": rng.integers(0, 2, 400), "split": split}), tmp_path / "l.parquet")
-    monkeypatch.setattr("transect.attacks.balance.SECONDS", 0.0)
-    app = typer.Typer()
-    app.command()(leakage)
-    command = ("--labels", str(tmp_path / "l.parquet"), "--label", "obj_*", "--protected", "g", "--split", "split")
-    more = ("--attacker", "logistic", "--permutations", "0", "--no-curve", "--f1", "90")
-    done = CliRunner().invoke(app, [*command, *more, "--alpha", "1.5", "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.output
-    assert "α = 1.5: the search for the largest subset was stopped" in done.stdout
-    assert "in_alpha1.5: the search of test, train ran out of time" in done.stderr
-    assert "there may be a larger one" in (tmp_path / "out" / "leakage.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

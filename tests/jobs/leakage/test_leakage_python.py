@@ -67,10 +67,3 @@ def test_json_fits_the_schema_and_a_text_in_place_of_a_number_does_not(result):
     bare = transect.leakage(columns(), "gender", "verb", **{**QUICK, "options": LeakageOptions(permutations=0)})
     assert bare.to_json()["null"] == {"low": None, "high": None}
     fits(bare)
-
-
-def test_the_table_the_page_and_the_notebook_show_the_same_figures(result, tmp_path):
-    row = result.table.to_pylist()[0]
-    assert (row["figure"], row["estimate"]) == ("dataset leakage λ_D", result.numbers.dataset_leakage.estimate)
-    assert result.report(tmp_path).name == "leakage.html"
-    assert pa.parquet.read_table(tmp_path / "balanced.parquet").column_names[-1] == "in_alpha2"

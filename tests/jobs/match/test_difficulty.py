@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 import transect
-from transect.errors import BadInput
 from transect.jobs.match.options import MatchOptions
 
 FEATURES = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
@@ -72,17 +71,3 @@ def test_a_network_sees_pictures_too():
     pair = references(pictures, difficulty="features")[0]
     assert pair["a_difficulty"] > 0
     assert pair == references(pictures, difficulty="features")[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pictures": None}, "--difficulty pixels compares pictures: name their column with --pictures"),
-        ({"difficulty_weights": "w.pt"}, "--difficulty-weights has no part in --difficulty pixels: leave it out"),
-    ],
-)
-def test_what_does_not_fit_is_refused(options, message):
-    settings = MatchOptions(**{"references": True, "pictures": "picture", "difficulty": "pixels"} | options)
-    table = {**TABLE, "picture": [grey(0)] * 6}
-    with pytest.raises(BadInput, match=message):
-        transect.match(FEATURES, "g", table, identity="person", caliper=2.0, options=settings)

@@ -167,27 +167,10 @@ def test_what_is_no_list_of_pairs_is_refused(pairs, options, message):
         given(pairs, **options)
 
 
-def test_the_command_needs_features_or_pairs(tmp_path):
+def test_the_command_takes_pairs(tmp_path):
     pq.write_table(pa.table(TABLE), tmp_path / "t.parquet")
     pq.write_table(pa.table(PAIRS), tmp_path / "p.parquet")
-    usual = [
-        "match",
-        "--table",
-        str(tmp_path / "t.parquet"),
-        "--treatment",
-        "group",
-        "--out",
-        str(tmp_path / "o.parquet"),
-    ]
-    more = [
-        "--pairs",
-        str(tmp_path / "p.parquet"),
-        "--outcome",
-        "error",
-        "--outcome",
-        "before",
-        "--change",
-        "error=before",
-    ]
-    answer = json.loads(printed(*usual, *more, "--json"))
+    files = f"--table {tmp_path}/t.parquet --pairs {tmp_path}/p.parquet --out {tmp_path}/o.parquet"
+    words = f"match {files} --treatment group --outcome error --outcome before --change error=before --json"
+    answer = json.loads(printed(*words.split()))
     assert [outcome["outcome"] for outcome in answer["outcomes"]] == ["error", "before", "error minus before"]

@@ -10,7 +10,6 @@ from match_tables import answer, arguments
 import transect
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
-from transect.jobs.match.unmatched import _least_caliper
 
 N = 40
 
@@ -78,17 +77,6 @@ def test_guessing_a_larger_group_is_no_separation():
     assert not found.warning
     apart = scores(make_sample(rng.normal(size=(500, 2)) + 20 * treatment[:, None], treatment))
     assert "barely overlap" in apart.warning
-
-
-@pytest.mark.parametrize("least", [0.1000000001, 1234567.8])
-def test_the_caliper_that_is_named_is_never_below_the_distance(least):
-    from transect.designs.matching import Matching
-    from transect.jobs.match.options import Request
-
-    nothing = np.zeros(0)
-    made = Matching("greedy", nothing.astype(int), nothing.astype(int), nothing, least_caliper=least)
-    named = float(_least_caliper(made, Request((np.ones((1, 1)),), "male", pa.table({}))))
-    assert least <= named <= least * (1 + 1e-5)
 
 
 def test_before_a_dose_are_the_images_above_and_below_its_median(small):

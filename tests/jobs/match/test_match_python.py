@@ -64,10 +64,3 @@ def test_the_json_fits_the_schema(folder, more, options):
         folder / "w.npy", "male", folder / "t.parquet", **more, options=MatchOptions(layers="average", **options)
     )
     fits(result)
-
-
-def test_blocks_are_weighted_as_on_the_command_line(folder):
-    w, faces = np.load(folder / "w.npy"), np.load(folder / "faces.npy")
-    result = transect.match([w, faces], "male", folder / "t.parquet", options=MatchOptions(weights=[1, 4]))
-    printed(*arguments(folder, "--features", f"{folder / 'faces.npy'}=4"))
-    assert result.table.equals(pq.read_table(folder / "pairs.parquet"))

@@ -152,13 +152,6 @@ def outcomes(a, b):
     return match(table["place"][:, None], "hat", table, covariates="place", outcomes="error")
 
 
-def test_the_first_screen_leads_with_the_effect_on_the_outcome():
-    """12 pairs: 11 differ by 1 and one by 0, so the difference is 11/12, 91.7 points."""
-    summed_up = first_screen_of(outcomes(np.append(np.ones(11), 0), np.zeros(12)))
-    assert "<b>error: higher with hat 1 than with hat 0 (p 0.00" in summed_up
-    assert "Within 12 pairs it is 91.7 % with hat 1 and 0.0 % with hat 0: a difference of +91.7 points" in summed_up
-
-
 def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
     """7 pairs each way of 77 differ: SD .429, and (3.29 .429 / .02)² is 4,985, in two digits 5,000; p is 1, and not printed."""
     a, b = np.zeros(77), np.zeros(77)

@@ -29,10 +29,6 @@ def test_the_counts_by_hand():
     assert numbers[0].low <= low < 0.25 < high <= numbers[0].high
 
 
-def test_nothing_is_said_where_all_are_enrolled():
-    assert enrolment(["", "raised ValueError"], column("p", "q"), column("a", "a"), "no picture") == ()
-
-
 def test_images_of_one_person_are_no_independent_evidence():
     reasons = [NO_LANDMARKS] * 4 + [""] * 4
     groups = column(*["a"] * 8)

@@ -2,14 +2,13 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from arrow_streams import Stream
 from commands import printed
-from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_people
+from people_tables import GROUPS, PEOPLE, PLACES, given_table, write_people
 from published import fits
 
 import transect
@@ -38,20 +37,6 @@ def test_every_kind_of_table_gives_the_commands_numbers(folder, kind):
     assert untimed(result) == {name: command[name] for name in untimed(result)}
     assert set(command) - set(untimed(result)) == {"seconds", "embeddings"}
     fits(result)
-
-
-@pytest.mark.parametrize("kind", ["function", "spec"])
-def test_a_target_embeds_the_pictures(folder, kind):
-    target = embedder if kind == "function" else "test_recognizing:embedder"
-    table = folder / "t.parquet"
-    result = transect.recognition(table, "who", "tone", target=target, pictures="face", thresholds=[0.75])
-    np.testing.assert_allclose(result.embeddings, PLACES)
-    again = transect.recognition(table, "who", "tone", embeddings=PLACES, thresholds=[0.75])
-    assert result.to_json()["samples"] == again.to_json()["samples"]
-    assert not (folder / "recognition").exists(), "answers are kept where options.answers says"
-    page = result.report(folder / "page")
-    assert page.name == "recognition.html"
-    assert pq.read_table(folder / "page" / "embeddings.parquet").num_rows == 7
 
 
 def test_rows_table_and_view(folder):

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_people
 from scipy.spatial.distance import cdist
 
-from transect.effects.recognition import RateGap, pooled_thresholds, recognition_verification
+from transect.effects.recognition import pooled_thresholds, recognition_verification
 from transect.errors import RunFolderError
-from transect.jobs.recognition.first_screen import Rate, compared
 from transect.jobs.recognition.page import decades, panel
 from transect.records import DECLARED, Predictions, Task
 from transect.targets import as_target
@@ -266,20 +265,3 @@ def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeyp
     said = refused(*given_table(folder, *more))
     assert words in said
     assert "\n" not in said
-
-
-def gap(group, other, estimate, low, high, pairs=1, reason=""):
-    return RateGap("fnmr", 1.0, group, other, estimate, low, high, pairs, reason)
-
-
-def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
-    """By the interval of the difference: intervals of the two rates may overlap, or not, either way."""
-    high, low, near = Rate("a", 80, 70, 90), Rate("b", 10, 5, 15), Rate("c", 72, 60, 85)
-    apart = compared([high, low], "fnmr", gap("a", "b", 0.7, 0.588, 0.811), 60).striptags()
-    assert apart == (
-        "Not matched (FNMR): more often in a than in b. 80 % (70 to 90) of comparisons of one person’s images do not match "
-        "in a, 10 % (5 to 15) in b; difference 70 points, 95 % interval 59 to 81."
-    )
-    open_ = compared([near, high], "fmr", gap("a", "c", 0.08, -0.08, 0.24), 60).striptags()
-    assert open_.startswith("Falsely matched (FMR): a difference between the groups is not shown. 80 % (70 to 90)")
-    assert "difference 8 points, 95 % interval −8 to 24" in open_

@@ -10,11 +10,9 @@ from canonical import SUBJECTS, bright
 from commands import printed
 
 import transect
-from transect.analysis.replicated import replicating
 from transect.analysis.replicated.reading import digest
 from transect.errors import BadInput
 from transect.generators import FaceWorld
-from transect.runs.spec import GeneratorDescription
 
 VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
@@ -204,17 +202,6 @@ def test_strangers_of_one_number_are_not_combined(runs, tmp_path):
     said = r"got subjects of faceworld and of other: .*subjects_of = 'other'"
     with pytest.raises(BadInput, match=said):
         transect.replicate([runs[0], other], combine=True)
-
-
-@pytest.mark.parametrize("stated", ["photographs:folder:faces", "1" * 64])
-def test_a_rendering_is_linked_by_the_name_or_the_digest_of_the_photographs(stated):
-    facts = {"name": "photographs:folder:faces", "pictures_sha256": "1" * 64}
-    photographs, other = GeneratorDescription(facts), GeneratorDescription({**facts, "pictures_sha256": "2" * 64})
-    replicating._check_linked(GeneratorDescription({"name": "mine", "subjects_of": stated}), photographs)
-    replicating._check_linked(photographs, photographs)
-    for stranger in (other, GeneratorDescription({"name": "mine"})):
-        with pytest.raises(BadInput, match="equal numbers do not make them the same"):
-            replicating._check_linked(stranger, photographs)
 
 
 def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):

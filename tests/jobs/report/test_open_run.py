@@ -6,6 +6,7 @@ import audited
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from arrow_streams import Stream
 from published import fits
 
 import transect
@@ -77,25 +78,16 @@ def test_a_report_is_made_again(result):
 IDS = [f"{subject}-000{cell}" for subject in range(5) for cell in (0, 1)]
 
 
-class Frame:
-    """A data frame that pyarrow reads through the Arrow PyCapsule interface."""
-
-    def __init__(self, columns):
-        self.table = pa.table(columns)
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
 def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
     request = transect.AuditRequest(
-        control=False, ratings=transect.RatingSettings(perceived=Frame({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))
+        control=False,
+        ratings=transect.RatingSettings(perceived=Stream(pa.table({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))),
     )
     result = transect.audit(
         audited.brightness, request, vary=["glasses=0,1"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
     )
     assert pq.read_table(tmp_path / "run" / "perceived.parquet")["id"].to_pylist() == IDS
     answers = pa.table({"id": IDS[:4], "rater": ["a", "a", "b", "b"], "age": [0.2] * 4})
-    shares = Frame({"glasses": ["none", "thin frame"], "share": [0.25, 0.75]})
+    shares = Stream(pa.table({"glasses": ["none", "thin frame"], "share": [0.25, 0.75]}))
     again = transect.report(result.folder, ratings=answers, prune=["age<0.3"], shares=[shares], quiet=True)
     assert again.results["projections"][0]["population"] == "shares 1"

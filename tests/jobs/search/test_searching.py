@@ -219,12 +219,6 @@ class TestThePythonFunction:
         page = (result.folder / "search.html").read_text()
         assert page.count('alt="Failure at call') == len(result.pictures) + STRIP > STRIP
         assert json.loads((result.folder / "search.json").read_text()) == result.to_json()
-
-    def test_the_table_has_a_row_per_call(self, result):
-        assert result.table.column_names == ["tone", "size", "explored", "failure", "reason"]
-        assert (len(result.table), result.table["failure"].to_numpy().sum()) == (240, result.numbers.failures)
-
-    def test_the_json_follows_the_schema(self, result):
         fits(result)
 
     def test_it_takes_a_function_and_options(self, tmp_path):

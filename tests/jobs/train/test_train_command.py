@@ -89,27 +89,11 @@ def test_bad_input_is_told_before_anything_is_made(tmp_path, arguments, line):
 @pytest.mark.slow
 def test_two_processes_share_one_training(tmp_path):
     """Hugging Face Accelerate starts them; one folder, one line for every step, one answer, and a resume."""
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
+    launch = "-m accelerate.commands.launch --cpu --num_processes 2 --num_machines 1 --mixed_precision no"
     command = [
-        *launch,
-        "--mixed_precision",
-        "no",
-        "--dynamo_backend",
-        "no",
-        "-m",
-        "transect",
-        "train",
-        "gan",
-        "faceworld",
+        sys.executable,
+        *launch.split(),
+        *["--dynamo_backend", "no", "-m", "transect", "train", "gan", "faceworld"],
     ]
     for images in ("32", "64"):
         arguments = ["--out", str(tmp_path), "--images", images, "--json", *TINY]
