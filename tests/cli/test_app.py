@@ -9,6 +9,7 @@ from places import SUPPORT
 
 import transect
 from transect.errors import BadInput
+from transect.generators.photographs.attributes import ATTRIBUTES
 
 AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
 
@@ -71,6 +72,11 @@ def test_lists_as_table_and_as_json(command):
     first = next(iter(rows[0].values()))
     assert first in table
     assert len(table.splitlines()) >= len(rows)
+
+
+def test_edits_are_listed_as_attributes_of_photographs():
+    listed = json.loads(run_here("attributes", "--generator", "photographs", "--json").stdout)
+    assert [row["name"] for row in listed] == [attribute.name for attribute in ATTRIBUTES]
 
 
 def test_debug_shows_the_traceback(tmp_path):

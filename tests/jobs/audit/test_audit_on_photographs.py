@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from audited import brightness
-from canonical import PHOTOGRAPHED, audit_result, copied
+from canonical import PHOTOGRAPHED, audit_result
 from commands import run_here
-from photograph_folders import people, pictures, save
+from photograph_folders import pictures, save
 
 import transect
 from transect import generators
-from transect.errors import FolderOfAnotherSpec
 
 
 @pytest.fixture(scope="module")
@@ -53,16 +52,6 @@ def test_the_folder_names_no_place(audited, folder):
     for path in out.rglob("*"):
         if path.is_file():
             assert str(folder.parent).encode() not in path.read_bytes(), path
-
-
-def test_another_folder_is_another_run(audited, tmp_path, tmp_path_factory):
-    out = copied(audited[0], tmp_path)
-    other = people(tmp_path_factory.mktemp("other") / "faces", [1, *PHOTOGRAPHED[1:], 2], 40)
-    with pytest.raises(FolderOfAnotherSpec, match="changed"):
-        auditing.audit(
-            brightness, vary=["exposure=-2,0,2", "board=none,top"], subjects=30, generator=f"photographs:folder:{other}",
-            truth="smile", out=out, task="binary",
-        )  # fmt: skip
 
 
 def test_the_command_audits_renders_and_makes_a_data_set(folder, tmp_path):

@@ -84,9 +84,8 @@ def test_a_folder_of_another_program_is_not_deleted(without_page, tmp_path):
     assert (tmp_path / "run" / "images" / "mine.jpg").is_file()
 
 
-@pytest.mark.parametrize("place", ["studies/experiment/negative-control"])
-def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(without_page, tmp_path, place):
-    run = tmp_path / "run"
+def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(without_page, tmp_path):
+    run, place = tmp_path / "run", "studies/experiment/negative-control"
     audit(run, observe=6, vary={"glasses": (0, 1), "smile": (0, 1)}, control=True)
     before = _files(run)
     lock = lock_folder(run / place)

@@ -111,9 +111,8 @@ def test_a_raters_answers_are_averaged(view):
     assert (made.kinds["smile"], made.source) == ("binary", "rater:pair")
 
 
-@pytest.mark.parametrize("name", ["hat"])
-def test_of_levels_that_begin_with_none_all_others_are_yes(view, name):
-    made = from_truth(view, view.sample(range(30)), [name])
-    worn = view.world.read(view.world.sample(range(30)))[name].to_numpy() > 0
-    np.testing.assert_array_equal(made.columns[name], worn)
-    assert dict(made.kinds) == {name: "binary"}
+def test_of_levels_that_begin_with_none_all_others_are_yes(view):
+    made = from_truth(view, view.sample(range(30)), ["hat"])
+    worn = view.world.read(view.world.sample(range(30)))["hat"].to_numpy() > 0
+    np.testing.assert_array_equal(made.columns["hat"], worn)
+    assert dict(made.kinds) == {"hat": "binary"}

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import printed
+from commands import printed, refused
 
 from transect.effects.identity_pairs import Preserved, preserved
 from transect.jobs.neighbours.page import _claim
@@ -81,3 +81,14 @@ def test_a_small_difference_from_chance_is_not_called_sharing():
     assert str(_claim([near], chance)[0]) == "{}: nearest images share it hardly more than images at random"
     far = Preserved("face", 0.2, 0.001, "proportion", 600, 10)
     assert str(_claim([far], chance)[0]) == "{}: nearest images share it"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--k", "9"), "--k: expected 1 to 3 neighbours, got 9"),
+        (("--k", "1", "--attribute", "age", "--categorical", "hat"), "expected one of the attributes"),
+    ],
+)
+def test_the_neighbours_command_refuses_options_that_do_not_fit(folder, more, words):
+    assert words in refused(*asked(folder, *more))

@@ -10,6 +10,7 @@ from commands import printed
 import transect
 from transect.analysis.finished_run import read
 from transect.effects.retrieval import retrieval_skew
+from transect.errors import BadInput
 from transect.jobs.retrieve.run import _similarities
 from transect.runs.tables import images_of
 from transect.targets.hf.embedding import open_text_images
@@ -102,3 +103,10 @@ def test_the_page_and_the_command(run, clip, tmp_path):
     assert [one["query"] for one in stored["queries"]] == [query for query in QUERIES for _ in range(2)]
     assert json.loads(printed(*words, "--json", "--out", str(tmp_path / "again")))["images"] == 48
     assert (tmp_path / "out" / "command.json").exists()
+
+
+def test_what_is_refused(run, tmp_path):
+    with pytest.raises(BadInput, match="expected hf:FOLDER of a network of images and texts"):
+        transect.retrieve(run, "onnx:model.onnx", QUERIES, quiet=True)
+    with pytest.raises(BadInput, match="expected the tokenizer that reads the labels"):
+        transect.retrieve(run, f"hf:{tiny.vit(tmp_path / 'vit')}", QUERIES, quiet=True)

@@ -10,7 +10,7 @@ from published import fits
 import transect
 from transect.designs.search import History
 from transect.designs.search.space import space_of
-from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.errors import BadInput, Interrupted, UnknownName
 from transect.jobs.search import page as gallery
 from transect.jobs.search import request, results
 from transect.jobs.search import run as searching
@@ -105,12 +105,6 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     assert found["failures"] == 0
     assert found["estimate"]["n"] <= 40 - found["failed"]
     assert f"; {found['failed']} calls without a valid answer" in results.lines(result.numbers)[0]
-
-
-def test_another_budget_is_another_run(tmp_path):
-    run(made(Counting(), budget=40), tmp_path / "run", quiet=True)
-    with pytest.raises(FolderOfAnotherSpec, match="budget"):
-        run(made(Counting(), budget=48), tmp_path / "run", quiet=True)
 
 
 @pytest.mark.parametrize(

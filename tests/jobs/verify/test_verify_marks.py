@@ -1,7 +1,10 @@
 """`transect verify marks`: planted errors are counted as they are, by group, and refusals are one line."""
 
+import json
+
 import numpy as np
 import pytest
+import replicas
 from published import fits
 
 import transect
@@ -87,3 +90,11 @@ def test_a_data_set_with_groups(tmp_path, monkeypatch):
     monkeypatch.setattr("transect.jobs.verify.marks.MOST_LEVELS", 3)
     with pytest.raises(BadInput, match="by age: expected at most 3 levels, got 6 numbers"):
         transect.verify("marks", settings=MarksSettings(dataset=settings.dataset, by="age"), quiet=True)
+
+
+def test_a_finder_is_not_judged_by_its_own_marks(tmp_path):
+    root = replicas.ffhq(tmp_path, labelled=False)
+    points = {"0": {"category": "training", "image": {"face_landmarks": [[1, 2]] * 68}}}
+    (root / "ffhq-dataset-v2.json").write_text(json.dumps(points))
+    with pytest.raises(BadInput, match="got the data set's own marks, which are the truth"):
+        transect.verify("marks", settings=MarksSettings("dataset", f"ffhq:{root}"), quiet=True)

@@ -106,17 +106,6 @@ def test_images_pass_the_filters_of_the_address(http):
     assert [line["id"] for line in answer(http, "/api/images", start=10)["lines"]] == ["2-0002", "2-0003"]
 
 
-def test_an_image_has_all_columns_of_its_tables(http):
-    found = answer(http, "/api/image", run="run", id="1-0001")
-    image, one, other = found["tables"]
-    columns = {each["name"]: each["value"] for each in image["columns"]}
-    assert columns["intended.glasses"] == "1"
-    assert columns["image"].endswith(" bytes")
-    assert columns["face_box"] == "none"
-    assert {each["name"]: each["value"] for each in one["columns"]}["reason"] == "timed out"
-    assert {each["name"]: each["value"] for each in other["columns"]}["scores"] == "0.6"
-
-
 def shown(http, kind, line):
     reply = http.get(f"/{kind}/{line['row']}/{line['digest']}")
     assert reply.status_code == 200
