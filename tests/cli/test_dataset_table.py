@@ -2,13 +2,12 @@
 
 import csv
 import io
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import printed, refused_here
+from commands import printed
 from PIL import Image
 
 from transect.cli.dataset_table import rows_of
@@ -64,20 +63,3 @@ def test_pictures_are_the_images(faces, tmp_path):
     pixels = [np.asarray(Image.open(io.BytesIO(content))) for content in table["image"].to_pylist()]
     assert [int(picture[0, 0, 0]) for picture in pixels] == [0, 60, 120]
     assert pixels[0].shape == (8, 8, 3)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("labels.txt",), "expected a name that ends in .parquet or .csv"),
-        (("labels.csv", "--pictures"), "expected a name that ends in .parquet; choose one"),
-        (("labels.csv", "--column", "agee>3"), "unknown attribute 'agee': did you mean age"),
-        (("labels.csv", "--column", "age", "--column", "age"), "expected a name that no other column has, got age"),
-        (("labels.csv", "--column", "id=age>30"), "expected a name that no other column has, got id"),
-    ],
-)
-def test_what_does_not_fit_is_refused(faces, tmp_path, monkeypatch, words, message):
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-    assert message in refused_here("datasets", "table", faces, *words)
-    assert not Path(words[0]).exists()

@@ -8,18 +8,11 @@ import replicas
 from typer.testing import CliRunner
 
 from transect.cli.app import app
-from transect.datasets import READERS
 from transect.errors import UnknownName
 
 
 def run(*arguments):
     return CliRunner().invoke(app, list(arguments))
-
-
-def test_every_reader_is_listed():
-    rows = json.loads(run("datasets", "--json").stdout)
-    assert [row["reader"] for row in rows] == list(READERS)
-    assert all(row["layout"] for row in rows)
 
 
 def test_show_says_what_a_data_set_holds(tmp_path):

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import tomllib
 
 import pytest
 from commands import refused
-from packaging.requirements import Requirement
 from places import ROOT
 from small_folders import FOLDERS
 
@@ -43,10 +41,7 @@ USES = {
     "dlib": ("dlib", lambda _: _module("targets").resolve("dlib:hog-face")),
     "onnx": ("onnxruntime", lambda _: _module("targets").resolve("onnx:model.onnx")),
     "mediapipe": ("ai_edge_litert", lambda _: _module("marks").open_marks("mediapipe:face.task")),
-    "huggingface": (
-        "transformers.utils.logging",
-        lambda _: _module("targets.hf.loading").quiet("folder").__enter__(),
-    ),
+    "huggingface": ("transformers.utils.logging", lambda _: _module("targets.hf.loading").quiet("folder").__enter__()),
     "http": ("tenacity", lambda _: _module("targets.http.target")._transport(_http_settings())),
     "rekognition": ("boto3", lambda _: _module("targets.http.aws").RekognitionTransport(_http_settings())),
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
@@ -62,10 +57,7 @@ USES = {
     "figures": ("resvg_py", lambda _: _module("jobs.export.formats").png("<svg/>")),
     "mlflow": ("mlflow", lambda run: _module("jobs.export.formats").to_mlflow({}, run, run, "")),
     "wandb": ("wandb", lambda run: _module("jobs.export.formats").to_wandb({}, {}, run, run, "")),
-    "sign": (
-        "cryptography.hazmat.primitives",
-        lambda run: _module("runs.manifest").sign(run, run / "key"),
-    ),
+    "sign": ("cryptography.hazmat.primitives", lambda run: _module("runs.manifest").sign(run, run / "key")),
 }
 """For each extra, a library of it, and a use of what it adds."""
 
@@ -172,17 +164,6 @@ def test_jobs_that_make_no_images_need_no_torch(tmp_path):
     assert done["list_runs"] == 2 + len(done["match"])
     assert done["match"] == ["cardinality", "coarsened", "entropy", "greedy", "mahalanobis", "optimal", "propensity"]
     assert "8 images" in done["view"]
-
-
-def test_the_guide_names_what_these_jobs_need():
-    """All dependencies but PyTorch, safetensors, and what Pydantic brings along."""
-    guide = (ROOT / "docs" / "how-to" / "install.md").read_text()
-    first, *others = re.findall(r"^pip install -c constraints.txt ([^#\n]*)", guide, re.M)
-    base = {Requirement(line).name for line in PROJECT["dependencies"]}
-    assert set(first.split()) == base - {"torch", "safetensors", "typing-extensions"}
-    libraries = [{Requirement(line).name for line in EXTRAS[name]} for name in ("annotate", "sign", "storage")]
-    assert [set(line.split()) for line in others] == libraries
-    assert EXTRAS["view"] == ["transect[annotate]"]
 
 
 def test_without_torch_a_command_that_needs_it_is_one_line():

@@ -34,7 +34,6 @@ def half_an_archive():
     ("name", "content", "message"),
     [
         ("x.npz", half_an_archive(), "expected a file that numpy.savez wrote, got another kind; convert it"),
-        ("x.npz", b"PK\x03\x04" + b"x" * 200, "expected a file that numpy.savez wrote, got another kind; convert it"),
         ("x.npz", b"", "expected a file that numpy.savez wrote, got another kind; convert it"),
         ("x.parquet", no_text(), "expected a readable parquet file, got: Column 0: In chunk 0: Invalid: Invalid UTF8"),
     ],
@@ -49,30 +48,13 @@ def test_tables(tmp_path, name, content, message):
     [
         pytest.param(f"a = {DEEP}{']' * 10_000}", "p.toml: expected TOML: nested too deeply; flatten it", id="deep"),
         pytest.param(f"a = {'9' * 5000}", "TOML: a whole number has thousands of digits; shorten it", id="digits"),
-        (
-            'name = "p"\n[marginals.age]\ndistribution = "uniform"\nlow = nan\nhigh = 40',
-            "finite number",
-        ),
-        (
-            'name = "p"\n[marginals.earrings]\ndistribution = "bernoulli"\nprobability = nan',
-            "finite number",
-        ),
+        ('name = "p"\n[marginals.age]\ndistribution = "uniform"\nlow = nan\nhigh = 40', "finite number"),
     ],
 )
 def test_populations(tmp_path, text, message):
     (tmp_path / "p.toml").write_text(text)
     population = ("--population", str(tmp_path / "p.toml"), "--subjects", "2")
     assert message in refused("render", *population, "--out", str(tmp_path / "x.png"))
-
-
-def test_an_empty_array_is_no_interruption(tmp_path):
-    (tmp_path / "x.npy").write_bytes(b"")
-    (tmp_path / "x.csv").write_text("id,a,b\n1,0,1\n2,1,0\n")
-    line = refused(
-        "match", "--table", str(tmp_path / "x.csv"), "--features", str(tmp_path / "x.npy"), "--treatment", "a",
-        "--out", str(tmp_path / "o.parquet"),
-    )  # fmt: skip
-    assert "expected a .npy array of numbers, got: No data left in file" in line
 
 
 def picture_of_forty_thousand():
@@ -119,7 +101,6 @@ def with_first(picture):
             with_first(picture_of_forty_thousand()),
             "expected an image, got Image size (1600000000 pixels) exceeds limit",
         ),
-        (with_first(b"no picture"), "expected an image"),
         (with_first(None), "does not read back as it was written"),
         (lambda table: table.drop_columns(["image"]), "does not read back as it was written"),
     ],
@@ -133,9 +114,3 @@ def test_a_deep_record(run, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     (tmp_path / "run" / "run.json").write_text(DEEP)
     assert "does not read as a run's spec (nested too deeply)" in refused("report", str(tmp_path / "run"))
-
-
-@pytest.mark.parametrize("command", ["invite", "export", "agreement"])
-def test_the_annotation_service_without_its_extra(run, command):
-    line = refused("annotate", command, str(run), hide="sqlalchemy")
-    assert "the annotation service needs an optional part: pip install 'transect[annotate]'" in line

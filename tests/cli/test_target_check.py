@@ -1,13 +1,12 @@
 """`transect targets check` of local models: the image as the model gets it, ten answers, and what to do about none."""
 
 import json
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import page_files
 import pytest
-from commands import refused_here, run_here
+from commands import run_here
 from PIL import Image
 
 from transect.records import Predictions, Task
@@ -72,12 +71,6 @@ def test_gray_crops_and_layout_show():
     assert found.numbers.startswith("float32 [1, 4, 4, 1], values 0.439 to 0.439")
 
 
-def test_pixels_that_are_passed_on_are_the_picture():
-    found = model_input(as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="f"), red())
-    assert (found.picture == red()).all()
-    assert found.numbers == "uint8 [1, 10, 10, 3], values 51 to 255, mean 119, by channel 255 51 51"
-
-
 @pytest.mark.isolated
 def test_a_model_in_a_process_of_its_own_is_shown_too(folder):
     page_files.onnx_model("my.onnx")
@@ -100,18 +93,6 @@ def test_ten_faces_are_asked_about_and_the_picture_is_written(folder):
         assert picture.size == (256, 256)
 
 
-def test_other_faces_have_other_answers():
-    first, other = (json.loads(run_here("targets", "check", "checked_models:brightness", "--json", "--seed", seed).stdout) for seed in ("0", "3"))  # fmt: skip
-    assert [each["answer"] for each in first["answers"]][3:] == [each["answer"] for each in other["answers"]][:7]
-    assert len({each["answer"] for each in first["answers"]}) > 5
-
-
-def test_a_target_that_does_not_say_how_it_reads_images(folder):
-    done = run_here("targets", "check", "checked_models:Silent")
-    assert "none: the target does not say how it reads images" in done.stdout
-    assert not Path("model-input.png").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -124,24 +105,6 @@ def test_what_is_wrong_is_said(name, message):
     assert done.returncode == 2
     assert done.stderr.strip() == f"transect: checked_models:{name}: {message}"
     assert "preprocessing" in done.stdout  # what was seen stands above
-
-
-@pytest.mark.parametrize(
-    ("task", "answer", "words"),
-    [
-        ("multiclass", [[0.1, 0.7, 0.2]], "b 0.700, c 0.200, a 0.100"),
-        ("multilabel", [[0.1, 0.7, 0.2]], "b 0.700, c 0.200, a 0.100"),
-        ("regression", [[31.25]], "31.25"),
-        ("embedding", [[3.0, 4.0]], "2 numbers, length 5"),
-        ("binary", [[0.25]], "no, score 0.25, yes from 0.5"),
-    ],
-)
-def test_answers_in_words(task, answer, words):
-    from transect.cli.target_check import _answer
-
-    labels = ("a", "b", "c") if task.startswith("multi") else ()
-    answers = Predictions(Task(task), np.array(answer), ("",), None, labels)
-    assert _answer(target(), answers, 0) == words
 
 
 def test_of_a_detector_the_boxes_are_counted():
@@ -162,16 +125,6 @@ def test_of_a_detector_the_boxes_are_counted():
     assert answers == ["1 box" if n == 1 else f"{n} boxes" for n in counted[: len(answers)]]
 
 
-def test_options_do_not_go_with_a_file_that_holds_them():
-    for words, named in (
-        (("--task", "binary"), "--task"),
-        (("--timeout", "3"), "--timeout"),
-        (("--output", "logit", "--picture", "seen.png"), "--output, --picture"),
-    ):
-        told = refused_here("targets", "check", "acme.toml", *words)
-        assert told == f"acme.toml is of a model behind a web address: expected no {named}; leave it out"
-
-
 def test_a_target_that_counts_calls_is_asked_once(monkeypatch):
     asked = []
 
@@ -185,8 +138,3 @@ def test_a_target_that_counts_calls_is_asked_once(monkeypatch):
     monkeypatch.setattr("transect.targets.resolve", lambda spec, **options: Paid())
     run_here("targets", "check", "paid")
     assert asked == [1]
-
-
-def test_a_picture_that_is_none_is_refused():
-    Path("text.png").write_text("no picture")
-    assert "text.png" in refused_here("targets", "check", "checked_models:brightness", "--image", "text.png")

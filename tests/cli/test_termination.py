@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from commands import refused, run_here
+from commands import refused
 from places import SUPPORT
 
 from transect.cli.app import Termination
@@ -31,26 +31,6 @@ def _ended_by(end, monkeypatch):
 def test_it_says_what_is_kept(end, monkeypatch):
     assert _ended_by(end, monkeypatch) == "interrupted; finished parts are kept: rerun the command to resume"
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
-def test_ctrl_c_after_it_has_its_own_code(monkeypatch):
-    _ended_by(lambda: sys.exit(signal.SIGTERM), monkeypatch)
-
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("transect.jobs.audit.run.audit", stop)
-    assert run_here(*AUDIT).returncode == 130
-
-
-def test_the_same_signal_twice_at_once_is_one():
-    heard = Termination()
-    with pytest.raises(KeyboardInterrupt):
-        heard._hear()
-    heard._hear()
-    heard._last -= 2
-    with pytest.raises(KeyboardInterrupt):
-        heard._hear()
 
 
 def test_where_it_is_ignored_it_stays_so():

@@ -9,7 +9,6 @@ import pytest
 from places import SHARED
 
 from transect.analysis.sections import associations
-from transect.effects.sensitivity import correlations
 from transect.ratings.perceived_attributes import PerceivedGroups
 
 ANNOTATIONS, HYPERPLANES = SHARED / "stylegan2_human_annotations.npz", SHARED / "stylegan2_w_hyperplanes.npz"
@@ -56,23 +55,6 @@ def test_fig_12_hair_goes_with_skin_where_gender_is_equal(means):
     assert {key: (len(x), round(float(x.mean()), 3)) for key, x in hair.items()} == {
         (False, False): (2756, 0.594), (False, True): (68, 0.516), (True, False): (2093, 0.265), (True, True): (83, 0.211),
     }  # fmt: skip
-
-
-def test_correlations_of_the_sample(means):
-    made = correlations(means)
-    pairs = [("hair_length", "gender"), ("gender", "makeup"), ("gender", "facial_hair"), ("hair_length", "skin_color")]
-    values = [made.values[made.names.index(a), made.names.index(b)] for a, b in pairs]
-    np.testing.assert_allclose(values, [-0.799, -0.692, 0.528, -0.215], atol=6e-4)
-
-
-def test_section_5_2_1_ambiguous_ranges_in_the_sample(means):
-    """The paper's ranges; its own 8,000 transect images, of which 5,713 remain, are not released."""
-    ranges = {"skin_color": (0.4, 0.6), "gender": (0.4, 0.6), "hair_length": (0.3, 0.5)}
-    out = {name: (means[name] >= low) & (means[name] <= high) for name, (low, high) in ranges.items()}
-    assert {name: round(float(x.mean()), 4) for name, x in out.items()} == {
-        "skin_color": 0.0756, "gender": 0.0314, "hair_length": 0.2784,
-    }  # fmt: skip
-    assert round(float(np.any(list(out.values()), axis=0).mean()), 4) == 0.3474
 
 
 def test_fig_5_hair_and_gender_are_entangled_and_skin_is_not(normals):

@@ -11,25 +11,6 @@ from transect.perceptual import features
 from transect.perceptual.features import columns_of
 
 
-def test_losses_by_hand():
-    """All answers as they should be cost nothing; a number that is one spread off costs 1 / answers."""
-    truths = np.zeros((2, len(asked())))
-    numbers = [index for index, answer in enumerate(asked()) if not answer.levels]
-    truths[:, numbers] = [[-1.0], [1.0]]
-    lessons, outputs = Lessons(truths), torch.zeros(2, columns_of(asked()))
-    for index, answer in enumerate(asked()):
-        if answer.levels == 0:
-            outputs[:, answer.start] = torch.from_numpy(truths[:, index]).float()
-        elif answer.levels == 2:
-            outputs[:, answer.start] = -50.0
-        else:
-            outputs[:, answer.start] = 50.0
-    rows, plain = np.arange(2), np.zeros(2, dtype=bool)
-    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(0, abs=1e-6)
-    outputs[:, asked()[0].start] += 1
-    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(1 / len(asked()), rel=1e-4)
-
-
 def test_a_mirrored_face_is_taught_the_mirrored_yaw():
     truths = np.zeros((2, len(asked())))
     yaw = next(index for index, answer in enumerate(asked()) if answer.name == "yaw")

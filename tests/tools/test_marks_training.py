@@ -6,44 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from tools.marks_lessons import _SWAP, NONE, ONE, SEVERAL, _moved, lesson
-from tools.marks_network import Plan, loss_of, main, train
+from tools.marks_lessons import NONE, ONE, SEVERAL, _moved, lesson
+from tools.marks_network import Plan, main, train
 from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
-from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks.records import MASKS
-from transect.marks.shipped import SIZE, Answers, MarksNetwork, NetworkMarks, placed
+from transect.marks.shipped import SIZE, MarksNetwork, NetworkMarks
 
 
 @pytest.fixture(scope="module")
 def few():
     world = FaceWorld(image_size=SIZE, threads=1)
     return Lessons(**drawn(world, subjects(world, np.arange(100, 116))))
-
-
-def test_masks_are_those_of_the_record():
-    assert PARTS == MASKS
-
-
-def test_subjects_of_odd_seeds_have_other_attributes_and_half_wear_nothing():
-    world = FaceWorld(image_size=SIZE, threads=1)
-    seeds = np.arange(400)
-    table, plain = world.read(subjects(world, seeds)), world.read(world.sample(seeds))
-    even, odd = seeds[::2], seeds[1::2]
-    assert np.array_equal(table["yaw"].to_numpy()[even], plain["yaw"].to_numpy()[even])
-    hats = table["hat"].to_numpy()[odd]
-    assert 0.4 < (hats == 0).mean() < 0.6
-    assert set(hats) == set(range(6))
-    assert np.ptp(table["yaw"].to_numpy()[odd]) > 65
-
-
-def test_a_mirror_swaps_left_and_right():
-    assert np.array_equal(_SWAP[_SWAP], np.arange(68))
-    world = FaceWorld(image_size=128, threads=1)
-    level = {"yaw": 0.0, "roll": 0.0, "mouth_slant": 0.0}
-    points = world.landmarks(world.set(world.sample([3]), level))[0] - (64, 0)
-    mirrored = (points * (-1, 1))[_SWAP]
-    np.testing.assert_allclose(mirrored, points, atol=4.0)  # faces are not symmetric, and points are not shuffled
 
 
 def test_points_and_masks_move_with_the_picture(few):
@@ -76,22 +49,6 @@ def test_lessons_depend_on_key_and_row_alone(few):
     assert np.isnan(whole.points[whole.faces != ONE]).all()
 
 
-def test_right_answers_cost_least(few):
-    truth = lesson(few, np.arange(16), (0, 3))
-    side = SIZE // 2
-    middles = (torch.arange(side) + 0.5) / side
-    points = torch.from_numpy(np.nan_to_num(truth.points, nan=0.5))
-    far = [((middles - points[..., axis : axis + 1]) * side).square() / 2 for axis in (0, 1)]
-    heat = -(far[1][..., :, None] + far[0][..., None, :])
-    masks = torch.from_numpy(truth.bits[:, None] >> np.arange(8, dtype=np.uint8)[:, None, None] & 1).float() * 40 - 20
-    faces = torch.nn.functional.one_hot(torch.from_numpy(truth.faces), 3).float() * 40
-    right = Answers(heat, placed(heat)[0], torch.full((16, 68), -4.0), masks, faces)
-    cost = loss_of(right, truth).item()
-    assert cost < 1.0  # of which .3 times the entropy of the blots
-    for name, wrong in (("masks", -masks), ("faces", -faces), ("points", right.points + 0.1)):
-        assert loss_of(right._replace(**{name: wrong}), truth).item() > cost + 0.2, name
-
-
 PLAN = Plan(images=16, held_out=4, steps=4, batch=4)
 
 
@@ -115,8 +72,6 @@ def test_a_training_that_was_stopped_ends_the_same(few, tmp_path, monkeypatch):
     resumed = train(PLAN, few, tmp_path / "two", quiet=True).state_dict()
     for name, value in at_once.items():
         assert torch.equal(value, resumed[name]), name
-    with pytest.raises(BadInput, match="choose another --out"):
-        train(Plan(images=16, held_out=4, steps=5, batch=4), few, tmp_path / "two", quiet=True)
 
 
 def test_a_folded_network_answers_the_same():

@@ -40,13 +40,3 @@ def test_pictures_of_the_worse_half_are_added(planted):
     assert planted.advice("random", 0) is None
     rows = script.arm_rows({"plain": [planted.figures("plain", 0)], "experiment": [again]})
     assert rows[1][:3] == ["experiment", "hair_length low", "100.0"]
-
-
-def test_an_intervention_changes_the_pictures(tmp_path):
-    experiment = script.Experiment(tmp_path, script.Sizes(train=4, size=32), "smile>0.5")
-    latents = experiment.world.sample(np.array([5]))
-    before = experiment.pixels(latents)
-    after = experiment.pixels(experiment.world.set(latents, {"hair_length": np.array([1.0])}))
-    assert not np.array_equal(before, after)
-    assert np.array_equal(experiment.pixels(latents), before)
-    assert len(list((tmp_path / "pictures").iterdir())) == 2

@@ -10,10 +10,9 @@ import pytest
 from small_world import Sample
 
 from transect.effects.intervals import wilson
-from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.world import FaceWorld
 from validation import detectors as module
-from validation.detectors import TARGETS, detected_photographs, groups, shares_found
+from validation.detectors import groups, shares_found
 from validation.pictures import Pictures, population
 
 TRUTH = {
@@ -70,24 +69,6 @@ def test_a_group_without_subjects_has_no_share(monkeypatch):
     assert (row["n"], row["share"], row["low"]) == (0, None, None)
 
 
-def test_a_detector_that_is_not_installed_is_a_row_with_its_reason(monkeypatch):
-    def missing(name):
-        raise MissingExtra("dlib", name)
-
-    monkeypatch.setattr(module, "resolve", missing)
-    rows = shares_found(four(), TARGETS)
-    assert [row["target"] for row in rows] == list(TARGETS)
-    assert all(row["share"] is None and "pip install 'transect[dlib]'" in row["reason"] for row in rows)
-
-
-def test_the_photographs_facts():
-    shares = {(row["target"], row["group"]): row["share"] for row in detected_photographs()}
-    assert len(shares) == 8
-    assert min(v for (t, _), v in shares.items() if t == TARGETS[0]) == 0.966
-    assert max(v for (t, _), v in shares.items() if t == TARGETS[1]) == 0.991
-    assert {row["n"] for row in detected_photographs()} == {700}
-
-
 def test_real_detectors_find_rendered_faces():
     pytest.importorskip("cv2")
     pytest.importorskip("dlib")
@@ -126,33 +107,3 @@ def test_a_known_error_is_measured_in_eye_distances(faces, monkeypatch):
     assert found["regions"]["mouth"]["offset"] == pytest.approx([0.1, 0], abs=1e-12)
     assert found["regions"]["nose"]["mean"] == pytest.approx(0, abs=1e-12)
     assert found["regions"]["all"]["mean"] == pytest.approx(0.1 * 20 / 68)
-
-
-def test_faces_that_are_not_found_are_counted(faces, monkeypatch):
-    monkeypatch.setattr(module, "read_model", lambda *_: None)
-    monkeypatch.setattr(module, "matching_boxes", lambda *_: [np.empty((0, 5))])
-    assert module.landmark_errors(faces, ANY) == {
-        "n": 0,
-        "not_found": 4,
-        "regions": {},
-        "reason": "dlib found no face",
-    }
-
-
-def test_descriptors_are_of_the_face_at_the_worlds_landmarks(faces, monkeypatch):
-    seen = []
-
-    def describe(image, shape):
-        seen.append((image.shape, shape.num_parts, (shape.part(30).x, shape.part(30).y)))
-        return [0.0] * 128
-
-    monkeypatch.setattr(module, "read_model", lambda *_: SimpleNamespace(compute_face_descriptor=describe))
-    assert module.descriptors(faces, ANY).shape == (4, 128)
-    tip = (4 * faces.landmarks()[0, 30]).astype(int)
-    assert seen[0] == ((512, 512, 3), 68, (tip[0], tip[1]))
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path, faces):
-    (tmp_path / "model.dat").write_bytes(b"not a model")
-    with pytest.raises(BadInput, match="expected a model file of dlib's"):
-        module.landmark_errors(faces, tmp_path / "model.dat")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import r2_score, roc_auc_score
 
 from validation.discrimination import auc, macro_auc, not_estimable, pairs_auc, r_squared, with_interval
 
@@ -29,14 +28,6 @@ def test_auc_counts_pairs(rows):
     score, positive, weight = (np.array(column) for column in zip(*rows, strict=True))
     found = auc(score.astype(float), positive.astype(bool), weight[None].astype(float))
     np.testing.assert_allclose(found, [counted(score, positive, weight)], rtol=0, atol=1e-12)
-
-
-def test_auc_and_r2_as_scikit_learn_has_them():
-    generator = np.random.default_rng(0)
-    truth = generator.standard_normal(200)
-    reading = truth + generator.normal(0, 0.7, 200)
-    assert auc(reading, truth > 0)[0] == pytest.approx(roc_auc_score(truth > 0, reading), abs=1e-12)
-    assert r_squared(reading, truth)[0] == pytest.approx(r2_score(truth, reading), abs=1e-12)
 
 
 def test_whole_weights_are_repeated_rows():
@@ -91,11 +82,6 @@ def test_pairs_weigh_as_the_product_of_their_subjects():
     assert figure.n == 2
     # Resamples without one of the subjects have no pairs of two; those left weigh both subjects once.
     assert (figure.low, figure.high) == (0.5, 0.5)
-
-
-def test_pairs_that_cannot_be_compared():
-    assert pairs_auc(np.empty(0), np.empty(0, dtype=int), np.empty(0, dtype=int)).reason == "no pairs"
-    assert pairs_auc(np.ones(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int)).reason
 
 
 @pytest.mark.slow

@@ -8,8 +8,6 @@ import pytest
 
 from validation.effects_figure import figure
 from validation.image_methods import AUDITED, KINDS, Sizes, overall
-from validation.images import PAGE, section
-from validation.text import replaced
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUDGETS = [500, 1000, 2000]
@@ -49,34 +47,3 @@ def test_the_figure_draws_truth_methods_and_errors():
     bars = [r for r in root.findall(f"{SVG}rect") if r.get("height") == "54"]
     assert [float(bar.get("x")) for bar in bars] == [148.0] * len(AUDITED), "truth of 0, four pixels wide"
     assert figure(found()) == figure(found())
-
-
-def test_a_method_without_an_estimate_is_left_out():
-    few = found()
-    for row in few["rows"]:
-        if row["method"] == "difference of groups" and row["attribute"] == "age":
-            row |= dict.fromkeys(("mean", "bias", "rmse", "coverage", "half_width", "low", "high"))
-    few["overall"] = overall(few["rows"])
-    root = ElementTree.fromstring(figure(few))
-    assert len(root.findall(f"{SVG}circle")) == 1 + len(AUDITED) - 1
-
-
-def test_tables_have_every_number():
-    page = section(found())
-    for text in (
-        "the model is right on 90.0 %; it sees a smile on 8.0 % of the faces without one",
-        "| lipstick | 0 | 0.9 | 6.1 | +0.0 | 0.4 | +0.25 |",
-        "| transects | experiment | 10.0 (50) | 5.0 (50) | 2.5 (50) | the attribute alone is set |",
-        "| age | AIPW | +0.0 | +10.0 | +10.0 | 2.5 | 2.0 | 50.0 |",
-    ):
-        assert text in page, text
-
-
-def test_only_the_text_between_the_marks_is_replaced():
-    page = "before <!-- a --> old <!-- b --> after"
-    once = replaced(page, "<!-- a -->", "<!-- b -->", r"new \1")
-    assert once == "before <!-- a -->\n\nnew \\1\n<!-- b --> after"
-    assert replaced(once, "<!-- a -->", "<!-- b -->", r"new \1") == once
-    text = PAGE.read_text()
-    for mark in ("<!-- table -->", "<!-- end of table -->", "<!-- images -->", "<!-- end of images -->"):
-        assert text.count(mark) == 1

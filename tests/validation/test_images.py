@@ -11,25 +11,11 @@ import pytest
 from planted_models import sees_lipstick, sees_lipstick_on_faint_smiles, world
 from scipy.special import ndtr
 
-from transect.errors import BadInput
 from validation.__main__ import main
-from validation.image_methods import (
-    AUDITED,
-    FIRST_SEEDS,
-    KINDS,
-    METHODS,
-    QUICK,
-    SMILING,
-    Sizes,
-    difference_of_groups,
-    overall,
-    summary,
-    true_effects,
-)
-from validation.images import compare_methods, intervened, not_smiling, observed, section, tables_of
+from validation.image_methods import AUDITED, QUICK, SMILING, Sizes, overall, summary, true_effects
+from validation.images import compare_methods, intervened, not_smiling, observed, section
 
 SMALL = Sizes(training=2, held_out=60, truth=300, observed=4000, experiment=120, budgets=(1000,), repeats=1)
-TINY = replace(SMALL, truth=20, observed=40, experiment=10, budgets=(40,))
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +26,6 @@ def of_lipstick():
 def rows_of(found, method, attribute, images):
     (row,) = (r for r in found["rows"] if (r["method"], r["attribute"], r["images"]) == (method, attribute, images))
     return row
-
-
-def test_the_population_has_two_values_of_every_audited_attribute():
-    subjects = world().sample(np.arange(3000))
-    values = world().read(subjects)
-    for name, ends in AUDITED.items():
-        assert set(values[name].to_pylist()) == set(ends), name
-    assert set(not_smiling(world(), 0, 50)) <= set(range(3000))
 
 
 def test_no_audited_attribute_causes_the_smile():
@@ -110,18 +88,6 @@ def test_an_effect_on_some_subjects_is_their_share():
     assert truth["score_effect"] == pytest.approx(2 * truth["effect"])
 
 
-def test_the_figures_are_json_and_tables(of_lipstick):
-    found = of_lipstick
-    json.dumps(found, allow_nan=False)
-    assert {row["method"] for row in found["rows"]} == set(KINDS)
-    # A row per method and attribute, but one method does not know one attribute.
-    assert len(found["rows"]) == len(KINDS) * len(AUDITED) - 1
-    for title, headings, rows in tables_of(found):
-        assert title
-        assert rows
-        assert {len(row) for row in rows} == {len(headings)}
-
-
 def test_tables_in_columns():
     seen = observed(world(), sees_lipstick(), 50, 7)
     both = intervened(world(), sees_lipstick(), "pairs", 50, 7)
@@ -157,18 +123,6 @@ def test_a_method_without_any_estimate_is_counted_not_averaged():
     assert overall(rows) == []
 
 
-def test_an_empty_group_has_no_difference():
-    columns = {"age": np.zeros(5), "wrong": np.ones(5)}
-    assert np.isnan(difference_of_groups("age", columns, ())).all()
-
-
-def test_covariates_leave_out_the_attribute_and_what_was_not_recorded():
-    covariates = {method.name: method.covariates("glasses") for method in METHODS}
-    assert covariates["AIPW"] == ("lipstick", "skin_tone", "hair_length", "age")
-    assert covariates["AIPW, no lipstick"] == ("skin_tone", "hair_length", "age")
-    assert covariates["AIPW, smile measured"] == ("lipstick", "skin_tone", "hair_length", "age", "smile")
-
-
 def test_true_effects_by_hand():
     """Two of four subjects change to an error, one back: (2 - 1) / 4, sd of (1, 1, -1, 0) is sqrt(11 / 12)."""
     low, high = pa.array([-1.0, -1.0, 1.0, -1.0]), pa.array([1.0, 1.0, -1.0, -1.0])
@@ -176,17 +130,6 @@ def test_true_effects_by_hand():
     row = true_effects(table)[0]
     assert (row["effect"], row["rate"], row["score_effect"]) == (0.25, 0.25, 0.5)
     assert row["standard_error"] == pytest.approx(np.sqrt(11 / 12) / 2)
-
-
-def test_samples_never_share_subjects():
-    """Half of the seeds smile; twice as many again leave room."""
-    sizes, starts = Sizes(), sorted(FIRST_SEEDS.values())
-    assert min(np.diff(starts)) > 4 * max(sizes.observed, sizes.truth, sizes.experiment, sizes.training)
-
-
-def test_a_budget_that_does_not_divide_into_pairs_is_refused():
-    with pytest.raises(BadInput, match="budget: expected a multiple of 10 from 20 to 40000 images, got 255"):
-        Sizes(budgets=(255,))
 
 
 def test_a_network_is_taught_and_the_command_prints_what_it_found(monkeypatch, capsys):

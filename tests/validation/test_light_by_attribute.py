@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from test_photometry import painted, schematic
 
-from transect.generators.faceworld.world import FaceWorld
 from validation import light_by_attribute
 from validation.light_by_attribute import (
-    FURTHER,
     MEASURES,
     codings,
     compared,
     face_measures,
-    measured,
     photograph_coefficients,
     pose_proxies,
     share_within,
@@ -35,27 +32,6 @@ from validation.light_by_attribute import (
 )
 def test_each_square_is_read_where_it_lies(name, region, expected):
     assert face_measures(painted([region]), schematic())[name] == pytest.approx(expected, rel=0.02)
-
-
-def test_a_fold_is_the_darkest_of_its_line_over_the_median():
-    # The left line runs at y = 130 from x = 82 + 1.2 to 82 - 16.8; eight of its forty points lie in x 72 to 75.
-    found = face_measures(painted([(72, 76, 125, 135, 0.1)]), schematic())
-    assert found["fold_left"] == pytest.approx(0.5, rel=0.02)
-    assert found["fold_right"] == pytest.approx(1, rel=0.01)
-
-
-def test_the_area_of_the_face_is_that_of_its_outline():
-    # The points in their order, brows from left to right, by the shoelace formula.
-    x, y = schematic()[:27].T
-    shoelace = sum(x[k] * y[(k + 1) % 27] - x[(k + 1) % 27] * y[k] for k in range(27)) / 2
-    found = face_measures(painted([]), schematic())
-    assert found["face_area"] == pytest.approx(abs(shoelace) / 40_000)
-    assert set(found) == set(MEASURES)
-    assert len(MEASURES) == 24
-
-
-def test_dark_faces_have_no_measures():
-    assert face_measures(np.zeros((200, 200, 3), np.uint8), schematic()) is None
 
 
 def test_pose_is_read_with_the_eyes_level():
@@ -139,29 +115,6 @@ def test_what_does_not_vary_and_few_faces_give_no_coefficient():
     few = tuple(compared({name: column[:30] for name, column in planted().items()}))
     assert {row.reason for row in few} == {"too few faces"}
     assert share_within(few) is None
-
-
-def test_rendered_faces_have_all_columns():
-    table = measured(FaceWorld(64, threads=1), np.arange(3))
-    assert table.num_rows == 3
-    assert {*MEASURES, "smile", "hair_style", "pose.yaw"} <= set(table.column_names)
-    assert all(np.isfinite(table[name].to_numpy()).all() for name in FURTHER)
-
-
-def test_sharpness_stands_beside_photographs():
-    # The photographs' own quantiles: the median is inside, all five lie between p05 and p95.
-    columns = {
-        size: light_by_attribute.photograph_sharpness()[light_by_attribute._PHOTOGRAPHS[size]]
-        for size in light_by_attribute.SIZES
-    }
-    rows = list(light_by_attribute.compared_sharpness("balanced", columns))
-    assert [row.pixels for row in rows] == ["256", "256 averaged to 128", "128"]
-    assert all(row.inside and row.share_inside == 1 for row in rows)
-    assert all(row.rendered[2] == row.photographs[2] for row in rows)
-    soft = next(
-        light_by_attribute.compared_sharpness("balanced", {size: 0.1 * column for size, column in columns.items()})
-    )
-    assert (soft.inside, soft.share_inside) == (False, 0)
 
 
 def test_errors_are_hc3_by_hand():

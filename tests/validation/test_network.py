@@ -9,35 +9,7 @@ from small_world import Sample, lit, quick
 
 from validation import network as network_module
 from validation.discrimination import auc, r_squared
-from validation.network import PARTS, PLACES, Batch, Network, Part, Places, _moved, _window, answers, new_network, train
-
-TINY = (4, 8)
-
-
-def brightness(levels):
-    wanted = torch.from_numpy((levels / 128 - 1).astype(np.float32))
-    return lambda said, batch: ((said[:, 0] - wanted[batch.rows]) ** 2).mean()
-
-
-def weights(network):
-    return {name: value.clone() for name, value in network.state_dict().items()}
-
-
-def test_weights_come_from_the_seed_alone():
-    torch.manual_seed(5)
-    before = torch.random.get_rng_state()
-    one, two, other = (new_network(2, seed, widths=TINY) for seed in (1, 1, 2))
-    assert torch.equal(torch.random.get_rng_state(), before), "nobody else's chance is touched"
-    assert torch.equal(one.head.weight, two.head.weight)
-    assert not torch.equal(one.head.weight, other.head.weight)
-
-
-def test_the_network_is_small_and_its_answers_are_float32():
-    network = Network(100)
-    assert 1e6 < sum(p.numel() for p in network.parameters()) < 2e6
-    network.eval()
-    assert network(torch.rand(2, 3, 32, 32)).dtype is torch.float32
-    assert network(torch.rand(2, 3, 33, 50)).shape == (2, 100 + PLACES)
+from validation.network import Batch, Part, Places, _moved, _window, answers, new_network, train
 
 
 def test_pictures_are_moved_and_mirrored_by_hand():
@@ -59,13 +31,6 @@ def test_an_epoch_shows_every_picture_once_in_a_seeded_order():
     other = [b.rows for b in network_module._batches(33, 3, quick(3))]
     assert not (np.concatenate(one) == np.concatenate(other)).all()
     assert not any(b.mirrored.any() for b in network_module._batches(33, 0, quick(1, mirror=False)))
-
-
-def test_the_pace_rises_and_falls():
-    assert network_module._pace(0) == pytest.approx(0.01)
-    assert network_module._pace(0.06) == pytest.approx(1)
-    assert network_module._pace(0.53) == pytest.approx(0.5)  # half of the cosine: .06 + .94 / 2
-    assert network_module._pace(1) == pytest.approx(0.01)
 
 
 @pytest.mark.slow
@@ -143,17 +108,6 @@ def test_a_window_shows_what_lies_around_its_place():
     # 10 pixels of half a side of 20, which is 14 steps: the blot lies 7 steps to the right.
     assert seen[14, 21] == 100
     torch.testing.assert_close(seen.flip(1), turned, rtol=0, atol=1e-2)
-
-
-def test_a_network_starts_to_look_where_the_parts_lie_on_average():
-    sample = marked()
-    places = Places(sample)
-    network = new_network(3, 0, places.average, widths=(4, 8)).eval()
-    said = network(torch.rand(2, 3, 64, 64)).detach()
-    found = said[:, 3:].numpy().reshape(2, len(PARTS), 2)
-    np.testing.assert_allclose(found, np.repeat(Places(sample).places, 2, 0), rtol=0, atol=1e-6)
-    assert float(places.loss(said[:1], one(False))) < 1e-9
-    assert float(places.loss(said[:1], one(False, (30, 30)))) > 1e-3
 
 
 @pytest.mark.slow

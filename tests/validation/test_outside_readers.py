@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES, attribute
-from transect.generators.faceworld.renderer import RENDERER_VERSION
-from transect.generators.faceworld.validity import READERS_FILE, stored_readers, validity_of
+from transect.generators.faceworld.validity import stored_readers, validity_of
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Predictions, Task
-from validation.discrimination import correlation, read_off, slope
+from validation.discrimination import correlation, slope
 from validation.light_by_attribute import codings
-from validation.outside_readers import Outside, levels_of, parse_pairs, read_from_outside
+from validation.outside_readers import Outside, levels_of, read_from_outside
 from validation.world import keep_readers
 
 WORLD = FaceWorld(image_size=32, threads=1)
@@ -61,13 +57,6 @@ def test_a_constant_reader():
     assert row["correlation"]["reason"]
 
 
-def test_an_inverted_reader():
-    row = read(Planted([[1, 0.75, 0.5, 0.25, 0]] * 3))
-    assert (row["auc"]["value"], row["auc"]["high"]) == (0, 0)
-    assert row["slope"]["value"] == pytest.approx(-1)
-    assert row["correlation"]["value"] == pytest.approx(-1)
-
-
 def test_an_area_by_hand():
     # Full smiles .5, .8, .3 against none .1, .4, .6: .5 wins 2 of 3, .8 wins 3, .3 wins 1: 6 of 9 pairs.
     # Slopes of each subject: sum of (x - .5) y over .625: (.2, .2, -.15) / .625, mean .25 / 3 / .625 = .1333.
@@ -99,11 +88,6 @@ def test_embeddings_are_read_along_the_direction_of_others():
     row = read(Planted(rows, Task.EMBEDDING), subjects=6)
     assert row["auc"]["value"] == 1
     assert row["slope"]["value"] == pytest.approx(1)
-
-
-def test_embeddings_of_a_single_subject_give_nothing():
-    read_alone = read_off(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.array([7, 7]))
-    assert np.isnan(read_alone).all()
 
 
 @pytest.fixture
@@ -142,31 +126,6 @@ def test_a_label_that_says_the_opposite_is_turned(photographs):
     assert (seen["label"], seen["auc"]["value"]) == ("not No_Beard", 1)
 
 
-def test_a_label_that_is_a_number_gives_a_slope(photographs):
-    # 50 levels in 10 years.
-    seen = read(Brightness(), "age", dataset=photographs)["photographs"]
-    assert seen["slope"]["value"] == pytest.approx(5)
-    assert seen["auc"]["value"] == 1
-
-
-def test_another_label_can_be_named(photographs):
-    given = {"dataset": photographs, "labels": {"bangs": "Smiling"}}
-    assert read(Brightness(), "bangs", **given)["photographs"]["auc"]["value"] == 0.75
-    with pytest.raises(BadInput, match="expected a label glasses, Eyeglasses, found none; name it, as --dataset-label"):
-        read(Brightness(), "glasses", dataset=photographs)
-    with pytest.raises(BadInput, match="--dataset-label smile: expected an attribute that a --reader reads"):
-        Outside((("bangs", Brightness()),), labels={"smile": "Smiling"})
-
-
-def test_names_and_forms_are_checked():
-    with pytest.raises(UnknownName, match="unknown attribute 'smil': did you mean smile"):
-        Outside((("smil", "dlib:hog-face"),))
-    with pytest.raises(BadInput, match="--dataset: expected a model that reads an attribute"):
-        Outside((), dataset="folder:faces")
-    with pytest.raises(BadInput, match="--reader 'smile': expected ATTRIBUTE=VALUE"):
-        parse_pairs("--reader", ["smile"])
-
-
 def test_every_coding_is_of_an_attribute_and_in_its_range():
     known = {each.name: each for each in ATTRIBUTES}
     for coding in codings():
@@ -197,9 +156,3 @@ def test_figures_of_another_renderer_are_not_shown(tmp_path):
     said = validity_of({}, "5", stored_readers("5", tmp_path))
     assert [each["reader"] for each in said["readers"]["smile"]] == ["planted", "other"]
     assert validity_of({"renderer_version": "4", "photometry": None, "readers": [row]}, "5")["readers"] == {}
-
-
-def test_a_file_of_something_else_is_named(tmp_path):
-    (tmp_path / READERS_FILE).write_text(json.dumps({"renderer_version": RENDERER_VERSION}))
-    with pytest.raises(BadInput, match="readers.json: expected what python -m validation world --reader wrote"):
-        stored_readers(RENDERER_VERSION, tmp_path)

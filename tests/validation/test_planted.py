@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
-from places import ROOT
 from scipy.special import ndtr
 
-from validation import contenders, estimators, planted
+from validation import contenders, planted
 from validation.estimators import WORLDS
-from validation.planted import COVARIATES, EFFECT, FACES, HIDDEN_ODDS, HIDDEN_RATIO, HIDDEN_SHARES, UNEQUAL, rates
+from validation.planted import COVARIATES, EFFECT, FACES, HIDDEN_ODDS, HIDDEN_RATIO, HIDDEN_SHARES, rates
 
 BY_NAME = {world.name: world for world in WORLDS}
 
@@ -83,16 +80,6 @@ def test_the_truths_of_the_further_worlds_by_brute_force():
     assert (pairs == 1).sum() / (pairs == -1).sum() == pytest.approx(HIDDEN_ODDS, abs=0.08)
 
 
-def test_subjects_are_as_unequal_as_is_said():
-    world = BY_NAME["unequal subjects"].tables(200, 1.0)
-    subject = world["subject"][0].astype(int)
-    np.testing.assert_array_equal(np.bincount(subject), UNEQUAL)
-    assert UNEQUAL[-4:].sum() / UNEQUAL.sum() == pytest.approx(0.4, abs=0.01)
-    means = [world["outcome"][world["attribute"] == a].mean() for a in (0, 1)]
-    assert means == pytest.approx([0.3, 0.6], abs=0.03)
-    assert world["unequal_rate"].mean() == pytest.approx(0.3, abs=0.02)
-
-
 def test_the_average_partial_effect_of_dragged_answers_by_differences():
     """Each person's chance with a little more hair, minus that with a little less, over many people: .20529."""
     rng = np.random.default_rng(0)
@@ -145,13 +132,3 @@ def test_pairs_within_a_caliper_are_nearer_the_truth_than_any_pairs():
     tables = FACES[0].tables(5, 1.0)
     near, every = contenders.propensity_pairs(tables), contenders.every_pair(tables)
     assert abs(near.estimate.mean() - EFFECT) < 0.06 < every.estimate.mean() - EFFECT
-
-
-def test_one_worlds_section_is_replaced_and_the_rest_of_the_page_stays():
-    page = (ROOT / "docs" / "research" / "proving-ground.md").read_text()
-    section = re.search(r"### rater bias\n.*?(?=\n\n### )", page, re.S)[0]
-    assert estimators.with_world(page, "rater bias", section + "\n") == page
-    changed = estimators.with_world(page, "rater bias", "### rater bias\n\nOther.\n")
-    assert changed == page.replace(section, "### rater bias\n\nOther.")
-    added = estimators.with_world(page, "a new world", "### a new world\n\nText.\n")
-    assert added.replace("### a new world\n\nText.\n\n", "") == page

@@ -13,9 +13,7 @@ from transect.spoken_answers import Ask, Status
 from transect.targets.words.asked import AskedTarget, PairwiseQuestion
 from transect.targets.words.speakers import SharedSpeaker
 from validation import planted_audits as rules
-from validation.contenders import SimulatedEstimates
-from validation.estimators import CLAIMS, Claim, prove
-from validation.planted_audits import AUDITED, NAME, SIDE, TABLES, TRUTHS, audits, heard, study
+from validation.planted_audits import SIDE, TRUTHS, audits, heard, study
 
 PEOPLE = 600
 BRIGHT, DARK = 0, 2
@@ -129,25 +127,3 @@ def test_one_table_of_a_long_run_is_the_audit_of_its_subjects_alone(tmp_path):
                 for rows in (table.rows, of_report["rows"])
             )
             np.testing.assert_allclose(told, numbers)
-
-
-def test_tables_are_drawn_as_many_as_the_world_says_at_most():
-    def told(tables):
-        count = np.full(len(tables["noise"]), 0.2)
-        return SimulatedEstimates.without_test(count, count - 0.1, count + 0.1)
-
-    (row,) = prove(TABLES + 100, claims=[Claim("m", NAME, told, True, "", "share")])
-    assert (row.seeds, row.coverage) == (TABLES, 1.0)
-
-
-def test_every_contender_reads_a_report(tmp_path):
-    """Two small tables: each row of the proving ground finds its numbers in them, and holds its estimate."""
-    tables = {"noise": noise_of(2, 25, seed=9)}
-    for claim in [claim for claim in CLAIMS if claim.world == NAME]:
-        found = claim.contender(tables)
-        assert len(found.estimate) == 2
-        assert (found.low <= found.estimate).all(), claim
-        assert (found.estimate <= found.high).all(), claim
-        assert np.abs(found.estimate - AUDITED[0].truths[claim.estimand]).max() < (
-            3 if "number" in claim.method else 1.2
-        )

@@ -8,8 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 from rendered_marks import sitters
 
-from transect.errors import BadInput
-
 
 def bright(pixels):
     """Yes where the middle of the picture is bright."""
@@ -42,12 +40,3 @@ def test_the_skin_is_read_back_on_every_image(audited):
     table = pq.read_table(sorted((out / "images").glob("*.parquet"))[0])
     angles, tones = np.array(table["true.ita"]), np.array(table["intended.skin_tone"])
     assert np.median(angles[tones == 2]) > np.median(angles[tones == 8]) + 15
-
-
-def test_more_subjects_than_faces_are_refused(world, tmp_path):
-    with pytest.raises(
-        BadInput,
-        match=r"expected at most 6 photographs, .* \(left out, photographs on which no face was found with confidence: 2\), got 7",
-    ):
-        auditing.audit(bright, vary=["lipstick=0,1"], subjects=7, generator=world, out=tmp_path / "run", task="binary")
-    auditing.audit(bright, vary=["exposure=0,1"], subjects=8, generator=world, out=tmp_path / "all", task="binary")

@@ -59,9 +59,6 @@ def test_questions_share_one_budget_and_what_was_answered_is_free(tmp_path, ques
         again = auditing.audit(chat, out=tmp_path / "again", **settings)
         assert len(server.requests) == 30
         assert again.numbers.calls == 0
-    (calls,) = [each for each in result.results["sections"] if each["key"] == "calls"]
-    assert "30 texts took 30 calls: no call was repeated, and every text has an answer." in calls["text"][0]
-    assert "spent 0.3 USD" in calls["text"][0]
     for path in (tmp_path / "run").rglob("*"):
         assert path.is_dir() or b"correct-horse" not in path.read_bytes(), path
 
@@ -110,10 +107,5 @@ def test_two_images_at_once_are_quoted_in_both_orders_and_paid_once(tmp_path, qu
         assert (result.numbers.calls, result.numbers.cost) == (40, 0.4)
         auditing.audit(chat, out=tmp_path / "again", **settings)
         assert len(server.requests) == 40
-        lit = {"vary": ["light_level=-6,0"], "subjects": 1, "image_size": 32, "generator": "faceworld"}
-        auditing.audit(chat, out=tmp_path / "lit", **settings | lit)
-        again = transect.reproduce(tmp_path / "lit", out=tmp_path / "made")
-        assert "chat/who" in " ".join(again.numbers.left_out)
-        assert [table.name for table in again.numbers.tables] == ["images"]
     (section,) = [each for each in result.results["sections"] if each["key"] == "two_images"]
     assert section["tables"][1]["rows"][0][1] == 1.0  # always the second place

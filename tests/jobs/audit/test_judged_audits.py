@@ -1,7 +1,6 @@
 """Audits whose free texts are coded by a judge model and scored by functions: planted effects, tables, resuming."""
 
 import shutil
-from dataclasses import replace
 
 import auditing
 import pyarrow.parquet as pq
@@ -10,8 +9,7 @@ from judge_speaker import FILE, JudgeSpeaker, lengths, picky
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
-from transect.errors import BadInput, FolderOfAnotherSpec
-from transect.jobs.audit.init import settings_in
+from transect.errors import FolderOfAnotherSpec
 from transect.jobs.report.run import open_run
 
 SUBJECTS = 24
@@ -77,36 +75,3 @@ def test_another_judge_does_not_resume(result, questions, tmp_path):
     assert str(rows_of(out, "coded/said-alt")) == str(before)
     with pytest.raises(FolderOfAnotherSpec):
         audited(questions, out, JudgeSpeaker(word="hat"), scorers=scorers)
-
-
-def test_what_does_not_fit_is_refused_before_anything_is_made(questions, tmp_path):
-    with pytest.raises(BadInput, match="expected a model that judges its codes"):
-        audited(questions, tmp_path / "a", None)
-    with pytest.raises(BadInput, match="--judge and --scorer are of answers in words"):
-        auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) > 9, judge="vlm:x", out=tmp_path / "b")
-    with pytest.raises(BadInput, match="expected code to be named by you; give --scorer"):
-        settings_in('scorers = ["a=os:getcwd"]', "mine.toml")
-    assert not (tmp_path / "a").exists()
-
-
-def test_the_report_says_that_the_judge_was_not_checked(result):
-    page = result.page.read_text()
-    assert "the judge was not checked against people (judge, for warm)" in page
-    assert any("the judge was not checked against people" in line for line in result.results["warnings"])
-    (section,) = [each for each in result.results["sections"] if each["key"] == "judged"]
-    said = {row[0]: row for row in section["tables"][0]["rows"]}
-    assert said["warm"][1:5] == [SUBJECTS * 2, 2, SUBJECTS, SUBJECTS]  # two different texts
-    scores = {row[0]: row for row in section["tables"][-1]["rows"]}
-    assert scores["picky"][5] == SUBJECTS
-    assert "no hats" in scores["picky"][6]
-
-
-def test_another_judge_s_codes_are_not_compared(result):
-    from transect.analysis.compared.measuring import Model
-    from transect.analysis.finished_run import read
-
-    run = read(result.folder)
-    (target,) = run.spec.targets
-    other = replace(target, description=replace(target.description, facts={**target.description.facts, "judge": {}}))
-    assert Model("a", result.folder, ((run, target),)).question == Model("b", result.folder, ((run, target),)).question
-    assert Model("a", result.folder, ((run, target),)).question != Model("b", result.folder, ((run, other),)).question

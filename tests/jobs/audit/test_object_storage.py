@@ -143,16 +143,6 @@ def test_its_manifest_holds_there_and_for_a_copy_and_names_what_changed(bucket, 
 
 
 @pytest.mark.integration
-def test_runs_at_two_addresses_are_compared(bucket, without_page):
-    first, second = bucket.address("one"), bucket.address("two")
-    audit(first)
-    audit(second, lambda pixels: 1 - pixels.mean(axis=(1, 2, 3)) / 255)
-    compared = run_here("compare", first, second)
-    assert compared.stdout.splitlines()[-1] == f"report: {second}/compare.html", compared.stderr
-    assert json.loads(bucket.read("two/compare.json"))["folders"] == [first, second]
-
-
-@pytest.mark.integration
 def test_a_stopped_run_says_where_its_parts_are_and_goes_on(bucket, tmp_path, monkeypatch, without_page):
     address = bucket.address("a/run")
     monkeypatch.setattr("transect.experiment.costs.seconds_per_image", lambda *_: 0.0)
@@ -215,45 +205,9 @@ def test_another_run_at_the_address_is_refused_or_deleted(bucket, tmp_path, with
     [
         ("audit", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
         ("report", "s3://{secret}@bucket/run"),
-        ("compare", "s3://bucket/run?key={secret}", "s3://bucket/run"),
-        ("export", "s3://{secret}@bucket/run", "--to", "csv"),
-        ("search", "opencv:haarcascade_smile", "--out", "s3://{secret}@bucket/run"),
     ],
 )
 def test_a_secret_in_an_address_is_refused_and_not_repeated(arguments):
     line = refused(*(text.format(secret=f"{KEY}:{SECRET}") for text in arguments))
     assert SECRET not in line
     assert KEY not in line
-
-
-FIRST = "copy the run to this machine first, and give its folder"
-AFTERWARDS = "give a folder here, and copy it to the storage afterwards"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "advice"),
-    [
-        (("export", "s3://bucket/run", "--to", "csv"), FIRST),
-        (("export", "runs/demo", "--to", "csv", "--out", "s3://bucket/run"), AFTERWARDS),
-        (("search", "opencv:haarcascade_smile", "--out", "s3://bucket/run"), AFTERWARDS),
-        (("match", "--features", "rows.csv", "--treatment", "hat", "--report", "s3://bucket/run"), AFTERWARDS),
-        (("report", "runs/demo", "--perceived", "s3://bucket/table.csv"), FIRST),
-    ],
-)
-def test_where_a_path_is_wanted_an_address_is_refused_with_the_way_round(arguments, advice):
-    line = refused(*arguments)
-    assert line.endswith(f": expected a file or folder of this machine, got an address; {advice}")
-
-
-@pytest.mark.parametrize(
-    ("place", "found"),
-    [
-        ("s3:///bucket/x", "none of a bucket; name it after two slashes"),
-        ("file:///srv/run", "another scheme; give a folder or a bucket"),
-    ],
-)
-def test_an_address_that_keeps_no_run_makes_no_folder_of_its_name(place, found, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    small = ("--subjects", "2", "--size", "32", "--no-control")
-    assert found in refused("audit", "audited:brightness", "--vary", "smile", *small, "--out", place)
-    assert list(tmp_path.iterdir()) == []

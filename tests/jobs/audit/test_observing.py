@@ -8,9 +8,6 @@ import pytest
 from canonical import audit_result, copied
 
 import transect
-from transect.errors import BadInput, UnknownName
-
-OBSERVED = {"observe": 40, "truth": "glasses", "image_size": 32, "quiet": True, "control": False, "subjects": 6}
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +26,6 @@ def test_nuisances_can_be_compared_and_attributes_left_out(result):
     held = {one["name"] for one in study["spec"]["held"]}
     assert len(held) == 18
     assert not held & {"glasses", "skin_tone", "yaw"}
-    (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
-    assert len(section["tables"][0]["rows"]) == 4
-
-
-def test_subjects_that_are_observed_and_set_are_counted(result):
-    """Both studies draw the subjects of the seed in order: the six of the experiment are among the forty observed."""
-    (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
-    assert "6 of the 40 observed subjects are in the experiment too" in " ".join(section["text"])
-
-
-def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
-    result = auditing.audit(
-        audited.brightness, images=30, compare=["yaw"], image_size=32, outcomes=["score"], out=tmp_path, quiet=True
-    )
-    assert {effect.attribute for effect in result.effects} == {"yaw"}
-
-
-def test_names_that_fit_no_images_are_refused(tmp_path):
-    with pytest.raises(UnknownName, match="unknown attribute 'yawn': did you mean yaw"):
-        auditing.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
-    with pytest.raises(BadInput, match="--compare is of observed images: give --observe"):
-        auditing.audit(audited.brightness, vary=["glasses=0,1"], compare=["yaw"], out=tmp_path)
 
 
 def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
@@ -62,7 +37,6 @@ def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
     triples = sum(a * b * c for i, a in enumerate(sizes) for j, b in enumerate(sizes[:i]) for c in sizes[:j])
     assert study["cells_left_out"] == triples
     assert max(rate["order"] for rate in results["rates"]) == 2
-    assert f"{triples:,}" in (tmp_path / "report.html").read_text()
     assert (tmp_path / "results.json").stat().st_size < 2_000_000
 
 
@@ -73,4 +47,3 @@ def test_all_contrasts_are_corrected_together_by_max_t(result, tmp_path):
     seen = [e for e in made.effects if e.basis == "observational" and e.p == e.p]
     assert seen
     assert all(e.p_adjusted >= e.p for e in seen)
-    assert "max-T bootstrap" in (folder / "report.html").read_text()

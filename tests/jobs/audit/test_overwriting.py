@@ -34,14 +34,6 @@ def test_overwriting_deletes_the_run_and_leaves_other_files(tmp_path):
     assert result.page.read_bytes() == fresh.page.read_bytes()
 
 
-def test_the_same_settings_resume_also_with_overwrite(without_page, tmp_path):
-    audit(tmp_path / "run")
-    (part,) = (tmp_path / "run" / "images").iterdir()
-    before = part.stat().st_mtime_ns
-    audit(tmp_path / "run", overwrite=True)
-    assert part.stat().st_mtime_ns == before
-
-
 def test_other_studies_in_the_folder_are_in_the_way(tmp_path):
     """Without this the report would be about the studies of before."""
     audit(tmp_path / "run", observe=6)
@@ -92,9 +84,8 @@ def test_a_folder_of_another_program_is_not_deleted(without_page, tmp_path):
     assert (tmp_path / "run" / "images" / "mine.jpg").is_file()
 
 
-@pytest.mark.parametrize("place", ["studies/observation", "studies/experiment/negative-control"])
-def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(without_page, tmp_path, place):
-    run = tmp_path / "run"
+def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(without_page, tmp_path):
+    run, place = tmp_path / "run", "studies/experiment/negative-control"
     audit(run, observe=6, vary={"glasses": (0, 1), "smile": (0, 1)}, control=True)
     before = _files(run)
     lock = lock_folder(run / place)

@@ -2,21 +2,16 @@
 
 import json
 from dataclasses import replace
-from itertools import combinations
 
 import auditing
 import numpy as np
 import pytest
 from commands import run_here
-from photograph_folders import label, people, pictures, save
-from report_reader import parse, text_of
+from photograph_folders import label, pictures, save
 from statsmodels.stats.multitest import multipletests
 
 import transect
-from transect.analysis import finished_run
-from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.replicated.reading import read
-from transect.errors import BadInput
 from transect.generators import FaceWorld
 from transect.jobs.audit.studies import photographs
 
@@ -70,23 +65,6 @@ def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(ru
     assert results["sections"][0]["key"] == "replication"
 
 
-def test_no_two_sections_have_one_title(run):
-    titles = [(row["group"], row["title"]) for row in json.loads((run / "results.json").read_text())["sections"]]
-    assert len(set(titles)) == len(titles)
-    assert any(title.endswith(", repeat-darker") for _, title in titles)
-
-
-def test_the_terminal_says_so_and_names_the_study_of_each_effect(run):
-    results = json.loads((run / "results.json").read_text())
-    result = AuditResult(AuditNumbers(()), run, results)
-    assert result.verdict_lines()[-len(results["replicated"]) :] == results["replicated"]
-    headings, rows = result.rows()
-    assert headings[:2] == ("study", "effect")
-    assert {row[0] for row in rows} == {"experiment", "observation", "repeat-darker"}
-    one = {**results, "effects": [row for row in results["effects"] if row["study"] == "experiment"]}
-    assert AuditResult(AuditNumbers(()), run, one).rows()[0][0] == "effect"
-
-
 def test_each_study_corrects_its_own_tests(run):
     """By Holm's method over the effects of each study alone, however many labels are observed in another."""
     results = json.loads((run / "results.json").read_text())
@@ -99,9 +77,6 @@ def test_each_study_corrects_its_own_tests(run):
         assert all(member.startswith(f"{study}: ") for member in family["members"])
     assert results["family"]["by_study"] is True
     assert results["family"]["size"] == sum(row["p"] is not None for row in results["effects"])
-    text = text_of(parse((run / "report.html").read_text()))
-    assert "those of each study by themselves: a study is a world" in text
-    assert "Family of tests: effects of experiment" in text
 
 
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):
@@ -109,15 +84,6 @@ def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsy
     assert "darker: it has no age, so that this is not repeated there" in capsys.readouterr().err
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert {row["attribute"] for row in results["effects"] if row["study"] == "repeat-darker"} == {"skin_tone"}
-
-
-def test_what_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="--replicate repeats an experiment: give --vary"):
-        audited(tmp_path / "a", vary=[])
-    with pytest.raises(BadInput, match="expected one of age, got none"):
-        audited(tmp_path / "b", vary=["age=20,60"])
-    with pytest.raises(BadInput, match="another world each time"):
-        auditing.audit([bright], vary=["glasses"], subjects=4, out=tmp_path / "c", replicate=[Darker(), Darker()])
 
 
 @pytest.fixture(scope="module")
@@ -158,11 +124,6 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
         "exposure": ["experiment (rendered)", "photographs-edited (photographs, edited)"],
         "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
     }
-    text = text_of(parse((out / "report.html").read_text()))
-    assert "photographs as they are, adjusted" in text
-    assert "10 rendered subjects" in text
-    assert "10 photographs" in text
-    assert "exposure −1 to 1 on the mean score" in text
     by_name = {reading.world.name: reading.photographed for reading in read([out])}
     assert by_name["photographs-edited"].shares(by_name["photographs"])
     assert not by_name["experiment"].shares(by_name["photographs"])
@@ -191,19 +152,6 @@ def test_worlds_of_the_same_photographs_are_said_and_have_no_mean(photos, tmp_pa
     assert not any("same photographs" in note for note in transect.replicate([runs[0], elsewhere]).numbers.notes)
 
 
-def test_other_people_of_one_folder_are_other_subjects(tmp_path):
-    """Two photographs each of six people, three photographs a run: where the runs' people differ nothing is said."""
-    folder = people(tmp_path / "faces", [2] * 6, size=32)
-    runs = [on_photographs(folder, tmp_path / f"run{seed}", seed=seed, subjects=3) for seed in range(6)]
-    readings = read(runs)
-    met = set()
-    for first, other in combinations(readings, 2):
-        one, two = (set(finished_run.read(each.folder).people.tolist()) for each in (first, other))
-        assert first.photographed.shares(other.photographed) == bool(one & two)
-        met.add(bool(one & two))
-    assert met == {True, False}
-
-
 def test_edited_photographs_are_observed_as_they_are_too():
     assert photographs(auditing.request(replicate=["reference", "photographs:folder:faces"])) == {"folder:faces": ""}
     assert photographs(auditing.request(replicate=["reference"])) == {}
@@ -213,28 +161,3 @@ def test_edited_photographs_are_observed_as_they_are_too():
     assert photographs(beside) == {"folder:a/faces": "folder-faces"}
     itself = auditing.request(replicate=["photographs:folder:a/faces"], dataset="folder:a/faces")
     assert photographs(itself) == {"folder:a/faces": ""}
-
-
-@pytest.fixture(scope="module")
-def of_one_name(photos, tmp_path_factory):
-    """Another folder of the name faces, of other people, with labels of another kind."""
-    folder = tmp_path_factory.mktemp("others") / "faces"
-    world = FaceWorld(image_size=32)
-    shown = world.sample(range(930, 954))
-    save(folder, world.render(shown).pixels)
-    rows = world.read(shown).select(["smile", "age"]).to_pylist()
-    return label(folder, [f"p{i:03d}.png,{row['smile']},{row['age']}" for i, row in enumerate(rows)], "file,smile,age")
-
-
-def test_two_folders_of_one_name_are_two_worlds_and_the_labels_of_both_are_observed(photos, of_one_name, tmp_path):
-    out = tmp_path / "run"
-    vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
-    both = [text for folder in (photos, of_one_name) for text in ("--replicate", f"photographs:folder:{folder}")]
-    done = run_here(*BRIGHT, *vary, *both, "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    names = [f"folder-{folder.parent.name}-faces" for folder in (photos, of_one_name)]
-    studies = {study["name"] for study in json.loads((out / "results.json").read_text())["studies"]}
-    assert studies == {"experiment", *(f"photographs{edited}-{name}" for edited in ("", "-edited") for name in names)}
-    for name in names:
-        assert f"its label is observed, as it is: the study photographs-{name}\n" in done.stderr
-    assert {key: len(worlds) for key, worlds in shared(out).items()} == {"exposure": 3, "smile": 3, "age": 2}

@@ -1,5 +1,6 @@
 """Each target is judged by its own right answers."""
 
+import audited
 import numpy as np
 import pytest
 
@@ -59,20 +60,11 @@ def test_a_target_without_a_truth_has_no_errors(tmp_path):
     assert result.results["studies"][0]["truth"] == "a: glasses; b: none"
 
 
-class Brightness:
-    """The mean of the pixels, from 0 to 1."""
-
-    name, task = "brightness", "binary"
-
-    def predict(self, images):
-        return images.pixels.mean(axis=(1, 2, 3)) / 255
-
-
 @pytest.fixture(scope="module")
 def bright(tmp_path_factory):
     """Dark skin darkens the image of each of twelve subjects: p = 2 / 2^12 on the score."""
     settings = {"vary": ["glasses=0,1", "skin_tone=1,10"], "subjects": 12, "image_size": 32}
-    return transect.audit(Brightness(), **settings, out=tmp_path_factory.mktemp("bright"), quiet=True)
+    return transect.audit(audited.brightness, **settings, out=tmp_path_factory.mktemp("bright"), quiet=True)
 
 
 def test_picked_effects_have_the_interval_of_the_selections_level(bright):
@@ -88,15 +80,3 @@ def test_picked_effects_have_the_interval_of_the_selections_level(bright):
         effect = bright.results["effects"][picked["effect"]]
         assert picked["low"] < effect["low"] <= effect["estimate"] <= effect["high"] < picked["high"]
         assert abs(picked["shrunken"]) <= abs(effect["estimate"])
-
-
-def test_a_face_is_no_truth_of_a_number(tmp_path):
-    """Its error was how far the number lies from 1."""
-    lum = Always("lum", 0.9)
-    lum.task = "regression"
-    with pytest.raises(
-        BadInput, match="--truth face: expected a target that says yes or no, got the regression of lum"
-    ):
-        transect.audit(
-            lum, vary="glasses=0,1", subjects=2, image_size=32, truth="face", out=tmp_path / "run", quiet=True
-        )

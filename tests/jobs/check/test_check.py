@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canonical import always, blind, bright, copied
+from canonical import always, blind, copied
 from commands import refused_here, run_here
 from PIL import Image
 
@@ -46,11 +46,6 @@ def test_a_model_that_sees_skin_tone_violates_a_margin_on_its_score(run):
     assert json.loads((run / "checks.json").read_text())["status"] == "violated"
 
 
-def test_every_target_is_judged_where_none_is_named(run):
-    result = transect.check(run, Requirement(attribute="glasses", outcome="answer", margin=0.5))
-    assert [row.target for row in result.numbers.requirements] == ["blind", "bright"]
-
-
 def test_rates_by_group_are_counted_on_images(run):
     """Blind says yes to few, so that it misses most faces: every group's miss rate is far above .5 and below 1."""
     target = "blind"
@@ -83,14 +78,9 @@ def test_no_worse_than_a_baseline_on_the_same_images(run, canonical, tmp_path):
     ("requirement", "error", "message"),
     [
         (Requirement(attribute="hats", margin=0.1), UnknownName, "hats"),
-        (Requirement(attribute="glasses", outcome="mis", margin=0.1), UnknownName, "mis"),
-        (Requirement(attribute="glasses", target="none", margin=0.1), UnknownName, "none"),
         (Requirement(attribute="glasses", study="none", margin=0.1), BadInput, "expected a study with glasses"),
         (Requirement(outcome="score", max_rate=0.1, by=["glasses"]), BadInput, "expected an outcome of yes or no"),
         (Requirement(max_fnmr_ratio=2.0), BadInput, "expected the folder of a recognition benchmark, got an audit"),
-        (Requirement(leakage_delta_max=2.0), BadInput, "expected the folder of a leakage analysis, got an audit"),
-        (Requirement(attribute="glasses", margin=-1.0), BadInput, "expected a number above 0"),
-        (Requirement(attribute="glasses", outcome="answer", margin=3.0), BadInput, "two points are 0.02"),
     ],
 )
 def test_a_requirement_that_does_not_fit_the_run_is_refused(run, requirement, error, message):
@@ -133,10 +123,6 @@ def test_a_recognition_benchmark_is_judged_by_its_largest_ratio(tmp_path):
     unknown = only(transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0)))
     assert unknown.status == "not shown"
     assert "a rate of 0" in unknown.text
-    numbers["samples"]["all"]["differentials"][1] |= {"threshold": "x"}
-    (tmp_path / "recognition.json").write_text(json.dumps(numbers))
-    with pytest.raises(BadInput, match="expected the numbers of that job"):
-        transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0))
     (tmp_path / "recognition.json").write_text("{}")
     with pytest.raises(BadInput, match="expected the numbers of that job"):
         transect.check(tmp_path, Requirement(max_fnmr_ratio=2.0))
@@ -147,8 +133,6 @@ def test_a_leakage_analysis_is_judged_by_its_amplification(tmp_path):
     (tmp_path / "leakage.json").write_text(json.dumps({"amplification": figure, "model": "captioner"}))
     for limit, said in ((3.0, "met"), (2.0, "not shown"), (0.05, "violated")):
         assert only(transect.check(tmp_path, Requirement(leakage_delta_max=limit))).status == said
-    with pytest.raises(BadInput, match="expected a requirement that leakage.json can show"):
-        transect.check(tmp_path, Requirement(attribute="glasses", margin=0.1))
     (tmp_path / "leakage.json").write_text(json.dumps({"amplification": None, "model": ""}))
     with pytest.raises(BadInput, match="expected an analysis with predictions, got one without"):
         transect.check(tmp_path, Requirement(leakage_delta_max=3.0))
@@ -179,10 +163,6 @@ def test_a_group_in_the_middle_counts_on_observed_images(tmp_path):
     run = observed(tmp_path / "middle", Middle(), compare=["age"])
     requirement = Requirement(attribute="age", outcome="miss", margin=0.1)
     assert only(transect.check(run, requirement)).status == "violated"
-    result = transect.report(run, settings=transect.ReportSettings(margin="0.1"), quiet=True)
-    (verdict,) = [row for row in result.results["verdicts"] if row["attribute"] == "age"]
-    assert verdict["verdict"] != "no difference"
-    assert verdict["high"] > 0.8
 
 
 class Silent:
@@ -212,21 +192,6 @@ def test_images_without_an_answer_are_counted_against_the_model(tmp_path):
     row = only(transect.check(tmp_path / "run", Requirement(by=["glasses"], outcome="miss", max_rate=0.3)))
     assert row.status == "met"
     assert "of 300 images had no answer" in row.text
-
-
-def test_a_target_that_does_not_count_the_outcome_is_not_skipped(tmp_path):
-    settings = {"vary": {"glasses": (0, 1)}, "subjects": 12, "image_size": 32, "control": False}
-    auditing.audit([blind, bright], truth="blind=glasses", out=tmp_path / "run", **settings)
-    with pytest.raises(BadInput, match="expected every target to count error, bright does not; name the target"):
-        transect.check(tmp_path / "run", Requirement(attribute="glasses", outcome="error", margin=0.5))
-
-
-def test_a_baseline_of_another_truth_is_refused(tmp_path):
-    settings = {"vary": {"glasses": (0, 1)}, "subjects": 12, "image_size": 32, "control": False, "outcomes": ["error"]}
-    for name, truth in (("a", "smile>0.5"), ("b", "age>30")):
-        auditing.audit(blind, truth=truth, out=tmp_path / name, **settings)
-    with pytest.raises(BadInput, match="expected a baseline of the same task and truth"):
-        transect.check(tmp_path / "a", Requirement(outcome="error", margin=0.1, no_worse_than=tmp_path / "b"))
 
 
 REQUIRE = """
@@ -288,7 +253,6 @@ def test_an_audit_with_check_judges_its_own_run(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "1 requirement: 1 met" in done.stdout
     assert (tmp_path / "run" / "checks.json").is_file()
-    refused_here("audit", "canonical:blind", "--vary", "glasses", "--check")
     study.write_text(study.read_text().replace('attribute = "glasses"', 'attribute = "glases"').replace('run"', 'new"'))
     assert "glases" in refused_here("audit", "--config", str(study), "--check")
     assert not (tmp_path / "new").exists()

@@ -1,18 +1,13 @@
 """Planted models compared on the same images: who is better, on what, and on which images they differ."""
 
-import json
-from dataclasses import replace
-
 import auditing
 import numpy as np
 import pytest
 from canonical import SUBJECTS, always, bright
 from commands import refused_here
-from report_reader import parse, text_of
 from scipy.stats import binomtest
 
 import transect
-from transect.analysis.compared import conclusions
 
 VARIED = {"skin_tone": (1, 10), "glasses": (0, 1)}
 
@@ -50,7 +45,6 @@ def test_the_better_model_is_told_with_its_numbers(result, runs):
     assert rows[gap.row].first == pytest.approx(abs(missed[:, 1].mean() - missed[:, 0].mean()))
     assert (rows[gap.row].second, rows[gap.row].estimate) == (0.0, pytest.approx(-rows[gap.row].first))
     assert (rate.verdict, gap.verdict) == ("better", "better")
-    assert result.headline().startswith("always narrows bright's gap in miss rate between skin tone 1 and 10, from ")
     assert by_attribute(result)["glasses"].verdict in ("better", "no difference", "cannot tell")
 
 
@@ -78,25 +72,13 @@ def test_the_order_of_runs_flips_the_signs(result, runs):
         assert (other.first, other.second, other.estimate) == (one.second, one.first, -one.estimate)
         assert (other.low, other.high, other.p_adjusted) == (-one.high, -one.low, one.p_adjusted)
     assert {each.verdict for each in back.numbers.conclusions} >= {"worse"}
-    assert "widens always's gap in miss rate between skin tone 1 and 10" in back.headline()
 
 
 def test_a_run_against_itself_shows_no_difference(runs):
     again = transect.compare([runs[0], runs[0]], margin=0.5)
     assert {each.verdict for each in again.numbers.conclusions} == {"no difference"}
     assert all(row.estimate == 0 and row.p == 1 for row in again.numbers.rows)
-    assert again.headline().startswith("one_target (2) and one_target (1) agree on all 160 images.")
     assert again.numbers.images == ()
-
-
-def test_a_gap_of_half_the_size_is_halved_and_one_of_twice_doubled(result):
-    told = by_attribute(result)["skin_tone"]
-    row = result.numbers.rows[told.row]
-    gaps = [
-        replace(row, first=0.062, second=second, estimate=second - 0.062) for second in (0, 0.031, 0.05, 0.1, 0.124)
-    ]
-    said = [conclusions.finding(told, gap).split()[0] for gap in gaps]
-    assert said == ["narrows", "halves", "narrows", "widens", "doubles"]
 
 
 def test_images_on_which_they_differ_are_counted_and_shown(result, runs):
@@ -118,19 +100,14 @@ def test_targets_of_one_run_are_compared_with_the_first(tmp_path):
     assert several.numbers.models[:2] == ("bright", "always")
     assert {each.reference for each in several.numbers.conclusions} == {"bright"}
     assert len(several.numbers.answer) == 2
-    page = several.report(tmp_path / "page").read_text()
-    assert "Each model is compared with the first, bright" in page
     chosen = transect.compare(run, targets=["always", "bright"])
     assert chosen.numbers.models == ("bright", "always")
 
 
 def test_observed_images_are_compared_by_groups(tmp_path):
-    settings = {"vary": None, "images": 150, "compare": ["skin_tone"], "subjects": None}
-    settings = {name: value for name, value in settings.items() if value is not None}
+    settings = {"images": 150, "compare": ["skin_tone"], "truth": "face", "outcomes": ["miss"], "image_size": 32}
     for name, target in (("a", bright), ("b", always)):
-        auditing.audit(
-            target, truth="face", outcomes=["miss"], image_size=32, out=tmp_path / name, control=False, **settings
-        )
+        auditing.audit(target, out=tmp_path / name, control=False, **settings)
     result = transect.compare([tmp_path / "a", tmp_path / "b"])
     gap = by_attribute(result)["skin_tone"]
     effects = transect.open_run(tmp_path / "a").effects.to_pylist()
@@ -138,15 +115,6 @@ def test_observed_images_are_compared_by_groups(tmp_path):
     row = result.numbers.rows[gap.row]
     assert row.first == pytest.approx(abs(own["estimate"]))
     assert row.estimate == pytest.approx(-abs(own["estimate"]))
-
-
-def test_a_page_answers_first_and_keeps_its_numbers(result, tmp_path):
-    page = result.report(tmp_path)
-    tree = parse(page.read_text())
-    answer = next(node for node in tree.iter("div") if node.get("class") == "answer")
-    assert text_of(answer).startswith(result.numbers.answer[0])
-    assert json.loads((tmp_path / "compare.json").read_text()) == json.loads(json.dumps(result.to_json()))
-    assert page.read_bytes() == result.report(tmp_path / "again").read_bytes()
 
 
 def test_the_page_says_where_the_better_model_still_fails(runs, tmp_path):
@@ -159,8 +127,6 @@ def test_the_page_says_where_the_better_model_still_fails(runs, tmp_path):
     # It was picked of four combinations: Wilson's interval at 1 - .05 / 4.
     wanted = binomtest(round(left.rate * SUBJECTS), SUBJECTS).proportion_ci(1 - 0.05 / 4, method="wilson")
     assert (left.low, left.high) == (pytest.approx(wanted.low), pytest.approx(wanted.high))
-    page = text_of(parse(back.report(tmp_path).read_text()))
-    assert f"bright still misses {100 * left.rate:.1f} % of {SUBJECTS} images" in page
     assert transect.compare(runs).numbers.left == ()  # `always` misses nothing
 
 
@@ -168,16 +134,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
     other = audited(tmp_path / "other", bright, subjects=12)
     message = refused_here("compare", str(runs[0]), str(other))
     assert "expected a run on the images of" in message
-    assert "rerun one of them with the same generator, attributes, subjects, size and seed" in message
     assert "give a second run" in refused_here("compare", str(runs[0]))
-    assert "unknown target 'none'" in refused_here("compare", *map(str, runs), "--target", "none")
-    assert "above 0" in refused_here("compare", *map(str, runs), "--margin", "0")
     without = audited(tmp_path / "without", always, truth=(), outcomes=["answer"])
     assert "expected an outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
-
-
-def test_targets_that_answer_different_questions_are_not_compared(tmp_path):
-    truths = ["bright=face", "always=smile>0.5"]
-    run = audited(tmp_path / "run", bright, always, subjects=6, truth=truths, outcomes=["answer"])
-    assert "the truth is face for bright, smile>0.5 for always" in refused_here("compare", str(run))
-    assert all(each["key"] != "several_targets" for each in transect.open_run(run).results["sections"])

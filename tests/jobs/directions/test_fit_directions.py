@@ -10,9 +10,7 @@ from published import fits
 import transect
 from transect import generators
 from transect.controls.learned import read_directions
-from transect.errors import BadInput
 from transect.jobs.directions.labels import from_truth
-from transect.jobs.directions.run import DirectionsOptions
 from transect.targets import as_target
 
 
@@ -47,7 +45,6 @@ def test_numbers_are_records_and_fit_their_schema(result):
     assert result.numbers.condition_number == pytest.approx(1)
     fits(result)
     assert result.table.column("name").to_pylist() == ["age"]
-    assert result.headline() == "1 direction in space z of faceworld-latent"
 
 
 def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
@@ -56,18 +53,6 @@ def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
     assert written.numbers.out == str(path)
     assert written.numbers.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     np.testing.assert_array_equal(read_directions(path).directions[0].normal, result.fitted.directions[0].normal)
-    with pytest.raises(BadInput, match=r"ends in \.safetensors, got \.txt"):
-        result.write(tmp_path / "age.txt")
-
-
-def test_the_page_shows_figures_and_warnings(view, tmp_path):
-    coin = np.random.default_rng(0).integers(0, 2, 300)
-    labels = {"seed": np.arange(300), "coin": coin}
-    result = transect.fit_directions(view, labels, options=DirectionsOptions(labelled_by="model:<coin>"))
-    page = result.report(tmp_path).read_text()
-    assert '<th scope="row">coin</th>' in page
-    assert "Warning: coin: labels are a model&#39;s (model:&lt;coin&gt;)" in page
-    assert "held-out balanced accuracy is" in page
 
 
 def test_a_target_object_and_labels_that_are_read_already(view):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,7 +11,6 @@ from PIL import Image
 from published import fits
 
 import transect
-from transect.cli.app import app
 from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
@@ -195,46 +193,9 @@ def test_the_difference_of_a_planted_target_within_pairs_is_that_by_hand(done, t
     assert (first.n_pairs, first.estimate, second.estimate) == (3, pytest.approx(by_hand), pytest.approx(-by_hand))
     agreement = pytest.approx(np.corrcoef(values[1::2], values[0::2])[0, 1])
     assert (first.agreement, second.agreement) == (agreement, agreement)
-    page = matched.report(tmp_path / "matched").read_text()
-    assert "Agreement of the two images of a pair: bright: score" in page
-
-
-def test_the_page_says_who_is_left_out_and_what_a_twin_is_not(done, tmp_path):
-    page = done[1].report(tmp_path).read_text()
-    for words in ("3 of 6 photographs have a rendered twin, 3 left out", "photographs without color (1)",
-                  "A twin is not the person", "no twin", "<img"):  # fmt: skip
-        assert words in page
-    assert json.loads((tmp_path / "twins.json").read_text())["fitted"] == 3
 
 
 def test_photographs_none_of_which_has_a_face_have_a_page_too(faces, tmp_path):
     noise = np.random.default_rng(1).integers(0, 256, (1, 40, 40, 3), dtype=np.uint8)
     result = transect.fit_twins(noise, tmp_path / "run", marks=faces[1], size=SIZE, quiet=True)
     assert result.numbers.left_out == {"no points are known": 1}
-    assert "unknown" in result.report(tmp_path).read_text()
-
-
-def test_options_of_a_search_are_refused(tmp_path, command):
-    faceworld = ["invert", "--generator", "faceworld", "--images", str(tmp_path), "--out", str(tmp_path / "o")]
-    for more, words in (
-        (["--space", "w"], "--space is of a search for codes"),
-        (["--size", "8"], "expected 32 pixels or more"),
-        (["--marks", "nobody"], "unknown finder of marks"),
-    ):
-        assert words in command([*faceworld, *more])
-    assert "--marks is of --generator faceworld" in command(["invert", "--generator", "reference", "--marks", "network",
-                                                            "--images", "x", "--out", "y"])  # fmt: skip
-
-
-@pytest.fixture
-def command(faces, tmp_path):
-    from typer.testing import CliRunner
-
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(tmp_path / "a.png")
-
-    def run(arguments):
-        result = CliRunner().invoke(app, arguments)
-        assert result.exit_code != 0
-        return str(result.exception)
-
-    return run

@@ -30,21 +30,6 @@ def sentences(numbers, folder):
     return [" ".join(text_of(element).split()) for element in answer.iter("p")]
 
 
-def test_the_leakage_that_the_models_is_compared_with_stands_beside_it(tmp_path):
-    """Both figures of the headline's comparison and their difference, so that a reader can subtract."""
-    numbers = analysed(0.25)
-    kind = numbers.amplification.format, numbers.amplification.noise
-    other = next(each for each in numbers.comparisons if (each.name, each.noise) == kind).dataset_leakage
-    _, model, _ = sentences(numbers, tmp_path)
-    assert f"shuffled among items with the same label, it has {other.estimate:.1f} %" in model
-
-
-def test_labels_without_a_class_are_not_said_to_give_it_away(tmp_path):
-    labels, remark = sentences(analysed(0.0, scored=False), tmp_path)
-    assert labels.startswith("The labels are not shown to give protected away.")
-    assert "F₁" not in remark
-
-
 @pytest.mark.parametrize(
     ("low", "high", "claim"),
     [

@@ -1,15 +1,10 @@
 """Representations and captions in a leakage analysis: what each says of the class is planted."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
-import pytest
-from report_reader import loose_digits, number_faults, parse, text_faults
 
 import transect
 from transect import LeakageOptions
-from transect.errors import BadInput
 
 N = 600
 
@@ -58,10 +53,6 @@ def test_each_layer_by_a_linear_and_a_non_linear_attacker(tmp_path):
         assert second.beyond_label.low > 30  # the label says nothing of the class
     assert rows["net: third", "logistic"].leakage.high < 70
     assert rows["net: third", "trees"].leakage.low > 80
-    page = result.report(tmp_path / "out").read_text()
-    tree, written = parse(page), json.loads((tmp_path / "out" / "leakage.json").read_text())
-    assert (number_faults(tree, written), text_faults(tree, written), loose_digits(tree)) == ([], [], [])
-    assert "/representations/5/leakage/estimate" in {element.get("data-source") for element in tree.iter()}
 
 
 def test_arrays_with_layers_by_row_order_and_items_without_numbers_are_counted():
@@ -72,8 +63,6 @@ def test_arrays_with_layers_by_row_order_and_items_without_numbers_are_counted()
     assert [row.name for row in rows] == ["w: layer 0"] * 2 + ["w: layer 1"] * 2
     assert {row.left_out for row in rows} == {10}
     assert rows[0].n == sum(np.arange(N) % 3 == 0) - 4  # rows 0, 3, 6 and 9 are test rows
-    with pytest.raises(BadInput, match="representation w: expected 600 rows, one for each label, got 599"):
-        run((("w", values[1:]),))
 
 
 def test_a_representation_of_the_label_alone_says_nothing_beyond_it():
@@ -82,18 +71,6 @@ def test_a_representation_of_the_label_alone_says_nothing_beyond_it():
     row = run((("one-hot", np.eye(2)[table["verb"]]),), table=table).numbers.representations[0]
     assert row.leakage.low > 65
     assert row.beyond_label.estimate == 0
-
-
-def test_captions_beside_one_category_say_that_they_are_no_model():
-    table = planted()
-    captions = {
-        "id": table["id"],
-        "caption": ["a woman waves" if woman else "a man smiles" for woman in table["gender"]],
-    }
-    chosen = LeakageOptions(permutations=0, rounds=1, curve=False, captions=(("captions", captions),))
-    numbers = transect.leakage(table, "gender", "verb", attacker="bayes", quiet=True, options=chosen).numbers
-    (note,) = [note for note in numbers.notes if note.startswith("captions: ")]
-    assert "the label is one category of each item, so that there is no model leakage of captions" in note
 
 
 def test_captions_as_a_model_and_their_other_words():
@@ -116,7 +93,3 @@ def test_captions_as_a_model_and_their_other_words():
     (words,) = numbers.representations
     assert words.name == "captions: words without objects and gender"
     assert words.leakage.estimate == 100
-    with pytest.raises(BadInput, match="expected a column of identifiers and one named caption"):
-        transect.leakage(
-            table, "gender", "verb", quiet=True, options=LeakageOptions(captions=(("c", {"id": [1], "text": ["a"]}),))
-        )

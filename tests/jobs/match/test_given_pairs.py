@@ -57,25 +57,12 @@ def test_they_are_the_pairs_that_a_matching_writes(tmp_path):
     np.testing.assert_allclose(given(without, features=features).table["distance"], found.table["distance"])
 
 
-def test_ids_turned_pairs_and_images_in_none(tmp_path):
+def test_ids_turned_pairs_and_images_in_none():
     """By id without suffix, the control first; 18 treated images are in no pair."""
     result = given({"a": ["i0", "i21"], "b": ["i20", "i1"]}, covariates=["age"])
     assert result.table.to_pydict()["a"] == [20, 21]
     assert result.table.to_pydict()["b"] == [0, 1]
     assert result.numbers.refused == {"in no pair that was given": 18}
-    page = result.report(tmp_path / "page").read_text()
-    assert "Table of pairs" in page
-    assert '<figure class="card' not in page
-
-
-def test_ids_of_both_columns_are_compared_in_one_way(tmp_path):
-    """Sets repeat their base in column a: its ids have no suffix either, and the page says how they were compared."""
-    table = {**TABLE, "group": ["f"] * 20 + ["m"] * 10 + ["x"] * 10}
-    rows = [(k, 20 + k) for k in range(10)] + [(k, 30 + k) for k in range(10)]
-    pairs = {"a": [f"i{a}" for a, _ in rows], "b": [f"i{b}" for _, b in rows]}
-    numbers = given(pairs, table, "group", covariates=["age"], base="f").numbers
-    assert numbers.sets == 10
-    assert "--pairs: ids were compared without folder and suffix: i0 is i0.png" in numbers.notes
 
 
 def test_a_change_is_the_difference_of_differences():
@@ -139,7 +126,7 @@ def seven():
     return {name: [row[place] for row in rows] for place, name in enumerate(("race", "error", "age"))}
 
 
-def test_outcomes_of_seven_groups_are_compared_with_the_base(tmp_path):
+def test_outcomes_of_seven_groups_are_compared_with_the_base():
     """a minus b is 1, a minus the others .5: 6 of 12 pairs, p = 2 / 2^6; 2 / 2^12 for b; corrected for 6 groups."""
     table = seven()
     features = np.array(table["age"])[:, None] + np.linspace(0, 0.1, 84)[:, None]
@@ -154,31 +141,8 @@ def test_outcomes_of_seven_groups_are_compared_with_the_base(tmp_path):
     assert outcomes["c"].p_groups == pytest.approx(5 * 2 / 2**6)
     assert outcomes["c"].label == "error (with c)"
     fits(result)
-    page = result.report(tmp_path / "page").read_text()
-    assert "p, corrected" in page
-    assert "error (with g)" in page
     again = given(result.table, table, "race", outcomes="error", covariates="age")
     assert again.numbers.outcomes == result.numbers.outcomes
-
-
-def test_fourteen_groups_are_matched():
-    groups = [f"{race} {gender}" for race in GROUPS for gender in ("man", "woman")]
-    table = {
-        "group": [group for group in groups for _ in range(3)],
-        "age": [float(k) for _ in groups for k in range(3)],
-    }
-    features = np.array(table["age"])[:, None] + np.linspace(0, 0.1, 42)[:, None]
-    numbers = transect.match(features, "group", table).numbers
-    assert (len(numbers.groups), numbers.sets) == (14, 3)
-
-
-@pytest.mark.parametrize(
-    ("column", "advice"),
-    [([f"g{k}" for k in range(N)], "merge groups in the table"), (list(range(N)), "give --dose-gap for a continuous")],
-)
-def test_the_advice_on_too_many_groups_fits_the_column(column, advice):
-    with pytest.raises(BadInput, match=f"expected 2 to 30 groups, got 40; {advice}"):
-        transect.match(np.arange(float(N))[:, None], "group", {**TABLE, "group": column})
 
 
 def test_a_set_without_every_group_is_refused():
@@ -191,15 +155,11 @@ def test_a_set_without_every_group_is_refused():
 @pytest.mark.parametrize(
     ("pairs", "options", "message"),
     [
-        ({"x": [1]}, {}, "--pairs: expected columns a and b with the images of each pair, got x in 1 row"),
         ({"a": [0], "b": [40]}, {}, "expected row numbers from 0 to 39, got others"),
-        ({"a": ["i0"], "b": ["z"]}, {}, r"expected ids of the table such as 'i0\.png', got 'z'|got 'i0'"),
         ({"a": [0, 20], "b": [1, 2]}, {}, r"an image of each group of group in every pair, got 1 pair without, first pair 0"),
         ({"a": [20, 21], "b": [0, 0]}, {"outcomes": "error"}, "each image in one pair, .* got an image in 2"),
         (PAIRS, {"caliper": 1.0}, "--caliper has no part in pairs that are given"),
-        (PAIRS, {"method": "optimal"}, "--method optimal has no part in pairs that are given"),
         (PAIRS, {"changes": [("error", "age")], "outcomes": "error"}, "--change error=age: expected two columns of"),
-        (PAIRS, {"difficulty": np.ones((40, 1))}, "--difficulty is of reference images: give --references too"),
     ],
 )  # fmt: skip
 def test_what_is_no_list_of_pairs_is_refused(pairs, options, message):
@@ -207,49 +167,10 @@ def test_what_is_no_list_of_pairs_is_refused(pairs, options, message):
         given(pairs, **options)
 
 
-def test_one_person_in_two_pairs_is_refused_where_outcomes_are_compared():
-    table = {**TABLE, "person": ["x", "x", *TABLE["person"][2:]]}
-    assert given(table=table, identity="person", covariates=["age"]).numbers.pairs == 20
-    with pytest.raises(BadInput, match=r"each image and person in one pair, .* got a person in 2 \(row 0\)"):
-        given(table=table, identity="person", outcomes="error")
-
-
-def test_references_are_equally_hard_where_difficulty_is_measured():
-    """Two second images of each: by the features the first are equally far, by the other numbers the second."""
-    table = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}
-    features = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
-    other = np.array([0.0, 1.0, 5.0, 0.0, 9.0, 5.0])[:, None]
-    references = []
-    for difficulty in (None, other):
-        options = MatchOptions(references=True, difficulty=difficulty)
-        found = transect.match(features, "g", table, identity="person", caliper=2.0, options=options).table.to_pylist()
-        references.append((found[0]["a_reference"], found[0]["b_reference"]))
-    assert references == [(1, 4), (2, 5)]
-
-
-def test_the_command_needs_features_or_pairs(tmp_path):
+def test_the_command_takes_pairs(tmp_path):
     pq.write_table(pa.table(TABLE), tmp_path / "t.parquet")
     pq.write_table(pa.table(PAIRS), tmp_path / "p.parquet")
-    usual = [
-        "match",
-        "--table",
-        str(tmp_path / "t.parquet"),
-        "--treatment",
-        "group",
-        "--out",
-        str(tmp_path / "o.parquet"),
-    ]
-    more = [
-        "--pairs",
-        str(tmp_path / "p.parquet"),
-        "--outcome",
-        "error",
-        "--outcome",
-        "before",
-        "--change",
-        "error=before",
-    ]
-    answer = json.loads(printed(*usual, *more, "--json"))
+    files = f"--table {tmp_path}/t.parquet --pairs {tmp_path}/p.parquet --out {tmp_path}/o.parquet"
+    words = f"match {files} --treatment group --outcome error --outcome before --change error=before --json"
+    answer = json.loads(printed(*words.split()))
     assert [outcome["outcome"] for outcome in answer["outcomes"]] == ["error", "before", "error minus before"]
-    with pytest.raises(BadInput, match="or --pairs FILE"):
-        transect.match(None, "group", TABLE)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from transect.effects.matched_pairs import balance
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.jobs.match.content import content_of
 from transect.jobs.match.figures import love_rows, overlap_histograms
 from transect.jobs.match.options import MatchOptions
@@ -61,39 +61,6 @@ def test_the_page_is_valid_and_stands_alone(matched):
     assert made.numbers.verdict[1:] in text
     assert text.count('<figure class="card') == min(60, len(made.table)) + min(30, len(made.matched.pairs.refused))
     assert "data:image/png;base64," in text
-    assert text.count('type="radio"') == 3 + 1 + len(made.numbers.refused)
-
-
-def test_numbers_of_the_page_are_those_of_the_summary(matched):
-    made, _ = matched
-    text = build(page_of(content_of(made)))
-    for row in made.numbers.balance:
-        assert f"{row.before:.3f}".replace("-", "−") in text
-        assert f"{row.after:.3f}".replace("-", "−") in text
-    for reason, count in made.numbers.refused.items():
-        assert f'<th scope="row">{reason}</th><td>{count}</td>' in text
-
-
-def test_without_pictures_there_are_tables_and_no_empty_boxes(matched):
-    made, _ = matched
-    text = build(page_of(content_of(made)))
-    assert '<figure class="card' not in text
-    assert 'type="radio"' not in text
-    assert text.count("To see them, give --pictures COLUMN.") == 2
-    nearest = made.table.sort_by("distance").to_pylist()[0]
-    assert f'<th scope="row">{nearest["a"]}</th><td>{nearest["b"]}</td><td>{nearest["distance"]:.3f}</td>' in text
-    for row, reason in made.matched.pairs.refused.items():
-        assert f'<th scope="row">{row}</th>' in text, reason
-
-
-def test_pictures_by_path_and_bad_ones(matched):
-    _, folder = matched
-    page = content_of(with_pictures(folder, "path"))
-    assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
-    with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
-        content_of(with_pictures(folder, "text"))
-    with pytest.raises(UnknownName, match="unknown picture column 'fase'"):
-        with_pictures(folder, "fase")
 
 
 @pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
@@ -149,24 +116,6 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
         assert card.picture_b == png(card.b)
     text = build(page_of(page))
     html5lib.HTMLParser(strict=True).parse(text)
-    assert "caliper (with in)</label>" in text
-
-
-def test_distances_of_reference_images_stand_on_the_page(matched):
-    """Fig. C2: two images of each of 60 people, 0 or 1 apart in x; the page has the histogram and its four numbers."""
-    _, folder = matched
-    table = pq.read_table(folder / "t.parquet").append_column("person", pa.array([f"p{i // 2}" for i in range(120)]))
-    male = np.repeat(np.arange(60) % 2, 2)
-    pq.write_table(table.set_column(0, "male", pa.array(male)), folder / "t.parquet")
-    made = matched_again(folder, caliper=None, identity="person", options=MatchOptions(references=True))
-    page = content_of(made)
-    treated, control = page.references["Matched images"]
-    assert treated.mean() == pytest.approx(made.numbers.references.mean_treated)
-    assert len(treated) == len(control) == made.numbers.pairs
-    text = build(page_of(page))
-    assert '<section id="references"' in text
-    assert f"{made.numbers.references.ks:.3f}" in text
-    html5lib.HTMLParser(strict=True).parse(text)
 
 
 def test_the_love_plot_by_hand():
@@ -191,23 +140,6 @@ def test_the_overlap_histogram_by_hand():
     assert overlap_histograms({}) == ((0.0, 0.0), [])
 
 
-def test_no_class_is_laid_out_twice():
-    """The panels of shares once took the height of another page's bar and lay on each other."""
-    from importlib.resources import files
-
-    style = (files("transect.reports") / "templates" / "style.css").read_text()
-    style = style[: style.index("@media (min-width")]
-    laid_out = re.findall(r"^\.([a-z-]+) \{[^}]*(?:display|height)", style, re.MULTILINE)
-    assert "proportion" in laid_out
-    assert len(laid_out) == len(set(laid_out))
-
-
-def test_zero_has_no_sign():
-    from transect.reports.builder import decimals
-
-    assert [decimals(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]
-
-
 def first_screen_of(made):
     text = build(page_of(content_of(made)))
     return text[text.index('id="summary"') : text.index("</section>", text.index('id="summary"'))]
@@ -220,15 +152,6 @@ def outcomes(a, b):
     return match(table["place"][:, None], "hat", table, covariates="place", outcomes="error")
 
 
-def test_the_first_screen_leads_with_the_effect_on_the_outcome():
-    """12 pairs: 11 differ by 1 and one by 0, so the difference is 11/12, 91.7 points."""
-    summed_up = first_screen_of(outcomes(np.append(np.ones(11), 0), np.zeros(12)))
-    assert "<b>error: higher with hat 1 than with hat 0 (p 0.00" in summed_up
-    assert "Within 12 pairs it is 91.7 % with hat 1 and 0.0 % with hat 0: a difference of +91.7 points" in summed_up
-    assert summed_up.index("error:") < summed_up.index("Balanced: 1 covariate") < summed_up.index('class="facts"')
-    assert "Measured were place." in summed_up
-
-
 def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
     """7 pairs each way of 77 differ: SD .429, and (3.29 .429 / .02)² is 4,985, in two digits 5,000; p is 1, and not printed."""
     a, b = np.zeros(77), np.zeros(77)
@@ -239,35 +162,9 @@ def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
     assert "Within 77 pairs it is 9.1 % with hat 1 and 9.1 % with hat 0: a difference of 0.0 points" in summed_up
     assert "About 5,000 pairs like these could tell." in summed_up
     assert "(p " not in summed_up.split("Adjusted")[0]
-    page = build(page_of(content_of(made)))
-    assert "No difference was found, so there is none that something hidden would have to explain." in page
-    assert "Could something hidden explain the difference?" not in page
 
 
 def test_no_difference_above_the_margin_needs_the_90_percent_interval_inside_it():
     """Of 400 equal pairs the interval ends at z² / (400 + z²), .67 %."""
     summed_up = first_screen_of(outcomes(np.zeros(400), np.zeros(400)))
     assert "<b>error: no difference larger than 2.0 points (90 % interval −0.7 to 0.7).</b>" in summed_up
-
-
-def test_a_difference_that_was_found_has_its_bounds_folded():
-    page = build(page_of(content_of(outcomes(np.append(np.ones(11), 0), np.zeros(12)))))
-    assert "Could something hidden explain the difference?" in page
-
-
-def test_without_an_outcome_the_first_screen_says_so(matched):
-    made, _ = matched
-    summed_up = first_screen_of(made)
-    assert "No effect on an outcome:</b> none was given" in summed_up
-    assert f"{made.numbers.pairs} pairs were found for {made.numbers.treated} images with male 1." in summed_up
-
-
-def test_the_love_plot_folds_all_but_the_ten_that_differed_most(matched):
-    _, folder = matched
-    table = pq.read_table(folder / "t.parquet")
-    rng = np.random.default_rng(1)
-    more = {f"c{i}": rng.normal(size=len(table)) for i in range(11)}  # with young and hat 13 covariates
-    made = match(folder / "x.npy", "male", {**table.select(["male", "young", "hat"]).to_pydict(), **more}, caliper=0.8)
-    text = build(page_of(content_of(made)))
-    assert text.count('class="forest love"') == 2
-    assert "<summary>3 more covariates, with smaller differences before</summary>" in text

@@ -1,13 +1,10 @@
 """The results of a mitigation by hand, and their page: every number on it is in mitigate.json."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from report_reader import loose_digits, number_faults, parse, text_faults, text_of
 
 from transect.jobs.mitigate.page import covering_tightly, plane, write
-from transect.jobs.mitigate.run import MitigateResult
 from transect.mitigation.data import TaskData
 from transect.mitigation.measuring import by_direction, summary
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
@@ -95,7 +92,7 @@ def close(number, f1, delta):
     return [seed(i, f1 + 0.001 * i, delta + 0.001 * i, 4.0) for i in range(number)]
 
 
-def test_verdicts_are_those_of_intervals_over_seeds(tmp_path):
+def test_verdicts_are_those_of_intervals_over_seeds():
     found = {
         "plain": close(3, 80.0, 10.0),
         "noise 2": close(3, 70.0, 6.0),
@@ -107,16 +104,8 @@ def test_verdicts_are_those_of_intervals_over_seeds(tmp_path):
     assert (critic.good_trade, reweighed.good_trade) == (True, False)
     assert reweighed.beats_noise is False
     assert critic.f1_lost.high < 0  # F1 rises, and the page says by how much
-    page = write(numbers, tmp_path).read_text()
-    assert "Shown to halve Δ at a cost of at most three points of F₁: <span" in page
-    assert "Not decided" not in page
     one = results({name: seeds[:1] for name, seeds in found.items()})
     assert [row.good_trade for row in one.mitigations] == [False, None, None, None]
-    answer = answer_of(one, tmp_path)
-    assert "one seed gives no interval: give at least three seeds (had 1)" in answer
-    assert "No mitigation is shown to lower Δ." in answer
-    assert "Shown to halve Δ at a cost of at most three points of F₁: none." in answer
-    assert "Not decided whether it is halved at that cost: noise 2, <critic> 1, reweighed." in answer
 
 
 def answer_of(numbers, tmp_path):
@@ -143,21 +132,11 @@ def test_the_answer_says_by_how_much_leakage_falls_paired_over_seeds(tmp_path):
     assert answer.strip().startswith(
         "<critic> 1 lowers Δ by 4.0 points (1.5 to 6.5) at a cost of 1.0 points (1.0 to 1.0)"
     )
-    assert "Also lower: noise 2, by 9.0 points (9.0 to 9.0) at" in answer
-    costs = "reweighed costs 1.0 points (1.0 to 1.0) of F₁, and no gain is shown: Δ falls by 1.0 points (−1.5 to 3.5)."
-    assert costs in answer
-    line = MitigateResult(numbers, tmp_path).headline()
-    assert "; <critic> 1 lowers Δ by 4.0 (1.5 to 6.5) points" in line
-    assert "Not decided: reweighed" in line
     higher = results({**found, "reweighed": falling(-3, -4, -5)})
     assert by_direction(higher.mitigations)[-1] == [3]
-    assert "These raise Δ, as a fall below zero says: reweighed, by −4.0 points" in answer_of(higher, tmp_path)
-    line = MitigateResult(higher, tmp_path).headline()
-    assert "; reweighed raises Δ by 4.0 (1.5 to 6.5) points." in line
-    assert "Not decided" not in line
 
 
-@pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])
+@pytest.mark.parametrize("some", [("plain",), tuple(FOUND)])
 def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
     found = results({name: FOUND[name] for name in some})
     page = write(found, tmp_path).read_text()
@@ -169,13 +148,6 @@ def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
     places = {element.get("data-source") for element in tree.iter() if element.get("data-source")}
     for row in range(len(some)):
         assert {f"/mitigations/{row}/amplification/estimate", f"/mitigations/{row}/f1/estimate"} <= places
-
-
-def test_without_transects_there_is_no_audit(tmp_path):
-    bare = {name: [replace(figures, effects=None) for figures in FOUND[name]] for name in FOUND}
-    page = write(results(bare, None), tmp_path).read_text()
-    assert 'id="audit"' not in page
-    assert loose_digits(parse(page)) == []
 
 
 def test_a_point_lies_where_its_figures_say():

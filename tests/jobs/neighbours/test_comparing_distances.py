@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import printed
-from commands import refused_here as refused
+from commands import printed, refused
 
 from transect.effects.identity_pairs import Preserved, preserved
 from transect.jobs.neighbours.page import _claim
@@ -53,15 +52,6 @@ def test_texts_are_classes_and_numbers_can_be(folder):
     assert errors(found) == {"place": 1.0, "age": 1.0}
 
 
-def test_categories_of_a_data_frame_are_classes(folder):
-    """As texts: the nearest of near have another place each, x y x y."""
-    table = pq.read_table(folder / "t.parquet")
-    coded = table.append_column("coded", table["place"].combine_chunks().dictionary_encode())
-    pq.write_table(coded, folder / "t.parquet")
-    found = json.loads(printed(*asked(folder, "--attribute", "coded", "--k", "1", "--json")))["distances"][0]
-    assert errors(found) == {"coded": 1.0}
-
-
 def test_a_second_embedding_narrows_the_neighbours(folder):
     """Within 2 of each other in `far` are 0 and 2 alone: 40 years apart; the other two have no neighbour."""
     more = ("--second", str(folder / "far.npy"), "--second-threshold", "2", "--k", "1", "--json")
@@ -69,18 +59,6 @@ def test_a_second_embedding_narrows_the_neighbours(folder):
     assert rows[1]["distance"] == "near, far < 2"
     age = rows[1]["attributes"][0]
     assert (age["error"], age["n_images"]) == (40.0, 2)
-
-
-def test_the_table_on_the_terminal(folder):
-    shown = printed(*asked(folder, "--identity", "who", "--k", "1"))
-    assert "age: mean difference" in shown
-    assert "6.0 ± 4.0" in shown
-    assert "Mean over 4 of 4 images" in shown
-
-
-def test_a_part_of_the_images_is_asked(folder):
-    made = json.loads(printed(*asked(folder, "--queries", "2", "--k", "1", "--json")))
-    assert (made["queries"], made["distances"][0]["attributes"][0]["n_images"]) == (2, 2)
 
 
 def test_an_unknown_person_is_nobody_else():
@@ -97,68 +75,20 @@ def test_an_unknown_person_is_nobody_else():
     assert (made[1].n_images, made[1].error) == (2, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("--k", "9"), "--k: expected 1 to 3 neighbours, got 9"),
-        (("--k", "1", "--second-threshold", "1"), "--second FILE and --second-threshold together"),
-        (("--k", "1", "--attribute", "age", "--categorical", "hat"), "expected one of the attributes"),
-        (("--k", "1", "--attribute", "aeg"), "did you mean age"),
-        (("--k", "1", "--queries", "0"), "--queries: expected 1 image or more"),
-        (("--k", "1", "--layers", "mean"), "unknown layers"),
-    ],
-)
-def test_the_neighbours_command_refuses_options_that_do_not_fit(folder, more, words):
-    assert words in refused(*asked(folder, *more))
-
-
-def test_two_files_of_one_name_are_refused(folder):
-    assert "different names" in refused(*asked(folder, "--k", "1", features=("near", "near")))
-
-
-def test_files_of_one_name_go_by_their_folders(folder):
-    """As transect recognition writes them, each into its own folder."""
-    for place in ("one", "two"):
-        (folder / place).mkdir()
-        np.save(folder / place / "near.npy", np.load(folder / "near.npy"))
-    made = json.loads(printed(*asked(folder, "--k", "1", "--json", features=("one/near", "two/near"))))
-    assert [row["distance"] for row in made["distances"][:2]] == ["one/near", "two/near"]
-
-
-def first_screen(folder, *features):
-    """The answer of the page about nearest images of one image each."""
-    more = ("--identity", "who", "--k", "1", "--report", str(folder / "page"))
-    printed(*asked(folder, *more, features=features))
-    text = (folder / "page" / "neighbours.html").read_text()
-    return text[text.index('class="answer"') : text.index('id="errors"')]
-
-
-def test_one_distance_is_not_called_the_best(folder):
-    first = first_screen(folder, "near")
-    said = "<b>age</b>: nearest images share it. Mean difference: 6.0 ± 4.0 by <b>near</b>, "
-    assert said in first
-    assert "most" not in first
-    page = (folder / "page" / "neighbours.html").read_text()
-    assert "Which attributes do the nearest images share?" in page
-
-
-def test_what_is_shared_is_not_told_from_a_few_images(folder):
-    """By `far` all nearest images have another hat, and of images at random not all: four images do not tell."""
-    first = first_screen(folder, "far")
-    assert "<b>hat</b>: whether nearest images share it cannot be told. Differing: 100 ± 0 % by <b>far</b>, " in first
-
-
-def test_the_page_names_the_distance_by_which_images_share_most(folder):
-    """By `near` the nearest differ by 6 years on average (as on the terminal), by `far` by 35; the page says so first."""
-    first = first_screen(folder, "near", "far")
-    assert "<b>age</b>: by <b>near</b>, more than by the others, nearest images share it. Mean difference: 6.0" in first
-    page = (folder / "page" / "neighbours.html").read_text()
-    assert "By which distance do the nearest images share each attribute and the identity?" in page
-
-
 def test_a_small_difference_from_chance_is_not_called_sharing():
     """With errors 44 and 48 and small standard errors, the nearest are hardly more alike than images at random."""
     near, chance = (Preserved("face", error, 0.001, "proportion", 600, 10) for error in (0.44, 0.48))
     assert str(_claim([near], chance)[0]) == "{}: nearest images share it hardly more than images at random"
     far = Preserved("face", 0.2, 0.001, "proportion", 600, 10)
     assert str(_claim([far], chance)[0]) == "{}: nearest images share it"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--k", "9"), "--k: expected 1 to 3 neighbours, got 9"),
+        (("--k", "1", "--attribute", "age", "--categorical", "hat"), "expected one of the attributes"),
+    ],
+)
+def test_the_neighbours_command_refuses_options_that_do_not_fit(folder, more, words):
+    assert words in refused(*asked(folder, *more))

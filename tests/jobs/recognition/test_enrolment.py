@@ -4,12 +4,10 @@ import io
 
 import numpy as np
 import pytest
-from commands import printed
 from PIL import Image
 
 import transect
 from transect.effects.intervals import wilson
-from transect.errors import BadInput
 from transect.jobs.recognition.numbers import enrolment
 from transect.jobs.recognition.run import RecognitionOptions
 from transect.targets import as_target
@@ -29,10 +27,6 @@ def test_the_counts_by_hand():
     # One picture of each identity: a quarter in the middle of what a binomial of four says, corrected for few people.
     low, high = wilson(1, 4)
     assert numbers[0].low <= low < 0.25 < high <= numbers[0].high
-
-
-def test_nothing_is_said_where_all_are_enrolled():
-    assert enrolment(["", "raised ValueError"], column("p", "q"), column("a", "a"), "no picture") == ()
 
 
 def test_images_of_one_person_are_no_independent_evidence():
@@ -74,38 +68,7 @@ def measured(table, **options):
     )
 
 
-def test_a_table_with_landmarks(table, tmp_path):
+def test_a_table_with_landmarks(table):
     result = measured(table, landmarks="points")
     assert [(one.group, one.failures, one.images) for one in result.numbers.enrolment] == [("x", 0, 6), ("y", 2, 6)]
     assert [(one.reason, one.group, one.images) for one in result.numbers.left_out] == [(NO_LANDMARKS, "y", 2)]
-    page = result.report(tmp_path).read_text()
-    assert "Failures to enrol" in page
-    assert "It is in no comparison" in page
-
-
-def test_fitting_moves_the_landmarks_along(table):
-    whole, half = measured(table, landmarks="points"), measured(table, landmarks="points", image_size=64)
-    kept = np.isfinite(whole.embeddings).all(axis=1)
-    assert kept.sum() == 10
-    assert np.abs(whole.embeddings[kept] - half.embeddings[kept]).mean() < 0.05
-
-
-def test_a_table_without_landmarks_is_refused(table):
-    with pytest.raises(BadInput, match="crops: expected landmarks to align faces by, got none; name their column with"):
-        measured(table)
-    with pytest.raises(BadInput, match=r"expected x and y of 5 or 68 points in each row"):
-        measured({**table, "points": [[1.0, 2.0]] * 12}, landmarks="points")
-
-
-def test_the_command_says_how_many(table, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table(table), tmp_path / "t.parquet")
-    (tmp_path / "preprocess.toml").write_text('align = "arcface-112"\nsize = 64\n')
-    text = printed(
-        "recognition", "test_enrolment:embed", "--table", str(tmp_path / "t.parquet"), "--identity", "who", "--group",
-        "tone", "--pictures", "face", "--landmarks", "points", "--preprocess", str(tmp_path / "preprocess.toml"),
-        "--threshold", "1", "--out", str(tmp_path / "out"),
-    )  # fmt: skip
-    assert "not enrolled: 2 of 6 of y, 33.3 %" in text

@@ -80,29 +80,6 @@ def test_a_target_that_fails_too_often_goes_on_with_more_failures_allowed(counti
     assert Counting.asked.count(10) == 1
 
 
-class OfTwoWidths(Counting):
-    """Answers with another number of columns about one picture of seven."""
-
-    def predict(self, images):
-        shades = images.pixels[:, 0, 0, 0].tolist()
-        if 40 in shades and len(shades) > 1:
-            raise ValueError("one by one")
-        wide = embedder(images.pixels).repeat(2 if 40 in shades else 1, axis=1)
-        return Predictions(Task.EMBEDDING, wide, ("",) * len(shades))
-
-
-def test_what_stops_a_run_that_is_read_back_stops_the_first_one(folder):
-    """One of seven is of the wrong width: more than 5 % both times, and less than 20 % both times."""
-    given_ = given_table(
-        folder, "test_recognition_answers:OfTwoWidths", "--pictures", "face", "--threshold", "0.75", "--json"
-    )
-    for _ in range(2):
-        with pytest.raises(TooManyFailures, match="wrong shape"):
-            printed(*given_)
-    made = [printed(*given_, "--max-failures", "0.2") for _ in range(2)]
-    assert [json.loads(one)["left_out"][0]["images"] for one in made] == [1, 1]
-
-
 def test_answers_about_other_pictures_are_not_taken(folder, counting):
     printed(*counting)
     table = pq.read_table(folder / "t.parquet")

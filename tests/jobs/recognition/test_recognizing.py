@@ -2,7 +2,6 @@
 
 import errno
 import json
-import re
 from pathlib import Path
 
 import html5lib
@@ -17,9 +16,9 @@ from hypothesis import strategies as st
 from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_people
 from scipy.spatial.distance import cdist
 
-from transect.effects.recognition import RateGap, pooled_thresholds, recognition_verification
-from transect.errors import BadInput, RunFolderError
-from transect.jobs.recognition.page import Rate, compared, decades, panel
+from transect.effects.recognition import pooled_thresholds, recognition_verification
+from transect.errors import RunFolderError
+from transect.jobs.recognition.page import decades, panel
 from transect.records import DECLARED, Predictions, Task
 from transect.targets import as_target
 
@@ -71,23 +70,10 @@ def test_a_rate_finds_its_threshold_over_all_groups(folder):
     assert [rates(summary)[g]["fmr"] for g in "ab"] == [0.25, 0.5]
 
 
-def test_the_share_that_matches_is_said_where_distances_tie(folder):
-    """All impostors 1 apart (a: p at 0, q at 1; b: r, s likewise): at most 50 % leaves 1, below which none lies."""
-    np.save(folder / "e.npy", np.array([[0.0], [0.0], [1.0], [1.0], [0.0], [0.0], [1.0]]))
-    given_ = ("--embeddings", str(folder / "e.npy"), "--false-match-rate", "0.5")
-    assert "threshold 1 (euclidean distance; at most 50 %: 0 % of 6 comparisons" in printed(
-        *given_table(folder, *given_)
-    )
-    text = (folder / "out" / "recognition.html").read_text()
-    assert re.search(r"at most 50(\.0)? %: 0(\.0)? % of 6 comparisons of different people match", text)
-    (limit,) = json.loads((folder / "out" / "recognition.json").read_text())["thresholds"]
-    assert (limit["threshold"], limit["false_match_rate"], limit["reached"]) == (pytest.approx(1.0), 0.5, 0.0)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_the_share_that_is_said_to_match_is_the_share_that_is_counted(metric):
     """Blocks of other sizes round otherwise: at the threshold's own comparison, and where tenths tie."""
-    for seed in range(100):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         n, d = int(rng.integers(20, 60)), int(rng.choice([2, 8, 128]))
         x = rng.normal(size=(n, d)) + 5 * (seed % 3 == 0) if seed % 2 else 0.1 * rng.integers(1, 4, (n, 3))
@@ -125,15 +111,6 @@ def test_embeddings_far_from_the_origin_lose_no_comparison():
         (threshold,), (reached,), n = pooled_thresholds(x, people, groups, [0.05])
         (made,) = recognition_verification(x, people, groups, [threshold])
         assert round(float(made.fmr[0]) * made.impostor) == round(reached * n) == int(0.05 * n)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_embeddings_that_are_all_the_same_are_refused(folder, metric):
-    """Of one direction, too, where directions are compared: [.1, .2, .3] times 1 to 7."""
-    times = np.arange(1.0, 8) if metric == "cosine" else np.ones(7)
-    np.save(folder / "e.npy", times[:, None] * [0.1, 0.2, 0.3])
-    said = refused(*given_table(folder, "--embeddings", str(folder / "e.npy"), "--threshold", "1", "--metric", metric))
-    assert f"all 7 are the same ({metric} distance)" in said
 
 
 def test_after_matching_only_pairs_and_their_references_count(folder):
@@ -186,14 +163,6 @@ def test_pooled_thresholds_equal_all_comparisons_sorted(seed, rate, metric):
     assert compared == len(ordered)
     assert found == pytest.approx(ordered[int(np.floor(rate * len(ordered) + 1e-9))])
     assert reached == int(np.floor(rate * len(ordered) + 1e-9)) / len(ordered), "no two distances tie"
-
-
-def test_blocks_do_not_change_the_threshold(monkeypatch):
-    rng = np.random.default_rng(3)
-    given_ = rng.normal(size=(70, 3)), rng.integers(0, 20, 70), ["g"] * 70, [0.05, 0.3]
-    whole = pooled_thresholds(*given_)
-    monkeypatch.setattr("transect.effects.recognition._BLOCK", 9)
-    np.testing.assert_allclose(pooled_thresholds(*given_)[0], whole[0])
 
 
 class FindsNoDarkFace:
@@ -249,8 +218,6 @@ def test_faces_that_are_not_found_are_counted_by_group(folder):
     made = json.loads(printed(*given_table(folder, target, "--pictures", "face", "--threshold", "0.75", "--json")))
     assert [(one["group"], one["images"]) for one in made["left_out"]] == [("a", 1), ("b", 1)]
     assert all("no face" in one["reason"] for one in made["left_out"])
-    shown = printed(*given_table(folder, target, "--pictures", "face", "--threshold", "0.75"))
-    assert "left out: 1 of a (no face" in shown
 
 
 def test_the_page_needs_nothing_and_holds_the_numbers(folder):
@@ -285,17 +252,10 @@ def test_curves_lie_where_logarithms_put_them():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ((), "a TARGET with --pictures COLUMN, or --embeddings FILE: one of the two"),
-        (("test_recognizing:embedder",), "--pictures names the column"),
         (("test_recognizing:embedder", "--pictures", "who"), "expected bytes, or paths below"),
         (("opencv:haarcascade_frontalface_default", "--pictures", "face"), "expected a target with embeddings"),
-        (("--embeddings", "e.npy", "--threshold", "-1"), "--threshold: expected a distance above 0"),
-        (("--embeddings", "e.npy", "--false-match-rate", "2"), "a share between 0 and 1"),
         (("--embeddings", "e.npy", "--false-match-rate", "0.01"), "needs at least 100 comparisons"),
-        (("--embeddings", "short.npy"), r"as many embeddings as rows"),
-        (("--embeddings", "e.npy", "--threshold", "1", "--pairs", "t.parquet"), "expected columns a and b"),
         (("--embeddings", "e.npy", "--threshold", "1", "--pairs", "far.parquet"), "is it of this --table?"),
-        (("--embeddings", "e.npy", "--metric", "taxi"), "unknown metric 'taxi'"),
     ],
 )
 def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeypatch, more, words):
@@ -305,58 +265,3 @@ def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeyp
     said = refused(*given_table(folder, *more))
     assert words in said
     assert "\n" not in said
-
-
-def test_no_image_can_be_compared():
-    with pytest.raises(BadInput, match="needs at least"):
-        pooled_thresholds(np.full((3, 2), np.nan), ["a", "b", "c"], ["g"] * 3, [0.5])
-
-
-def gap(group, other, estimate, low, high, pairs=1, reason=""):
-    return RateGap("fnmr", 1.0, group, other, estimate, low, high, pairs, reason)
-
-
-def test_the_first_screen_says_whom_it_fails_and_how_sure_that_is():
-    """By the interval of the difference: intervals of the two rates may overlap, or not, either way."""
-    high, low, near = Rate("a", 80, 70, 90), Rate("b", 10, 5, 15), Rate("c", 72, 60, 85)
-    apart = compared([high, low], "fnmr", gap("a", "b", 0.7, 0.588, 0.811), 60).striptags()
-    assert apart == (
-        "Not matched (FNMR): more often in a than in b. 80 % (70 to 90) of comparisons of one person’s images do not match "
-        "in a, 10 % (5 to 15) in b; difference 70 points, 95 % interval 59 to 81."
-    )
-    open_ = compared([near, high], "fmr", gap("a", "c", 0.08, -0.08, 0.24), 60).striptags()
-    assert open_.startswith("Falsely matched (FMR): a difference between the groups is not shown. 80 % (70 to 90)")
-    assert "difference 8 points, 95 % interval −8 to 24" in open_
-    several = compared([near, high, low], "fmr", gap("a", "b", 0.08, -0.08, 0.24, 3), 60).striptags()
-    assert "a difference between a (highest) and b (lowest) is not shown." in several
-    tied = [Rate("a", 5, 0, 20), Rate("b", 5, 1, 19)]
-    assert compared(tied, "fnmr", gap("a", "b", 0.0, -0.2, 0.2)).striptags() == (
-        "Not matched (FNMR): no difference between the groups is shown. 5 % of comparisons of one person’s images do not "
-        "match in each of 2 groups."
-    )
-    without = [low, Rate("a", 80, np.nan, np.nan)]
-    unknown = gap("a", "b", 0.7, np.nan, np.nan, reason="no interval: a has none")
-    assert "is not shown. 80 %" in compared(without, "fnmr", unknown).striptags()
-    assert "one of them has no interval." in compared(without, "fnmr", unknown)
-    assert "the only group that can be measured" in compared([high], "fnmr", None)
-    assert compared([], "fmr", None, matched=True).striptags() == (
-        "Falsely matched (FMR) among matched images: not measured. No group has the comparisons that this needs."
-    )
-
-
-def test_a_difference_that_is_not_shown_says_with_how_many_people_it_would_be():
-    """Half of 16 / 1.96 points is the error of 60 people: 60 (3.29 x 8.16 / 8)² are 676, in two digits 680."""
-    rates = [Rate("a", 80, 70, 90), Rate("c", 72, 60, 85)]
-    words = compared(rates, "fmr", gap("a", "c", 0.08, -0.08, 0.24), 60)
-    assert "If it is as large as here, about 680 people of these two groups would show it (now 60)." in words
-
-
-def test_the_page_begins_with_the_answer(folder):
-    """At .75 a rejects 1 of 2 and b 1 of 1: the groups have one or two people each, so that nothing is sure."""
-    printed(*given_table(folder, "--embeddings", str(folder / "e.npy"), "--threshold", "0.75"))
-    text = (folder / "out" / "recognition.html").read_text()
-    summed_up = text[text.index('id="summary"') : text.index('id="errors"')]
-    assert "<b>Not matched (FNMR): a difference between the groups is not shown.</b> 100 %" in summed_up
-    assert "the same in all groups" in summed_up
-    assert ">people</th>" in summed_up
-    assert summed_up.index('class="answer"') < summed_up.index("Errors by group, %") < summed_up.index('class="facts"')

@@ -32,7 +32,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
+def test_gaps_are_those_of_each_recognizer_alone(files):
     made = {
         name: recognition(files / "t.parquet", "who", "tone", embeddings=files / f"{name}.npy", thresholds=[4.0])
         for name in ("fair", "unfair")
@@ -50,15 +50,10 @@ def test_gaps_are_those_of_each_recognizer_alone(files, tmp_path):
     assert unfair.p_adjusted == pytest.approx(2 * unfair.p)
     assert fair.p_adjusted == pytest.approx(max(fair.p, 2 * unfair.p))
     assert result.headline().startswith("unfair has a larger gap b - a (all images) than fair: ")
-    assert result.signs().startswith("All images, b - a: above 0 in ")
-    assert f"{1 + int(fair.estimate > 0)} of 2, 1 with p below 0.05" in result.headline()
-    page = result.report(tmp_path).read_text()
-    assert page.count('class="track"') == 2
-    assert "no independent confirmation" in page
     fits(result)
 
 
-def test_recognizers_are_compared_on_the_images_that_all_embedded(files, tmp_path):
+def test_recognizers_are_compared_on_the_images_that_all_embedded(files):
     """One fails on the photographs that the other finds far apart: by itself, each has another gap than on the rest."""
     table, fair = pq.read_table(files / "t.parquet").to_pydict(), np.load(files / "fair.npy")
     lost = fair.copy()
@@ -78,19 +73,7 @@ def test_recognizers_are_compared_on_the_images_that_all_embedded(files, tmp_pat
     assert (one.estimate, one.low) == pytest.approx((alone.estimate, alone.low))
     assert one.estimate != both["fair"].numbers.samples["all"].differences[0].estimate
     assert (result.numbers.images, result.numbers.left_out, result.numbers.lost) == (100, 20, {"fair": 0, "lost": 20})
-    words = "on the same 100 images; 20 left out, which not every recognizer could use (fair 0, lost 20)"
-    assert words in result.report(tmp_path).read_text()
     fits(result)
-    nobody = {"a": made(np.where(np.arange(120)[:, None] < 60, np.nan, fair)), "b": made(fair)}
-    withheld = compare_recognizers(nobody)
-    reasons = [gap.reason for gap in withheld.numbers.gaps]
-    assert reasons == ["no images of both groups that every recognizer embedded"] * 2
-    assert ": not estimable; on the same" in withheld.headline()
-    others = {**table, "who": table["who"][::-1]}
-    with pytest.raises(BadInput, match="other: expected a result of the same images and groups"):
-        compare_recognizers(
-            {"fair": both["fair"], "other": recognition(others, "who", "tone", embeddings=fair, thresholds=[4.0])}
-        )
 
 
 def test_the_command_compares_and_keeps_each_page(files):
@@ -98,46 +81,13 @@ def test_the_command_compares_and_keeps_each_page(files):
         "recognition",
         "--table",
         str(files / "t.parquet"),
-        "--identity",
-        "who",
-        "--group",
-        "tone",
-        "--threshold",
-        "4",
+        *["--identity", "who", "--group", "tone", "--threshold", "4"],
     ]
     both = [word for name in ("fair", "unfair") for word in ("--embeddings", str(files / f"{name}.npy"))]
     answer = json.loads(printed(*given, *both, "--out", str(files / "out"), "--json"))
     assert [gap["recognizer"] for gap in answer["gaps"]] == answer["recognizers"] == ["fair", "unfair"]
     assert len(list((files / "out").glob("*/recognition.html"))) == 2
     assert (files / "out" / "recognizers.html").exists()
-    with pytest.raises(BadInput, match="expected recognizers of different names"):
-        printed(*given, *both, *both[:2])
-
-
-def test_names_of_groups_that_read_alike_are_told_apart(files):
-    """Groups "b - a" and "a" give the same gap's name as "b" and "a - a": each gap uses its own groups' means."""
-    names = ["a", "a - a", "b", "b - a"]
-    tones = [names[who % 4] for who in np.repeat(np.arange(PEOPLE), 3)]
-    table = {"who": [f"p{who}" for who in np.repeat(np.arange(PEOPLE), 3)], "tone": tones}
-    places = np.load(files / "fair.npy") * (1 + np.array([names.index(tone) for tone in tones])[:, None])
-    alone = recognition(table, "who", "tone", embeddings=places, thresholds=[4.0])
-    gaps = compare_recognizers({"first": alone, "second": alone}).numbers.gaps
-    means = {group.group: group.mean_distance for group in alone.numbers.samples["all"].groups}
-    relative = {gap.gap: gap.relative for gap in gaps}
-    assert list(means) == names
-    for name in names[1:]:
-        expected = (means[name] - means["a"]) / ((means[name] + means["a"]) / 2)
-        assert relative[f"{name} - a"] == pytest.approx(expected)
-
-
-def test_one_alone_or_other_images_are_refused(files):
-    def made(**more):
-        return recognition(files / "t.parquet", "who", "tone", embeddings=files / "fair.npy", thresholds=[4.0], **more)
-
-    with pytest.raises(BadInput, match="expected two or more, got 1"):
-        compare_recognizers({"one": made()})
-    with pytest.raises(BadInput, match="two: expected a result of the same images and groups"):
-        compare_recognizers({"one": made(), "two": made(pairs={"a": [0, 1], "b": [60, 61]})})
 
 
 def test_gaps_are_compared_with_the_first_recognizer_by_identity(files):
@@ -175,6 +125,7 @@ def test_a_recognizer_against_itself_has_no_difference(files):
     assert "both have the same relative distances" in paired.reason
 
 
+<<<<<<< HEAD
 def test_own_names_stand_in_the_comparison_and_on_the_page_of_each(files, tmp_path):
     command = (
         "recognition",
@@ -222,6 +173,9 @@ def test_distances_are_measured_once_for_each_recognizer_and_sample(files, monke
 
 
 def test_a_gap_without_shared_images_is_named_with_the_reason(files, tmp_path):
+=======
+def test_a_gap_without_shared_images_is_named_with_the_reason(files):
+>>>>>>> w-t1
     """Nobody of one group was embedded by all: there is no gap, and its row says why."""
     fair = np.load(files / "fair.npy")
     first_half = np.arange(len(fair))[:, None] < 60
@@ -236,20 +190,3 @@ def test_a_gap_without_shared_images_is_named_with_the_reason(files, tmp_path):
     assert reasons.pop("b1 - b0") == ""
     assert set(reasons) == {"a1 - a0", "b0 - a0", "b1 - a0"}
     assert set(reasons.values()) == {"no images of both groups that every recognizer embedded"}
-    words = "b and a cannot be compared on the gap b0 - a0 (all images): no images of both groups that every recognizer"
-    assert words in result.headline()
-    assert words in result.report(tmp_path).read_text()
-
-
-def test_recognizers_that_share_no_image_are_said_to_share_none(files, tmp_path):
-    fair, odd = np.load(files / "fair.npy"), np.arange(120)[:, None] % 2 == 1
-    made = {
-        name: recognition(files / "t.parquet", "who", "tone", embeddings=np.where(kept, fair, np.nan), thresholds=[4.0])
-        for name, kept in (("even", ~odd), ("odd", odd))
-    }
-    result = compare_recognizers(made)
-    assert result.numbers.images == 0
-    assert "cannot be compared on the gap b - a" in result.report(tmp_path).read_text()
-    assert [row.reason for row in result.numbers.comparisons] == [
-        "no images of both groups that every recognizer embedded"
-    ]

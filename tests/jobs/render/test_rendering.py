@@ -19,29 +19,12 @@ def test_render_sheet_has_a_row_a_subject(tmp_path):
     result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses=0,1"])
     assert result.table["intended.glasses"].to_pylist() == [0.0, 1.0] * 2
     assert fits(result) == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
-    assert "4 images of 2 subjects" in result._repr_html_()
     assert "data:image/png" in result.report(tmp_path / "page").read_text()
     with Image.open(tmp_path / "sheet.png") as picture:
         assert picture.width < picture.height * 1.2  # two rows of two
 
 
 DATA = {"subjects": 5, "seed": 3, "image_size": 32, "data_set": True, "quiet": True}
-
-
-def test_the_sheet_names_the_level_of_each_column(tmp_path):
-    from PIL import Image
-
-    sheets = {}
-    for levels in ("none,tinted", "none,dark"):
-        path = tmp_path / f"{levels}.png"
-        render(path, subjects=1, vary=f"glasses={levels}", image_size=48)
-        sheets[levels] = np.asarray(Image.open(path)).astype(int)
-    tinted, dark = sheets.values()
-    assert tinted.shape == (28 + 48 + 8, 2 * 52 + 4, 3)  # a line for the name and one for the level, then a picture
-    heads = tinted[:28] != dark[:28]
-    assert not heads[:, :56].any()  # "none" over the first column of both
-    assert not heads[:14].any()  # "glasses" over the second
-    assert heads[14:, 56:].any()  # another level
 
 
 def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
@@ -74,9 +57,3 @@ def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypat
     assert [part.read_bytes() for part in parts] == whole
     with pytest.raises(FolderOfAnotherSpec, match="--seed was 3 and is 4"):
         render(folder, **{**DATA, "seed": 4})
-
-
-def test_a_data_set_of_strips(tmp_path):
-    table = render(tmp_path / "data", **DATA, vary=["glasses=0,1"]).table
-    assert table.num_rows == 10
-    assert table["intended.glasses"].to_pylist() == [0.0, 1.0] * 5

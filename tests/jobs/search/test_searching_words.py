@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 import pytest
 from commands import refused, run_here
 from panes import Panes
-from report_reader import parse, text_of
 from stub_speaker import StubSpeaker
 
 import transect
@@ -63,10 +62,6 @@ def test_refusals_of_one_question_are_failures(questions, tmp_path):
     assert failures == [float(mean < 60) for mean in means]
     assert 0 < sum(failures) < 40
     assert (result.numbers.target, result.numbers.outcome) == ("stub/smile", "refusal")
-    page = text_of(parse((tmp_path / "run" / "search.html").read_text()))
-    assert "On which images does it refuse?" in page
-    assert "refusal, in half of an image's wordings or more" in page
-    assert "wrong answer" not in page
     assert json.loads((tmp_path / "run" / "run.json").read_text())["truth"] is None
 
 
@@ -79,7 +74,6 @@ def test_regions_of_a_chosen_option_hold_where_it_is_chosen(questions, tmp_path)
     region = result.numbers.regions[0]
     assert "<=" in region.rule
     assert region.rate > 0.5
-    assert "chooses reject on" in result.headline()
 
 
 def test_an_image_fails_where_half_of_its_wordings_do(questions, tmp_path):
@@ -114,7 +108,6 @@ def test_an_error_is_counted_where_a_truth_is_stated(questions, tmp_path):
     ("given", "problem"),
     [
         ({}, r"expected one question to search by, got 2 \(smile, role\); choose one with --question NAME"),
-        ({"question": "role", "outcome": "answer"}, "outcome 'answer' is not offered"),
         (
             {"question": "role", "truth": "tone>0.5"},
             "expected an outcome that it enters, got refusal; leave --truth out",
@@ -137,7 +130,3 @@ def test_the_command_line_asks_one_question(questions, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "overall: refuses " in done.stdout
     assert "one question to search by" in refused(*base, "--questions", str(questions))
-    assert "expected --questions with it" in refused(*base, "--question", "smile")
-    assert "expected a model that answers in words" in refused(
-        "search", "opencv:haarcascade_frontalface_default", "--vary", "skin_tone", "--outcome", "refusal"
-    )

@@ -18,9 +18,6 @@ from transect.generators.encoder import Encoder
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.encoder import open_encoder
 from transect.inversion.protocol import invertible
-from transect.training.gans import Plan, fit
-from transect.training.loop import Processes
-from transect.training.pictures import Pictures
 
 TINY = ["--size", "32", "--count", "40", "--channels", "128", "--max-channels", "8", "--z-dim", "8", "--every", "16"]
 
@@ -50,10 +47,8 @@ def test_gan_then_encoder(tmp_path):
 
 def test_a_conditional_gan_is_a_world_with_one_control(tmp_path, monkeypatch):
     monkeypatch.setattr("transect.perceptual.judging.obedience.__defaults__", (40,))
-    printed = call("gan", "faceworld", "--arch", "conditional", "--condition", "glasses!=none", "--condition", "age=40",
-                   "--images", 16, "--out", tmp_path, *TINY).stdout  # fmt: skip
-    assert "read as asked" in printed
-    assert "took no part in this training" in printed
+    call("gan", "faceworld", "--arch", "conditional", "--condition", "glasses!=none", "--condition", "age=40",
+                   "--images", 16, "--out", tmp_path, *TINY)  # fmt: skip
     made = load(tmp_path / "generator.safetensors")
     assert [(one.name, one.levels) for one in made.attributes] == [
         ("glasses", ("none", "any")),
@@ -75,21 +70,12 @@ def test_a_distilled_gan_has_faceworlds_latents(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["gan", "faceworld", "--arch", "dcgan"], "dcgan"),
         (["gan", "faceworld", "--size", "48"], "power of two from 8, got 48"),
-        (["gan", "nowhere:x"], "nowhere"),
         (["gan", "faceworld", "--arch", "conditional", "--condition", "age"], "rising cuts"),
         (["gan", "faceworld", "--grow", "4:4"], "sizes from 8"),
-        (["gan", "faceworld", "--images", "0"], "at least 1"),
         (["gan", "faceworld", "--distil", "8", "--z-dim", "8"], "--z-dim: expected the teacher's"),
         (["encoder", "nothing.safetensors"], "expected a file, found none"),
-        (["gan", "faceworld", "--every", "0"], "at least 1"),
-        (["gan", "faceworld", "--count", "0"], "at least 1, got 0"),
-        (["gan", "faceworld", "--seed", "-1"], "--seed: expected at least 0, got -1"),
         (["gan", "faceworld", "--count", "2", "--arch", "conditional", "--condition", "age=18.01"], "got none of"),
-        (["encoder", "nothing.safetensors", "--batch", "1"], "--batch: expected at least 2, got 1"),
-        (["encoder", "nothing.safetensors", "--seed", "-1"], "seed: expected 0 or more, got -1"),
-        (["encoder", "nothing.safetensors", "--rate", "nan"], "--rate: expected a number above 0"),
     ],
 )
 def test_bad_input_is_told_before_anything_is_made(tmp_path, arguments, line):
@@ -100,68 +86,14 @@ def test_bad_input_is_told_before_anything_is_made(tmp_path, arguments, line):
     assert not (tmp_path / "out").exists()
 
 
-def test_processes_that_do_not_fit_are_told_before_anything_is_made(tmp_path, monkeypatch):
-    out = tmp_path / "out"
-    monkeypatch.setenv("WORLD_SIZE", "x")
-    for command in (["gan", "faceworld"], ["encoder", "nothing.safetensors"]):
-        with pytest.raises(BadInput, match="WORLD_SIZE: expected the number of processes, got 'x'"):
-            call(*command, "--out", out)
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(BadInput, match="expected one process, got 2"):
-        call("encoder", "nothing.safetensors", "--out", out)
-    assert not out.exists()
-
-
-class Unrendered:
-    """A source that must not be asked for a picture."""
-
-    image_size, attributes = 8, ()
-
-    def describe(self):
-        return {"name": "unrendered"}
-
-    def sample(self, seeds):
-        raise AssertionError("it was asked for rows")
-
-    read = render = sample
-
-
-def test_a_folder_or_batch_that_does_not_fit_is_told_before_a_picture_is_rendered(tmp_path):
-    data = Pictures(Unrendered(), 4, tmp_path / "out" / "pictures", quiet=True)
-    with pytest.raises(BadInput, match="multiple of 2 processes, got 5"):
-        fit(Plan("stylegan2", 10, batch=5), data, tmp_path / "out", Processes(2, 0, "cpu"))
-    assert not (tmp_path / "out").exists()
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "training.json").write_text('{"data": {"size": 16}}')
-    with pytest.raises(RunFolderError, match="a training with other settings"):
-        fit(Plan("stylegan2", 10), data, tmp_path / "out", Processes.alone("cpu"))
-    assert [one.name for one in (tmp_path / "out").iterdir()] == ["training.json"]
-
-
 @pytest.mark.slow
 def test_two_processes_share_one_training(tmp_path):
     """Hugging Face Accelerate starts them; one folder, one line for every step, one answer, and a resume."""
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
+    launch = "-m accelerate.commands.launch --cpu --num_processes 2 --num_machines 1 --mixed_precision no"
     command = [
-        *launch,
-        "--mixed_precision",
-        "no",
-        "--dynamo_backend",
-        "no",
-        "-m",
-        "transect",
-        "train",
-        "gan",
-        "faceworld",
+        sys.executable,
+        *launch.split(),
+        *["--dynamo_backend", "no", "-m", "transect", "train", "gan", "faceworld"],
     ]
     for images in ("32", "64"):
         arguments = ["--out", str(tmp_path), "--images", images, "--json", *TINY]

@@ -7,7 +7,6 @@ import pytest
 from published import fits
 
 import transect
-from transect.errors import BadInput
 from transect.generators import load
 from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
@@ -31,7 +30,7 @@ def gan(pixels, tmp_path_factory):
     return transect.train_gan(pixels, out, images=32, quiet=True, options=TINY)
 
 
-def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
+def test_a_gan_of_pixels_loads_and_tells_its_history(gan):
     generator = load(gan.model)
     assert (generator.image_size, generator.latent_dim) == (32, 8)
     assert (gan.numbers.images, gan.numbers.steps) == (32, 2)
@@ -40,9 +39,6 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
     last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
     assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
     fits(gan)
-    page = gan.report(tmp_path).read_text()
-    assert "Samples after 32 images" in page
-    assert "Generator trained on 32 images" in gan._repr_html_()
 
 
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
@@ -64,16 +60,3 @@ def test_a_classifier_of_pixels_and_classes(pixels, tmp_path, monkeypatch):
     assert result.numbers.accuracy == result.table["accuracy"].to_pylist()[-1]
     assert resolve(f"classifier:{tmp_path / 'c'}").name == "classifier:c"
     fits(result)
-
-
-def test_pixels_that_do_not_fit_are_refused(pixels, tmp_path):
-    with pytest.raises(BadInput, match="expected as high as wide, got 32 x 16"):
-        transect.train_gan(pixels[:, :, :16], tmp_path)
-    with pytest.raises(BadInput, match="expected pictures of 64 pixels, got 32"):
-        transect.train_gan(pixels, tmp_path, image_size=64)
-    for classes in (np.full(40, 0.5), [0] * 39, [0] * 40, [-2, 1] * 20):
-        with pytest.raises(BadInput, match="label: expected"):
-            transect.train_classifier(pixels, classes, tmp_path, schedule=SCHEDULE)
-    with pytest.raises(BadInput, match="which pixels alone can have"):
-        transect.train_classifier("faceworld", [0, 1], tmp_path)
-    assert not list(tmp_path.iterdir())

@@ -188,20 +188,6 @@ def test_a_link_to_an_image_opens_it_and_back_closes_it(site):
         visit.wait("document.querySelector('#image').open")
 
 
-def test_levels_and_runs_side_by_side(site):
-    with Visit(site, "view=pairs&run=first") as visit:
-        visit.count("400 pairs")
-        visit.page.select_option("#filter-sort", "score")
-        visit.page.check("#filter-down")
-        visit.wait("document.querySelector('#tiles li .fine:last-child')?.textContent.includes('difference 0.8')")
-        visit.page.click("#clear")
-        visit.page.select_option("#filter-by", "run")
-        visit.count("200 pairs, 600 without partner")
-        visit.page.select_option("#filter-left", "second")
-        visit.page.select_option("#filter-right", "first")
-        visit.count("200 pairs")
-
-
 def test_the_selection_is_downloaded(site):
     with Visit(site, "run=first&answer=yes&where.smile=1") as visit:
         visit.count("200 of 1,000 images")
@@ -213,16 +199,7 @@ def test_the_selection_is_downloaded(site):
         assert {row["smile"] for row in rows} == {"1"}
 
 
-def test_an_unfinished_run_is_said_and_nothing_is_asked_of_another_machine(site):
-    with Visit(site) as visit:
-        visit.wait("document.querySelector('#tiles img[src]')?.naturalWidth")
-        assert "second is not finished: 200 of 800 images are there" in visit.page.inner_text("#notices")
-        visit.page.click("text=Look again")
-        visit.count("1,000 of 1,000 images")
-        assert all(url.startswith(visit.base) for url in visit.asked)
-
-
-@pytest.mark.parametrize("query", ["", "view=subject&of=first&who=3", "view=pairs", "open=7-0003&openrun=first"])
+@pytest.mark.parametrize("query", ["", "view=subject&of=first&who=3"])
 def test_a_phone_needs_no_scrolling_sideways(site, query):
     with Visit(site, query, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True) as visit:
         visit.wait("document.querySelector('#tiles li a, #big')")
