@@ -1,6 +1,7 @@
 """The optimum, against SciPy's dense assignment and all permutations."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_total_equals_the_dense_assignment(seed, n, lattice, ratio, caliper):
 
 def test_short_lists_grow_to_the_optimum(monkeypatch):
     """With lists of two candidates most images lack their optimal partner at first; prices bring it in."""
-    monkeypatch.setattr("transect.designs.matching.optimal._LIST", 2)
+    monkeypatch.setattr(sys.modules["transect.designs.matching.optimal"], "_LIST", 2)
     rng = np.random.default_rng(1)
     features = rng.normal(size=(300, 2))
     treatment = (np.arange(300) < 140).astype(float)

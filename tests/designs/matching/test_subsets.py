@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.designs.matching import (
+    cardinality,
     choose_references,
     coarsened_exact,
     entropy_weights,
@@ -16,7 +17,6 @@ from transect.designs.matching import (
     match_groups,
     optimal,
     overlap_weights,
-    subsets,
     usable_references,
     without_reference,
 )
@@ -66,9 +66,9 @@ def test_cardinality_is_the_largest_of_all_subsets(seed):
     sample = make_sample(x + [[0.01 * i, 0] for i in range(9)], t)
     if best == 0:
         with pytest.raises(BadInput, match="no balanced subset"):
-            subsets(sample, x, tolerance=0.2)
+            cardinality(sample, x, tolerance=0.2)
         return
-    made = subsets(sample, x, tolerance=0.2)
+    made = cardinality(sample, x, tolerance=0.2)
     assert len(made) == made.facts["size"] == made.facts["largest"] == best
     assert (np.abs(x[made.a].mean(axis=0) - x[made.b].mean(axis=0)) <= 0.2 * spread + 1e-9).all()
 
