@@ -4,12 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from small_worlds import WithoutPictures
 
 from transect.designs import transect_latents
-from transect.designs.steps import SHARE, Lines, lines_design
-from transect.errors import BadInput
+from transect.designs.steps import Lines, lines_design
 from transect.records import Attribute, Latents
 
 AGE = Attribute("age", "continuous", "apparent age", unit="years", low=0, high=100)
@@ -50,13 +48,3 @@ def test_a_line_is_the_same_whatever_is_made_with_it():
     whole = transect_latents(design, lines.sample(design.subject_seeds(0, 5)), lines).values
     part = transect_latents(design, lines.sample(design.subject_seeds(3, 4)), lines).values
     np.testing.assert_array_equal(whole[33:44], part)
-
-
-def test_lines_describe_their_attributes_and_their_world():
-    lines = Lines(World())
-    assert lines.attributes[0].name == SHARE
-    assert lines.attributes[1:] == (AGE,)
-    assert lines.describe() == {"name": "small", "image_size": 8, "class": "World", "lines": {"between": 9}}
-    assert lines.validity()["photometry_validated"] is False
-    with pytest.raises(BadInput, match="--interpolate: expected at least one line, got 0"):
-        lines_design(lines, 0)

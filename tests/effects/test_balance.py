@@ -8,8 +8,7 @@ from scipy.stats import ks_2samp
 
 from transect.designs.matching import make_sample
 from transect.designs.matching.subsets import stratum_weights
-from transect.effects.matched_pairs import balance, effects, joint, verdict
-from transect.errors import BadInput
+from transect.effects.matched_pairs import balance, joint, verdict
 
 I = np.arange(40)  # noqa: E741  (R's i below)
 TREATED = (I % 3 == 0).astype(float)
@@ -116,40 +115,3 @@ def test_several_b_of_an_a_share_its_weight():
     ]
     missing = {"v": np.array([3.0, 0, np.nan, 9, 0, 1])}
     assert balance(missing, *groups, pairs)[0].after.control == pytest.approx(2.25)  # 9/2 and 0, as the outcome has it
-
-
-def test_groups_are_no_pairs():
-    with pytest.raises(BadInput, match="the a and the b of each pair, got 14 and 26; pass weights for groups"):
-        balance(COVARIATES, A, B, (A, B))
-
-
-def test_the_gate_names_the_farthest_first():
-    rows = np.arange(8)
-    columns = {
-        "same": np.array([0.0, 1] * 4),
-        "far": np.array([1.0, 1, 1, 0, 0, 0, 0, 1]),
-        "near": np.array([1.0, 0, 1, 1, 1, 0, 1, 0]),
-    }
-    found = balance(columns, rows[:4], rows[4:], (rows[:4], rows[4:]))
-    text = verdict(found)
-    assert text.startswith("not balanced: far (+1.00), near (+0.")
-    assert text.endswith("2 of 3 covariates beyond 0.1 standard deviations")
-    assert verdict(found[:1]).startswith("balanced: 1 covariate within")
-    named = balance({f"c{i}": columns["far"] for i in range(7)}, rows[:4], rows[4:], (rows[:4], rows[4:]))
-    assert verdict(named).endswith("c4 (+1.00), 2 more; 7 of 7 covariates beyond 0.1 standard deviations")
-
-
-def test_effects_of_balance_have_no_interval():
-    rows = np.arange(4)
-    made = effects(balance({"v": np.array([1.0, 0, 0, 0])}, rows[:2], rows[2:], (rows[:2], rows[2:])), "male")[0]
-    assert made.estimate == pytest.approx(0.5 / (0.5 / 2) ** 0.5)
-    assert np.isnan(made.low)
-    assert made.basis == "observational"
-
-
-def test_joint_distribution_by_hand():
-    """Treated: 00, 01, 01, 11. Control: 00, 00."""
-    young, hat = np.array([0.0, 0, 0, 1, 0, 0]), np.array([0.0, 1, 1, 1, 0, 0])
-    cells = joint({"young": young, "hat": hat}, np.arange(4), np.arange(4, 6))
-    assert [(cell.treated, cell.control) for cell in cells] == [(0.25, 1.0), (0.5, 0.0), (0.0, 0.0), (0.25, 0.0)]
-    assert cells[0].treated_interval[0] < 0.25 < cells[0].treated_interval[1]

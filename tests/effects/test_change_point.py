@@ -14,13 +14,6 @@ def distances(answers):
     return np.abs(answers[:, :, None] - answers[:, None, :])
 
 
-def test_a_change_of_all_images_is_dated():
-    answers = np.tile(np.array([0.2, 0.2, 0.2, 0.7, 0.7]), (8, 1))
-    found = change_point(distances(answers))
-    assert (found.after, found.reason) == (3, "")
-    assert found.p <= 0.001
-
-
 def test_p_is_that_of_all_orders():
     """One image, answers 0 0 1 1: of its 24 orders 8 part zeros from ones as well, 4 with zeros first and 4 last."""
     found = change_point(distances(np.array([[0.0, 0, 1, 1]])), orders=20_000)

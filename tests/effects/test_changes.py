@@ -7,7 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 from transect.effects.clusters import by_person
 from transect.effects.contrasts import contrasts
 from transect.effects.intervals import clopper_pearson_clustered
-from transect.effects.rates import TOO_FEW, changes
+from transect.effects.rates import changes
 from transect.effects.resampling import sign_flip
 from transect.records import Attribute, Design
 
@@ -52,27 +52,6 @@ def test_the_shares_add_up_to_the_effect_with_missing_pairs_and_several_cells():
         assert row.up.low < row.up.share < row.up.high
 
 
-def test_an_ordinal_attribute_compares_its_ends_alone():
-    tone = Attribute("tone", "ordinal", "skin tone")
-    y = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-    (row,) = changes(y, Design({"tone": (1.0, 5.0, 10.0)}, subjects=3), {"tone": tone})
-    assert (row.origin, row.to, row.up.pairs, row.down.pairs) == (1.0, 10.0, 2, 1)
-
-
-def test_few_subjects_with_several_pairs_have_no_interval():
-    design = Design({"glasses": (0.0, 1.0), "hat": (0.0, 1.0)}, subjects=9)
-    row = changes(np.zeros((9, 2, 2)), design, {"glasses": GLASSES, "hat": HAT})[0]
-    assert row.reason == TOO_FEW
-    assert np.isnan(row.up.high)
-    assert row.up.share == 0.0
-
-
-def test_nothing_without_a_pair():
-    (row,) = changes(np.array([[np.nan, 1.0]]), Design(ONE.levels, subjects=1), {"glasses": GLASSES})
-    assert np.isnan([row.net, row.up.low]).all()
-    assert (row.n_pairs, row.reason) == (0, "")
-
-
 PEOPLE = np.array([0, 0, 0, 1, 2, 2, *range(3, 12)])
 
 
@@ -89,14 +68,3 @@ def test_photographs_of_people_count_once_each_and_subjects_are_people():
     assert (row.up.low, row.up.high) == tuple(
         end[0] for end in clopper_pearson_clustered(*by_person((y[:, 1:] == 1).astype(float), PEOPLE))
     )
-
-
-def test_fewer_than_ten_people_on_several_photographs_have_no_interval():
-    y = np.tile([[0.0, 1.0], [0.0, 0.0]], (9, 1))
-    (row,) = changes(y, Design(ONE.levels, subjects=18), {"glasses": GLASSES}, who=np.arange(18) // 2)
-    assert (row.up.share, row.reason) == (0.5, TOO_FEW)
-    assert np.isnan([row.up.low, row.up.high]).all()
-    (missing,) = changes(
-        np.full((2, 2), np.nan), Design(ONE.levels, subjects=2), {"glasses": GLASSES}, who=np.zeros(2, int)
-    )
-    assert (missing.n_subjects, missing.reason) == (0, "")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from transect.effects.intervals import weighted_sum, wilson
+from transect.effects.intervals import weighted_sum
 
 
 def test_two_proportions_by_hand():
@@ -16,10 +16,6 @@ def test_two_proportions_by_hand():
     assert estimate == pytest.approx(0.1)
     assert low == pytest.approx(0.1 - 0.0717, abs=1e-4)
     assert high == pytest.approx(0.1 + 0.2080, abs=1e-4)
-
-
-def test_a_proportion_of_no_weight_does_not_matter_even_without_trials():
-    assert weighted_sum([1.0, 0.0], [3, 0], [10, 0]) == weighted_sum([1.0], [3], [10])
 
 
 def test_a_proportion_without_trials_leaves_nothing():
@@ -40,8 +36,3 @@ def test_exact_coverage(p, q):
             _, low, high = weighted_sum(weights, np.array([k, other]), n)
             covered += chance * second[other] * (low <= truth <= high)
     assert 0.93 <= covered <= 0.985
-
-
-def test_one_proportion_has_wilson_s_interval():
-    low, high = wilson(7, 50)
-    assert weighted_sum([1.0], [7], [50]) == pytest.approx((0.14, float(low), float(high)))

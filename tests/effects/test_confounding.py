@@ -10,14 +10,12 @@ from scipy.stats import rankdata, wilcoxon
 
 from transect.effects import (
     adjusted_for_hidden,
-    confounding,
     e_value,
     e_value_of_slope,
     robustness,
     rosenbaum_bounds,
     sign_flip,
 )
-from transect.errors import BadInput
 
 
 def test_the_papers_e_values():
@@ -43,12 +41,6 @@ def test_other_scales():
     assert e_value(4.0, scale="odds ratio").point == pytest.approx(2 + math.sqrt(2))
     assert e_value(0.5, scale="standardized difference").point == pytest.approx(e_value(math.exp(0.455)).point)
     assert e_value(-0.5, -0.9, -0.1, scale="standardized difference").limit > 1
-    with pytest.raises(BadInput, match="expected a positive number, got -0.1"):
-        e_value(-0.1)
-    with pytest.raises(BadInput, match="an interval that holds the estimate"):
-        e_value(2.0, 3.0, 4.0)
-    with pytest.raises(BadInput, match="scale: expected"):
-        e_value(2.0, scale="hazard ratio")
 
 
 def test_of_a_slope_a_step_of_the_attribute_counts():
@@ -61,9 +53,6 @@ def test_of_a_slope_a_step_of_the_attribute_counts():
     assert e_value_of_slope(0.02, -0.01, 0.05, change=10.0, spread=0.4).limit == 1
     assert e_value_of_slope(0.02, change=20.0, spread=0.4).point > made.point
     assert math.isnan(e_value_of_slope(math.nan, change=1.0, spread=1.0).point)
-    for change, spread in ((0.0, 1.0), (1.0, 0.0), (1.0, math.nan)):
-        with pytest.raises(BadInput, match="a positive change and spread"):
-            e_value_of_slope(0.1, change=change, spread=spread)
 
 
 def test_pairs_of_0_and_1_are_mcnemars_at_gamma_1():
@@ -98,32 +87,12 @@ def test_signed_ranks_are_the_sum_over_all_signs(ties):
         assert made.largest_p[0] == pytest.approx(wilcoxon(d, method="exact").pvalue)
 
 
-def test_many_pairs_by_the_normal_approximation(monkeypatch):
-    d = np.random.default_rng(2).normal(0.15, 1, 200)
-    exact = rosenbaum_bounds(d, (1.0, 1.2))
-    monkeypatch.setattr(confounding, "LARGEST_EXACT", 100)
-    near = rosenbaum_bounds(d, (1.0, 1.2))
-    assert near.method == "normal signed rank"
-    np.testing.assert_allclose(near.largest_p, exact.largest_p, rtol=0.05)
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0, 2.0]), max_size=20))
-def test_p_grows_with_gamma(d):
-    p = rosenbaum_bounds(d, (1.0, 1.3, 2.0, 5.0)).largest_p
-    assert (np.diff(p) >= -1e-12).all()
-    assert ((p > 0) & (p <= 1)).all()
-
-
 def test_no_pair_that_differs_and_bad_gammas():
     made = rosenbaum_bounds([0.0, float("nan")])
     assert (made.largest_p == 1).all()
     assert made.reason == "no pair differs"
     assert math.isnan(made.tolerated)
     assert math.isnan(rosenbaum_bounds([1.0, -1.0]).tolerated)  # p is 1 already without any bias
-    for d, gammas in [([1.0], (0.5,)), ([[1.0]], (1.0,))]:
-        with pytest.raises(BadInput, match="one list of differences and gammas from 1"):
-            rosenbaum_bounds(d, gammas)
 
 
 def test_a_hidden_variable_of_the_robustness_value_brings_the_estimate_to_0():
@@ -155,10 +124,3 @@ def test_the_bound_is_the_bias_of_leaving_a_variable_out():
     r2_attribute = np.corrcoef(a, z)[0, 1] ** 2
     ours = adjusted_for_hidden(short, error, n - 2, r2_outcome=r2_outcome, r2_attribute=r2_attribute)
     assert ours == pytest.approx((long, long_error), rel=1e-9)
-
-
-def test_impossible_regressions_are_refused():
-    with pytest.raises(BadInput, match="positive standard error"):
-        robustness(0.1, 0.0, 10)
-    with pytest.raises(BadInput, match="shares from 0 to below 1"):
-        adjusted_for_hidden(0.1, 0.1, 10, r2_outcome=0.1, r2_attribute=1.0)

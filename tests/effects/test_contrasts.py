@@ -8,7 +8,6 @@ from statsmodels.regression.linear_model import OLS
 
 from transect.effects import contrasts
 from transect.effects.contrasts import level_differences, slopes
-from transect.errors import BadInput
 from transect.records import Attribute, Design
 
 NAN = np.nan
@@ -78,26 +77,6 @@ def test_only_pairs_with_both_levels_count_and_the_rest_is_counted_by_reason():
     assert made.base == pytest.approx(1 / 3)
 
 
-def test_slope_is_per_unit_of_the_attribute():
-    # x = 20, 40, 60: (-20 * 0 + 0 * 0 + 20 * 1) / 800 = 1/40 per year. The steepest: 20 / 800 = 1/40, reached here.
-    _, slope = make([[0, 0, 1]], {"age": (20.0, 40.0, 60.0)})
-    assert slope.differences == pytest.approx([1 / 40])
-    assert slope.reach == pytest.approx(1 / 40)
-    assert slope.per == "year"
-
-
-def test_a_series_with_two_levels_has_a_slope_and_one_with_one_has_none():
-    _, slope = make([[0, NAN, 1], [1, NAN, NAN]], {"age": (20.0, 40.0, 60.0)})
-    np.testing.assert_allclose(slope.differences, [1 / 40, NAN])
-    assert slope.excluded == {"failed": 3, "pair incomplete": 1}
-    assert slope.n_images == 2
-
-
-def test_answers_that_cancel_have_a_slope_of_exactly_zero():
-    # Levels 1, 2, 4: x = -4/3, -1/3, 5/3; all answers 1 cancel, in whatever order they are added.
-    assert slopes(np.ones((1, 3, 6)), np.array([1.0, 2.0, 4.0]))[0] == 0
-
-
 values_with_gaps = arrays(
     np.float64, (3, 3, 4), elements=st.one_of(st.sampled_from([0.0, 1.0, NAN]), st.floats(-2, 2, width=16))
 )
@@ -131,10 +110,3 @@ def test_the_mean_slope_is_the_fixed_effects_regression_of_statsmodels():
     x = np.tile(levels, 60)
     y = values.transpose(0, 2, 1).ravel()
     assert slope.differences.mean() == pytest.approx(OLS(y, np.column_stack([x, strata])).fit().params[0])
-
-
-def test_shapes_that_do_not_fit():
-    with pytest.raises(BadInput, match=r"expected values and reasons of shape \(2, 3\), got \(2, 2\)"):
-        contrasts(np.zeros((2, 2)), np.full((2, 2), ""), Design({"age": (20.0, 40.0, 60.0)}, subjects=2), ALL)
-    with pytest.raises(BadInput, match="need a design that varies an attribute"):
-        contrasts(np.zeros(2), np.full(2, ""), Design({}, subjects=2), ALL)

@@ -29,20 +29,6 @@ def test_a_full_table_has_the_variance_of_two_way_analysis_of_variance():
     assert made.freedom == 3
 
 
-def test_unbiased_with_gaps_and_uneven_weights():
-    """Over many tables the mean of the variance is the variance of the means, in a table with a third of it missing."""
-    rng = np.random.default_rng(1)
-    gaps = rng.random((12, 4)) < 1 / 3
-    weight = rng.uniform(0.5, 2.0, (12, 4))
-    variances, means = [], []
-    for _ in range(150):
-        table = rng.normal(size=(12, 1)) + rng.normal(size=(1, 4)) + 0.5 * rng.normal(size=(12, 4))
-        table[gaps] = np.nan
-        variances.append(of_mean(table, weight).variance)
-        means.append(np.average(table[~gaps], weights=weight[~gaps]))
-    assert np.mean(variances) == pytest.approx(np.var(means), rel=0.35)  # standard errors of about 8 and 12 %
-
-
 def test_expectations_by_dense_matrices():
     """The components that solve tr(M_k P V_c P') = Q_k, written out with n by n matrices, give the same variance."""
     rng = np.random.default_rng(2)

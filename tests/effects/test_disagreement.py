@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import norm
 
 from transect.effects.paired_models import disagreement_of_designs
-from transect.errors import BadInput
 
 
 def test_by_hand_with_intervals_that_are_not_symmetric():
@@ -16,14 +15,6 @@ def test_by_hand_with_intervals_that_are_not_symmetric():
     error = np.hypot(0.13, 0.18) / (2 * norm.ppf(0.975))
     assert found.p == pytest.approx(2 * norm.sf(0.2 / error))
     assert found.smallest_found == pytest.approx((norm.ppf(0.975) + norm.ppf(0.8)) * error)
-
-
-def test_the_one_significant_and_the_other_not_is_no_disagreement():
-    """25 ∓ 10 and 10 ∓ 10 standard errors, Gelman and Stern's example: z = 15 / 14.1."""
-    half = 10 * norm.ppf(0.975)
-    found = disagreement_of_designs((25, 25 - half, 25 + half), (10, 10 - half, 10 + half))
-    assert found.p == pytest.approx(2 * norm.sf(15 / np.hypot(10, 10)))
-    assert found.low < 0 < found.high
 
 
 def test_two_of_one_truth_are_said_to_differ_in_one_of_twenty():
@@ -44,5 +35,3 @@ def test_what_cannot_be_told_has_a_reason():
     assert bare.difference == pytest.approx(0.2)
     assert bare.reason == "one of the two has no interval"
     assert disagreement_of_designs((0.0, 0.0, 0.0), (0.1, 0.1, 0.1)).reason == "neither interval has a width: no test"
-    with pytest.raises(BadInput, match="expected intervals that hold their estimates"):
-        disagreement_of_designs((0.3, 0.4, 0.5), (0.1, 0.0, 0.2))

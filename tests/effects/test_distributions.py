@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from transect.effects.identity_pairs import distributions, smd
-from transect.errors import BadInput
 
 NAN = np.nan
 
@@ -22,18 +21,6 @@ def test_counts_by_group_add_up_and_share_their_edges():
     assert sum(one.missing for one in made) == 7
 
 
-def test_levels_have_a_bin_each():
-    made = distributions({"age": [0.0, 0.25, 1.0, 1.0]})
-    assert made[0].counts.tolist() == [1, 1, 2]
-    assert made[0].group == "all"
-
-
-def test_a_group_of_missing_values_is_empty_not_absent():
-    made = distributions({"hair": [1.0, NAN]}, ["a", "b"])
-    assert (made[1].n, made[1].missing) == (0, 1)
-    assert np.isnan(made[1].mean)
-
-
 def test_the_standardized_difference_by_hand():
     # Means 1 and 4, variances 2 and 2: 3 / sqrt(2).
     assert smd([0.0, 2.0], [3.0, 5.0, NAN]) == pytest.approx(3 / np.sqrt(2))
@@ -43,8 +30,3 @@ def test_what_cannot_be_compared_is_nan():
     assert np.isnan(smd([0.0, 2.0], [3.0]))
     assert np.isnan(smd([1.0, 1.0], [2.0, 2.0]))
     assert np.isnan(smd([0.1 + 0.2, 0.3], [0.3, 0.3]))  # what rounding leaves is no spread
-
-
-def test_other_lengths_are_refused():
-    with pytest.raises(BadInput, match="groups: expected one per image, 2, got 1"):
-        distributions({"hair": [0.0, 1.0]}, ["f"])

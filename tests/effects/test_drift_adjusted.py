@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.effects.instruments import LEAST_F, PER_SUBJECTS, drift_adjusted
-from transect.errors import BadInput
+from transect.effects.instruments import PER_SUBJECTS, drift_adjusted
 
 SET, DRIFTED = 0.3, 0.5
 
@@ -63,16 +62,6 @@ def test_a_second_reader_undoes_the_noise_of_the_first():
     assert 0.91 <= covered <= 0.985
 
 
-def test_a_second_reader_that_reads_nothing_gives_no_interval():
-    outcome, set_, (first, _), who = world(0)
-    nothing = {"age": np.random.default_rng(1).normal(size=len(who))}
-    found = drift_adjusted(outcome, set_, first, who, second=nothing).instrumented
-    assert found is not None
-    assert np.isnan(found.low)
-    assert "first-stage F" in found.reason
-    assert f"{LEAST_F:g}" in found.reason
-
-
 def test_where_everybody_drifts_alike_nothing_can_be_told_apart():
     outcome, set_, _, who = world(0)
     found = drift_adjusted(outcome, set_, {"age": 2 * set_["smile"] + who}, who)
@@ -86,21 +75,6 @@ def test_with_few_subjects_what_followed_most_is_adjusted_for():
     steady = np.random.default_rng(2).normal(size=len(who))
     found = drift_adjusted(outcome, set_, {"steady": steady, **first}, who)
     assert (found.readings, found.left_out) == (("age",), ("steady",))
-
-
-def test_rows_without_a_reading_are_counted():
-    outcome, set_, (first, _), who = world(0)
-    first["age"][3] = np.nan
-    found = drift_adjusted(outcome, set_, first, who)
-    assert found.raw.n_images == len(who) - 1
-
-
-def test_readers_of_different_attributes_are_refused():
-    outcome, set_, (first, _), who = world(0)
-    with pytest.raises(BadInput, match="drop these"):
-        drift_adjusted(outcome, set_, first, who, second={"yaw": first["age"]})
-    with pytest.raises(BadInput, match="no column"):
-        drift_adjusted(outcome, {}, first, who)
 
 
 def photographs(seed: int, people: int = 60, each: int = 4):

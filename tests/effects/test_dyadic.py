@@ -24,15 +24,6 @@ def test_the_variance_is_right_on_average(people):
     assert (freedom < people).all()
 
 
-def test_everything_twice_leaves_the_variance():
-    """Four images of each comparison instead of one, all alike."""
-    rng = np.random.default_rng(0)
-    residual, squares = rng.normal(size=(12, 3)), 30 + rng.random(3)
-    single = verification.dyadic_variance(residual, squares, np.full(12, 11.0))
-    fourfold = verification.dyadic_variance(4 * residual, 16 * squares, np.full(12, 44.0))
-    np.testing.assert_allclose(fourfold, single)
-
-
 def test_three_people_have_no_variance_and_nine_no_interval():
     spread, freedom = verification.dyadic_variance(np.zeros((3, 1)), np.zeros(1), np.full(3, 2.0))
     assert np.isnan([*spread, *freedom]).all()

@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from transect.effects.equal_quality import bounded_limits, quality_differences
-from transect.errors import BadInput
 
 
 def compared(first, second, subjects=None, **options):
@@ -134,23 +133,6 @@ def test_spread_is_known_from_five_that_are_a_third_and_from_ten(people, differ,
     assert (pair.reason == "") == known
 
 
-def test_a_margin_as_wide_as_the_scale_asks_nothing():
-    assert compared([5.0], [0.0], margin=5.0).verdict == "passed"
-    level = np.array([0.0, 1.0])
-    (unrated,) = quality_differences(np.array([4.0, np.nan]), {"a": level}, np.arange(2))
-    assert (unrated.verdict, unrated.reason) == ("not shown", "nobody rated 1")
-    assert np.isnan(unrated.difference)
-    assert quality_differences(np.array([4.0, np.nan]), {"a": level}, np.arange(2), margin=5.0)[0].verdict == "passed"
-    assert quality_differences(np.ones(2), {"a": np.zeros(2)}, np.arange(2)) == ()
-
-
-def test_every_pair_of_levels_is_compared():
-    pairs = quality_differences(np.ones(4), {"a": np.array([0, 0.5, 1, np.nan]), "b": np.arange(4) % 2.0}, np.arange(4))
-    assert [(pair.attribute, pair.level, pair.other) for pair in pairs] == [
-        ("a", 0.0, 0.5), ("a", 0.0, 1.0), ("a", 0.5, 1.0), ("b", 0.0, 1.0),
-    ]  # fmt: skip
-
-
 def test_so_many_subjects_would_be_enough():
     """Spread 1 at both levels, six subjects each: half the interval and z at 90 % are .5 from 70 subjects."""
     values = stats.norm.ppf((np.arange(6) + 0.5) / 6)
@@ -163,14 +145,6 @@ def test_so_many_subjects_would_be_enough():
     assert compared(values - 0.3, values + 0.4).enough == 0, "no number makes levels equal that seem to differ by .7"
 
 
-@given(st.integers(2, 60), st.floats(0, 5), st.floats(0, 5), st.booleans())
-def test_no_interval_is_of_zero_width(n, first, second, paired):
-    who = np.tile(np.arange(n), 2) if paired else None
-    pair = compared(np.full(n, first), np.full(n, second), who)
-    assert pair.low < pair.high
-    assert pair.low - 1e-9 <= pair.difference <= pair.high + 1e-9
-
-
 @given(st.integers(0, 10_000))
 def test_levels_can_be_swapped(seed):
     rng = np.random.default_rng(seed)
@@ -178,11 +152,3 @@ def test_levels_can_be_swapped(seed):
     one, other = compared(a, b), compared(b, a)
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
     assert one.verdict == other.verdict
-
-
-def test_what_is_no_margin_or_rating_is_refused():
-    for margin in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(BadInput, match="margin: expected a finite number above 0"):
-            compared([1.0], [1.0], margin=margin)
-    with pytest.raises(BadInput, match="quality: expected ratings from 0 to 5, got others"):
-        compared([6.0], [1.0])

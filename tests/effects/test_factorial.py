@@ -1,9 +1,7 @@
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from transect.effects.contrasts import CellMeans, factorial_of_table
-from transect.errors import BadInput, UnknownName
 
 
 def long_table(values, names):
@@ -22,17 +20,6 @@ def test_a_long_table_becomes_the_array_it_came_from():
     assert dict(made.levels) == {"a": (0.0, 10.0, 20.0), "b": (0.0, 10.0)}
 
 
-def test_a_null_outcome_is_no_answer_and_other_tables_are_refused():
-    rows = {"subject": [1, 1], "a": [0, 1], "miss": [0.5, None]}
-    assert np.isnan(factorial_of_table(pa.table(rows), outcome="miss", attributes=["a"]).values[0, 1])
-    with pytest.raises(BadInput, match="each subject once in each cell, got 1 rows twice"):
-        factorial_of_table(pa.table(rows | {"a": [1, 1]}), outcome="miss", attributes=["a"])
-    with pytest.raises(BadInput, match="a: expected a level in every row, got 1 without"):
-        factorial_of_table(pa.table(rows | {"a": [1, None]}), outcome="miss", attributes=["a"])
-    with pytest.raises(UnknownName, match="unknown column 'hit'"):
-        factorial_of_table(pa.table(rows), outcome="hit", attributes=["a"])
-
-
 def test_pseudo_values_have_the_weighted_mean_and_its_error():
     """Complete cells: the subjects' own sums. With gaps: the variance of the linearized ratio, cell by cell."""
     rng = np.random.default_rng(2)
@@ -44,11 +31,3 @@ def test_pseudo_values_have_the_weighted_mean_and_its_error():
     images = np.isfinite(values).sum(axis=0)
     residual = np.where(np.isfinite(values), values - np.nanmean(values, axis=0), 0) * 40 / images
     np.testing.assert_allclose(pseudo.var(axis=0), ((residual @ weights) ** 2).mean(axis=0))
-
-
-def test_an_empty_cell_is_nan_only_where_it_is_used():
-    values = np.array([[0.0, np.nan], [1.0, np.nan]])
-    made = CellMeans.of(values)
-    assert made.empty == 1
-    pseudo = made.pseudo_values(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    np.testing.assert_array_equal(pseudo, [[0.0, np.nan], [1.0, np.nan]])

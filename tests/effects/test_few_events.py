@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import fisher_exact
 
 from transect.effects.intervals import newcombe, wilson_clustered
-from transect.effects.regression import SCORE, SUBJECTS, difference_interval, difference_test, fewest, permuted
+from transect.effects.regression import SCORE, SUBJECTS, difference_interval, difference_test
 from transect.effects.samples import complete
 
 
@@ -68,9 +68,3 @@ def test_subjects_in_both_groups_have_the_level_at_which_the_interval_ends_at_0(
     assert name == SCORE
     assert 0 < p < 1
     assert min(np.abs(difference_interval(data, 1 - p))) == pytest.approx(0, abs=1e-6)
-
-
-def test_cells_are_counted_in_subjects():
-    y, x = np.array([1, 1, 0, 0, 0, 1.0]), np.array([1, 1, 1, 0, 0, 0.0])
-    assert fewest(y, x, np.array([0, 0, 0, 1, 2, 3])) == 1
-    assert np.isnan(permuted(y, x, np.array([0, 1, 2, 0, 3, 4])))

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import stdtrit
 
 from transect.effects import clusters
-from transect.effects.clusters import MANY, bias_reduced, smaller_arm, telling_subjects
+from transect.effects.clusters import MANY, bias_reduced, telling_subjects
 from transect.effects.regression import difference_in_means, ols
 
 
@@ -42,38 +42,6 @@ def test_several_images_of_a_subject_by_the_full_matrices():
     assert freedom[1] == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
 
 
-def test_fifty_equal_subjects_keep_the_usual_errors():
-    y, hat = np.sin(np.arange(50.0)), np.arange(50) % 2.0
-    assert ols(y, {"hat": hat})[0].interval_method == "Student t on errors clustered by subject"
-    assert ols(y[:-1], {"hat": hat[:-1]})[0].interval_method == clusters.CLUSTERED
-
-
-def test_one_treated_subject_has_no_interval():
-    y, hat, person = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0], [1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 2, 2]
-    for effect in (difference_in_means(y, {"hat": hat}, clusters=person), ols(y, {"hat": hat}, clusters=person)[0]):
-        assert effect.estimate == pytest.approx(0.5 - 0.75)
-        assert effect.reason == "one subject where hat is 1: no interval"
-        assert np.isnan([effect.low, effect.high, effect.p]).all()
-
-
-def test_a_column_of_more_values_has_no_arms():
-    assert smaller_arm(np.array([0.0, 1.0, 2.0]), np.arange(3)) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("treated", [2, 3, 5])
-def test_few_treated_subjects_make_few_false_findings(treated):
-    # 40 subjects of 5 images with correlation 1/2 and no effect; the usual errors reject 35, 15 and 13 %.
-    rng = np.random.default_rng(treated)
-    person = np.repeat(np.arange(40), 5)
-    hat = (person < treated).astype(float)
-    p = [
-        difference_in_means(rng.normal(size=40)[person] + rng.normal(size=200), {"hat": hat}, clusters=person).p
-        for _ in range(300)
-    ]
-    assert np.mean(np.array(p) < 0.05) < 0.09
-
-
 def test_a_few_large_subjects_count_as_few():
     # Each arm: 100 subjects of one image and one of 900. A subject's share is its images over the arm's 1,000².
     subjects = np.concatenate([np.arange(200), np.repeat([200, 201], 900)])
@@ -87,9 +55,3 @@ def test_a_few_large_subjects_count_as_few():
     assert telling_subjects(np.column_stack([np.ones(202), np.arange(202) % 2]), np.arange(202)) == pytest.approx(202)
     assert MANY < 202
     assert equal.interval_method == "Student t on errors clustered by subject"
-
-
-def test_telling_subjects_of_a_slope_go_by_leverage():
-    # x - mean is -1 three times and 3: squared 1, 1, 1 and 9: 12² / (3 + 81).
-    x = np.column_stack([np.ones(4), [0.0, 0.0, 0.0, 4.0]])
-    assert telling_subjects(x, np.arange(4)) == pytest.approx(144 / 84)

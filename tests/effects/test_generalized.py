@@ -1,15 +1,12 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.special import expit
 
 from transect.effects import gee_logit, logit, poisson
 from transect.effects.generalized import separation
 from transect.effects.regression import independent
-from transect.errors import BadInput
 
 MANY_SUBJECTS = 300  # from 50 equally telling ones errors are those of statsmodels, below bias-reduced
 
@@ -32,16 +29,6 @@ def test_logit_agrees_with_statsmodels():
     judge, made = judged(y, x, groups, sm.families.Binomial()), logit(y, x, clusters=groups)
     np.testing.assert_allclose([e.estimate for e in made], judge.params[1:], rtol=1e-8)
     np.testing.assert_allclose([(e.low, e.high) for e in made], judge.conf_int()[1:], rtol=1e-7)
-
-
-def test_fractional_logit_agrees_with_statsmodels():
-    _, x, groups = population(subjects=MANY_SUBJECTS)
-    rng = np.random.default_rng(3)
-    y = np.clip(expit(x[:, 0]) + rng.normal(0, 0.2, len(x)), 0, 1)
-    judge, made = judged(y, x, groups, sm.families.Binomial()), logit(y, x, clusters=groups)
-    np.testing.assert_allclose([e.estimate for e in made], judge.params[1:], rtol=1e-8)
-    np.testing.assert_allclose([e.spec["standard_error"] for e in made], judge.bse[1:], rtol=1e-7)
-    assert made[0].name == "x1: fractional logit"
 
 
 def test_poisson_agrees_with_statsmodels():
@@ -99,63 +86,8 @@ def test_a_level_that_always_errs_leaves_the_other_coefficients_as_they_are():
     assert made[0].spec["rows_without_error"] == int(hat.sum())
 
 
-def test_counts_that_never_occur_have_no_finite_rate_ratio():
-    (effect,) = poisson([0.0, 0.0, 1.0, 3.0], {"beard": [0.0, 0.0, 1.0, 1.0]})
-    assert effect.reason == "complete separation by beard: no finite estimate"
-    assert np.isnan(effect.estimate)
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_outcomes_that_are_all_equal(value):
-    (effect,) = logit(np.full(7, value), np.arange(7.0))
-    assert np.isnan(effect.estimate)
-    assert effect.reason == (
-        f"no variation: all 7 outcomes are {value:g}; complete separation, the penalised coefficients are 0"
-    )
-
-
-def test_dependent_columns_are_named():
-    y, x, _ = population()
-    dark = (x[:, 2] > 0).astype(float)
-    made = logit(y, {"dark": dark, "light": 1 - dark, "age": x[:, 0]})
-    assert made[0].reason == "not determined: intercept, dark and light are linearly dependent"
-    assert made[2].estimate == pytest.approx(logit(y, {"dark": dark, "age": x[:, 0]})[1].estimate, rel=1e-9)
-
-
-@pytest.mark.parametrize(("estimator", "y"), [(logit, [0.0, 2.0]), (poisson, [-1.0, 2.0])])
-def test_outcomes_out_of_range_are_refused(estimator, y):
-    with pytest.raises(BadInput, match="expected outcomes"):
-        estimator(y, [0.0, 1.0])
-
-
-def test_gee_refuses_outcomes_out_of_range():
-    with pytest.raises(BadInput, match="expected outcomes from 0 to 1"):
-        gee_logit([0.0, 2.0], [0.0, 1.0], [0, 1])
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(4, 12))
-def test_separation_is_found_exactly_where_the_likelihood_has_no_maximum(seed, n):
-    """Judge: scale a direction found by brute force over many; a separating one must not lower any row."""
-    rng = np.random.default_rng(seed)
-    x = np.column_stack([np.ones(n), rng.integers(-1, 2, (n, 2))]).astype(float)
-    y = rng.integers(0, 2, n).astype(float)
-    angles = np.linspace(0, 2 * np.pi, 721)
-    directions = np.array(
-        [[c, np.cos(a), np.sin(a)] for a in angles for c in np.linspace(-2, 2, 41)] + [[1, 0, 0], [-1, 0, 0]]
-    )
-    signed = (x @ directions.T) * (2 * y - 1)[:, None]
-    told = (signed >= -1e-9).all(axis=0) & (signed > 1e-6).any(axis=0)
-    found = separation(x, y, ("one", "a", "b"))
-    if told.any():
-        assert found.infinite
-        assert not found.overlapping.all()
-    if not found.infinite:
-        assert not told.any()
-
-
 @pytest.mark.parametrize("ceiling", [1.0, None])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_infinite_coefficients_are_those_that_a_linear_program_can_move(seed, ceiling):
     """Oracle: the largest and the least coefficient over all separating directions, a linear program each."""
     rng = np.random.default_rng(seed)

@@ -5,10 +5,8 @@ import pytest
 from scipy.special import ndtr
 
 from transect.effects import analyse_population, regression
-from transect.effects.clusters import CLUSTERED
 from transect.effects.intervals import wilson
-from transect.effects.observational import Estimate, difference, slope
-from transect.effects.regression import CLUSTERED as BY_SUBJECT
+from transect.effects.observational import difference, slope
 from transect.effects.regression import MOVER, SUBJECTS
 from transect.effects.samples import Measure
 from transect.records import Attribute
@@ -40,19 +38,6 @@ def test_wordings_that_agree_are_one_answer_each_by_hand():
     assert found.low <= 0.3 - np.hypot(0.5 - low1, high0 - 0.2) + 1e-9
     assert found.high >= 0.3 + np.hypot(high1 - 0.5, 0.2 - low0) - 1e-9
     assert (found.interval_method, found.test_method) == (MOVER, SUBJECTS)
-
-
-def test_what_never_happens_has_an_interval_too():
-    found = of_two(np.zeros(60), 30)
-    assert (found.estimate, found.p) == (0.0, 1.0)
-    assert found.high == pytest.approx(float(wilson(0, 30)[1])) == -found.low
-
-
-def test_a_person_in_both_groups_is_compared_by_errors_by_subject():
-    rng = np.random.default_rng(0)
-    found = of_two(shares(rng, np.full(80, 0.4)), 40, clusters=np.tile(np.arange(40), 2))
-    assert isinstance(found, Estimate)
-    assert found.interval_method in (CLUSTERED, BY_SUBJECT)
 
 
 def test_an_audit_of_observed_images_uses_it():

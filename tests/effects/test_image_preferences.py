@@ -12,7 +12,6 @@ from scipy.special import expit, log_expit
 from scipy.stats import binomtest
 
 from transect.effects.preferences import (
-    NO_SUBJECTS,
     NO_VARIATION,
     NOBODY,
     ONE_ORDER,
@@ -21,7 +20,6 @@ from transect.effects.preferences import (
     level_abilities,
     preference,
 )
-from transect.errors import BadInput
 
 
 def choices(rng, subjects, abilities, place=0.0, own=0.0):
@@ -79,15 +77,6 @@ def test_a_model_that_follows_places_prefers_nobody():
     assert found.place_p < 1e-6
 
 
-def test_preferences_without_answers_and_beyond_the_scale():
-    nothing = in_both_orders([np.nan, 1.0], [np.nan, np.nan])
-    assert (nothing.subjects, nothing.incomplete, nothing.second.reason) == (0, 1, NO_SUBJECTS)
-    with pytest.raises(BadInput, match="from 0 to 1, got 0 to 2"):
-        in_both_orders([0, 2], [0, 0])
-    with pytest.raises(BadInput, match="of one shape in both orders"):
-        in_both_orders([0, 1], [0])
-
-
 def oracle(first, second, chosen, k):
     """Abilities and preference for the second place by a general optimiser."""
 
@@ -139,17 +128,6 @@ def test_what_the_model_cannot_say_has_a_reason():
     assert alike.abilities[1].reason == NO_VARIATION
 
 
-def test_answers_are_counted():
-    found = level_abilities([0, 1, 0, 0], [1, 0, 0, 1], [1, 0, 1, np.nan], ["a", "a", "b", "b"])
-    assert (found.answers, found.within, found.unanswered, found.subjects) == (2, 1, 1, 1)
-    with pytest.raises(BadInput, match="of each of 2 answers, got 1, 1, 1"):
-        level_abilities([0], [1], [1, 0], ["a"])
-    with pytest.raises(BadInput, match="levels: expected numbers from 0 to 1, got 2"):
-        level_abilities([0], [2], [1], ["a"], levels=2)
-    with pytest.raises(BadInput, match="chosen: expected 0 to 1"):
-        level_abilities([0], [1], [2], ["a"])
-
-
 def test_contradictions_are_as_many_as_the_model_expects():
     """Independent answers: circular triads of 400 subjects by four levels match; random answers make a quarter."""
     rng = np.random.default_rng(5)
@@ -158,33 +136,3 @@ def test_contradictions_are_as_many_as_the_model_expects():
     random = level_abilities(*choices(rng, 400, [0.0, 0.0, 0.0, 0.0]))
     assert random.expected == pytest.approx(random.triads / 4, rel=0.03)
     assert random.circular == pytest.approx(random.triads / 4, rel=0.15)
-
-
-def test_people_with_opinions_contradict_themselves_less_than_the_average_says():
-    found = level_abilities(*choices(np.random.default_rng(6), 200, [0.0, 0.0, 0.0], own=3.0))
-    assert found.circular < 0.6 * found.expected
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.integers(0, 2**32 - 1))
-def test_turning_every_pair_turns_the_place_alone(seed):
-    first, second, chosen, subject = choices(np.random.default_rng(seed), 20, [0.0, 0.5, 1.0], place=0.3)
-    found = level_abilities(first, second, chosen, subject)
-    turned = level_abilities(second, first, 1 - chosen, subject)
-    for one, two in zip(found.abilities, turned.abilities, strict=True):
-        assert (two.estimate, two.low, two.high) == pytest.approx(
-            (one.estimate, one.low, one.high), abs=1e-6, nan_ok=True
-        )
-    assert turned.place.estimate == pytest.approx(-found.place.estimate, abs=1e-6, nan_ok=True)
-    assert (turned.triads, turned.circular) == (found.triads, found.circular)
-
-
-def test_pairs_in_one_order_do_not_tell_places_from_levels():
-    """Of three levels the model's form alone would."""
-    first, second, chosen, subject = choices(np.random.default_rng(3), 40, [0.0, 0.5, 1.0], place=0.5)
-    rising = first < second
-    found = level_abilities(first[rising], second[rising], chosen[rising], subject[rising])
-    assert found.place.reason == ONE_ORDER
-    columns = (np.eye(3)[second] - np.eye(3)[first])[rising, 1:]
-    judge = sm.GLM(chosen[rising], columns, family=sm.families.Binomial()).fit()
-    assert [each.estimate for each in found.abilities[1:]] == pytest.approx(judge.params, abs=1e-6)

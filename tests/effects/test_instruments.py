@@ -5,7 +5,6 @@ from statsmodels.sandbox.regression.gmm import IV2SLS
 
 from transect.effects import instrumental, ols
 from transect.effects.instruments import first_stage, part
-from transect.errors import BadInput
 
 
 def transects(seed=0, subjects=200, images=4):
@@ -108,34 +107,3 @@ def test_weak_instruments_have_an_estimate_without_an_interval():
     assert effect.estimable
     assert np.isnan([effect.low, effect.high, effect.p]).all()
     assert f"too weak for an interval: first-stage F {effect.spec['first_stage_f']:.1f}" in effect.reason
-
-
-@pytest.mark.parametrize(
-    ("intended", "told"),
-    [
-        (np.zeros((40, 1)), "not determined: x1 and intercept are linearly dependent as far as the instruments tell"),
-        (np.ones((40, 1)), "not determined: x1 and intercept are linearly dependent as far as the instruments tell"),
-    ],
-)
-def test_an_intended_value_that_does_not_vary_determines_nothing(intended, told):
-    rng = np.random.default_rng(0)
-    (effect,) = instrumental(rng.normal(size=40), rng.normal(size=(40, 1)), intended)
-    assert np.isnan(effect.estimate)
-    assert effect.reason == told.replace("x1", "perceived1")
-
-
-def test_outcomes_without_variation_and_missing_perceived_values():
-    z = np.tile([0.0, 1.0], 10)
-    (effect,) = instrumental(np.ones(20), {"beard": z}, {"beard": z})
-    assert effect.reason == "no variation: all 20 outcomes are 1"
-    beard = z.copy()
-    beard[3] = np.nan
-    (effect,) = instrumental(np.arange(20.0), {"beard": beard}, {"beard": z})
-    assert effect.excluded == {"no value of beard": 1}
-
-
-def test_too_few_instruments_and_other_lengths_are_refused():
-    with pytest.raises(BadInput, match="expected at least as many instruments as endogenous attributes, 2, got 1"):
-        instrumental([0.0, 1.0], np.eye(2), [0.0, 1.0])
-    with pytest.raises(BadInput, match="blocks of one length"):
-        instrumental([0.0, 1.0], [0.0, 1.0], [0.0, 1.0, 0.0])

@@ -1,13 +1,11 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import Measure, factorial_effects
-from transect.effects.contrasts import contrasts, interactions
-from transect.errors import BadInput, UnknownName
+from transect.effects.contrasts import interactions
 from transect.records import Attribute, Design
 
 TONE = Attribute("tone", "continuous", "tone", low=1, high=10)
@@ -63,17 +61,6 @@ def test_every_order_is_the_signed_sum_of_its_corners(seed, missing):
         assert each.n_images + sum(each.excluded.values()) == 6 * corners
 
 
-def test_order_one_is_the_contrast():
-    y = np.random.default_rng(0).integers(0, 2, size=(30, 3, 3, 2)).astype(float)
-    design = Design(LEVELS, 30)
-    ours = interactions(y, no_reason(y), design, KNOWN, orders=[1])
-    theirs = [c for c in contrasts(y, no_reason(y), design, KNOWN) if c.kind == "contrast"]
-    assert [c.name for c in ours] == [c.name for c in theirs]
-    for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(a.differences, b.differences)
-        assert (a.base, a.reach, a.pairs, a.n_images) == (b.base, b.reach, b.pairs, b.n_images)
-
-
 def test_a_planted_interaction_is_found_and_an_additive_model_has_none():
     """Rates .2, .3, .4 and .5 + d: the difference of differences is d, that of main effects apart."""
     rng = np.random.default_rng(3)
@@ -98,22 +85,3 @@ def test_what_cannot_be_estimated_says_why():
     assert np.isnan(both.estimate)
     assert both.reason == "no subject has all the cells of the comparison"
     assert both.excluded == {"failed": 6, "pair incomplete": 6}
-    alone = factorial_effects(
-        y[:1, :1],
-        no_reason(y[:1, :1]),
-        Design({"hat": (0.0,), "glasses": (0.0, 1.0)}, 1),
-        KNOWN,
-        Measure("t", "miss"),
-    )
-    assert [(e.name, e.estimate, e.reason) for e in alone] == [("glasses: off to on", 0.0, "one subject: no interval")]
-
-
-def test_other_shapes_orders_and_names_are_refused():
-    y = np.zeros((2, 2))
-    design = Design({"glasses": (0.0, 1.0)}, 2)
-    with pytest.raises(BadInput, match=r"expected values and reasons of shape \(2, 2\)"):
-        interactions(y[:1], no_reason(y[:1]), design, KNOWN)
-    with pytest.raises(BadInput, match="expected orders of 1, 2 and 3, got \\[4\\]"):
-        interactions(y, no_reason(y), design, KNOWN, orders=[4])
-    with pytest.raises(UnknownName, match="unknown attribute 'glasses'"):
-        interactions(y, no_reason(y), design, {"hat": HAT})

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects.interrogation import (
-    ATTRIBUTE,
     COUNTED,
     DETECTION,
     GIVEN,
@@ -16,7 +15,6 @@ from transect.effects.interrogation import (
     error_rates,
 )
 from transect.effects.intervals import weighted_sum, wilson
-from transect.errors import BadInput
 
 NAN = float("nan")
 
@@ -117,25 +115,6 @@ def test_what_is_not_known_is_counted_and_has_its_reason():
     assert np.isnan(uniform.rate)
     assert uniform.reason == "no image of tone: light has an answer"
     assert uniform.left_out == 3
-
-
-def test_without_detection_the_attribute_stands_alone_and_without_either_nothing():
-    assert [row.measure for row in error_rates(None, np.array([1.0, 0.0]), {})] == [ATTRIBUTE]
-    assert error_rates(None, None, {}) == ()
-    (row,) = error_rates(np.empty(0), None, {})
-    assert (row.images, row.reason) == (0, NO_ANSWER)
-
-
-@pytest.mark.parametrize(
-    ("missed", "groups", "message"),
-    [
-        ([0.0, 0.5], ["dark", "light"], "missed: expected 0, 1 or NaN"),
-        ([0.0, 1.0], ["dark"], "columns of one length"),
-    ],
-)
-def test_bad_columns_are_refused(missed, groups, message):
-    with pytest.raises(BadInput, match=message):
-        error_rates(np.array(missed), None, {"tone": Condition.of(groups)})
 
 
 @settings(max_examples=60, deadline=None)

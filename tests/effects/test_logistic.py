@@ -6,9 +6,6 @@ from transect.effects import logistic_bootstrap
 from transect.effects.logistic import solve
 from transect.effects.resampling import resample_counts
 from transect.effects.samples import Labels
-from transect.errors import BadInput
-
-NAN = np.nan
 
 
 def population(seed=0, subjects=150, images=4):
@@ -61,12 +58,6 @@ def test_subjects_whose_images_agree_have_larger_bars_than_images():
     np.testing.assert_array_equal(image.coefficients, subject.coefficients)
 
 
-def test_the_penalty_is_scikit_learns_c():
-    y, x, _ = population()
-    made = logistic_bootstrap(y, x, penalty=0.1, resamples=2)
-    np.testing.assert_allclose(made.coefficients, judge(y, x, np.ones(len(y)), C=0.1)[:-1], atol=1e-6)
-
-
 def test_separated_outcomes_keep_their_penalised_coefficient_and_say_so():
     y, x, _ = population()
     hat = np.zeros(len(y))
@@ -98,20 +89,6 @@ def test_resamples_without_an_error_are_counted_not_solved():
     assert made.effects()[0].spec["resamples_dropped"] == made.resamples_dropped
 
 
-def test_levels_never_seen_and_missing_values_are_said():
-    y, x, _ = population()
-    x = np.column_stack([x, np.zeros(len(y))])
-    x[:5, 0] = NAN
-    made = logistic_bootstrap(y, x, resamples=5)
-    assert made.notes[-1] == "no variation: x10 is 0 in all 595 rows"
-    # The penalty alone would say 0: no estimate, and none of its SD, while the others keep theirs.
-    assert np.isnan(made.coefficients[-1])
-    assert np.isnan(made.standard_deviations[-1])
-    assert np.isfinite(made.standard_deviations[:-1]).all()
-    assert (made.resamples_dropped, made.effects()[-1].reason) == (0, made.notes[-1])
-    assert made.excluded == {"no value of x1": 5}
-
-
 def test_the_level_that_always_errs_is_the_one_that_is_said_to():
     """With a beard all six are errors; without one three of six are."""
     y, beard = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *np.ones(6)]), np.repeat([0.0, 1.0], 6)
@@ -139,24 +116,3 @@ def test_effects_have_percentile_intervals_and_no_test():
     assert np.isnan(effect.p)
     assert effect.spec["standard_deviation"] == pytest.approx(made.replicates[:, 0].std(ddof=1))
     assert effect.interval_method == "percentile bootstrap by subject"
-
-
-def test_the_order_of_images_of_a_subject_does_not_matter():
-    y, x, groups = population()
-    order = np.random.default_rng(0).permutation(len(y))
-    one = logistic_bootstrap(y, x, clusters=groups, resamples=10)
-    other = logistic_bootstrap(y[order], x[order], clusters=groups[order], resamples=10)
-    np.testing.assert_allclose(one.replicates, other.replicates, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("y", "options", "message"),
-    [
-        ([0.0, 0.5], {}, "expected outcomes 0 or 1"),
-        ([0.0, 1.0], {"penalty": 0.0}, "C above 0"),
-        ([0.0, 1.0], {"resamples": 0}, "at least one resample"),
-    ],
-)
-def test_logistic_bootstrap_refuses_bad_input(y, options, message):
-    with pytest.raises(BadInput, match=message):
-        logistic_bootstrap(y, [0.0, 1.0], **options)

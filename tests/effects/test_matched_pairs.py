@@ -6,7 +6,6 @@ import statsmodels.api as sm
 from scipy.stats import binom
 
 from transect.effects.matched_pairs import adjusted_pair_outcome, pair_outcome
-from transect.errors import BadInput
 
 
 def paired(b, c, same):
@@ -52,11 +51,6 @@ def test_an_image_in_several_pairs_counts_once():
     assert (made.bounds, made.no_bounds) == (None, "bounds are of pairs, not of one image with several")
 
 
-def test_rows_that_are_no_image_are_refused():
-    with pytest.raises(BadInput, match="expected two rows of 2 images for each pair"):
-        pair_outcome(np.zeros(2), np.array([0]), np.array([2]))
-
-
 class TestAdjusted:
     @staticmethod
     def drawn(n=60, seed=0):
@@ -99,13 +93,6 @@ class TestAdjusted:
         few = adjusted_pair_outcome(y, covariates, a[:5], b[:5])
         assert np.isnan(few.estimate)
         assert few.reason == "expected at least 5 pairs for 2 covariates, got 3"
-
-    def test_lengths_and_rows_are_checked(self):
-        y, covariates, a, b = self.drawn(n=8)
-        with pytest.raises(BadInput, match="x: expected one value per image, 16, got 3"):
-            adjusted_pair_outcome(y, {"x": np.zeros(3)}, a, b)
-        with pytest.raises(BadInput, match="expected two rows of 16 images"):
-            adjusted_pair_outcome(y, covariates, a, b + 1)
 
     def test_without_covariates_it_is_the_mean_with_student_t(self):
         """HC3 of a mean: sqrt(Σ (e / (1 - 1/n))²) / n; 1, 2, 3, 6 have mean 3 and residuals -2, -1, 0, 3."""

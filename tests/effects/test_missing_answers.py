@@ -30,17 +30,6 @@ def test_worst_case_bounds_are_the_extremes_of_every_way_to_fill_in():
         assert bounds.reason == TOO_FEW
 
 
-def test_worst_case_bounds_of_people_who_repeat_are_means_over_subjects_with_intervals_by_person():
-    """Person 0 is on 20 of 40 subjects; of the 40 pairs 30 rise, 4 stay and 6 lack an answer."""
-    first, second = np.zeros((40, 1)), np.repeat([1.0, 0.0, np.nan], [30, 4, 6])[:, None]
-    people = np.array([0] * 20 + list(range(1, 21)))
-    alone, repeated = paired_bounds(first, second), paired_bounds(first, second, people=people)
-    assert (repeated.smallest, repeated.largest) == (alone.smallest, alone.largest) == (30 / 40, 36 / 40)
-    assert repeated.low < alone.low < alone.high < repeated.high
-    assert paired_bounds(first, second, people=np.arange(40)) == alone
-    assert paired_bounds(first, second, people=np.arange(40) % 9).reason == TOO_FEW
-
-
 def test_trimming_bounds_are_the_extremes_of_every_way_to_trim():
     """Of the eight answers of the second group, four are trimmed: the first group answers only half as often."""
     first, second = np.array([1.0, 0, 0, 0, *[np.nan] * 4]), np.array([1.0, 1, 1, 0, 0, 0, 0, 0])
@@ -50,20 +39,6 @@ def test_trimming_bounds_are_the_extremes_of_every_way_to_trim():
     assert (bounds.smallest, bounds.largest) == pytest.approx((min(left), max(left)))
     _, turned = group_bounds(y, ~group, np.arange(16))
     assert (turned.smallest, turned.largest) == pytest.approx((-max(left), -min(left)))
-
-
-def test_without_missing_answers_the_bounds_are_the_effect():
-    y, group = np.array([0.0] * 15 + [1.0] * 5 + [0.0] * 10 + [1.0] * 10), np.arange(40) >= 20
-    for bounds in group_bounds(y, group, np.arange(40)):
-        assert (bounds.smallest, bounds.largest) == pytest.approx((0.25, 0.25))
-        assert bounds.low < 0.25 < bounds.high
-
-
-def test_too_few_answers_have_no_trimming_bounds():
-    y = np.where(np.arange(40) % 20 == 0, 1.0, np.nan)
-    _, trimmed = group_bounds(y, np.arange(40) >= 20, np.arange(40))
-    assert trimmed.reason == "too few answers"
-    assert np.isnan(trimmed.smallest)
 
 
 def test_bounds_stand_in_the_section_on_missing_answers():
@@ -76,16 +51,3 @@ def test_bounds_stand_in_the_section_on_missing_answers():
     assert row["effect of answered, points"] == 0.5  # of two subjects, one changes
     assert (row["worst case: smallest"], row["worst case: largest"]) == (0.25, 0.75)  # (1 + 0 + 0 + 0) / 4; + 1 + 1
     assert row["note"] == TOO_FEW
-
-
-def test_observed_groups_have_both_kinds():
-    design = Design({}, subjects=40)
-    wears = np.repeat([0.0, 1.0], 20)
-    y = np.tile([0.0, 1.0], 20)
-    y[20:30] = np.nan
-    failures = tuple(NO_FACE if np.isnan(value) else "" for value in y)
-    section = unanswered.section(answers(design, answers=y, failures=failures, values={"glasses": wears}))
-    (row,) = rows(section, "What the effects on the rate of yes could be")
-    assert (row["worst case: smallest"], row["worst case: largest"]) == pytest.approx((-0.25, 0.25))
-    assert (row["trimming: smallest"], row["trimming: largest"]) == pytest.approx((-0.5, 0.5))
-    assert row["trimming: interval low"] < -0.5

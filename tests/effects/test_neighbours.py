@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from transect.effects.identity_pairs import preserved
-from transect.errors import BadInput
 
 
 @settings(max_examples=40, deadline=None)
@@ -52,8 +51,6 @@ def test_missing_values_and_bad_input():
     x = np.array([[0.0], [1.0], [1.5]])
     made = preserved(x, {"v": np.array([1.0, np.nan, 4.0])}, {"v": "continuous"}, k=2)[0]
     assert (made.error, made.n_images) == (3.0, 2)
-    with pytest.raises(BadInput, match="a kind for every attribute"):
-        preserved(x, {"v": np.zeros(3)}, {}, k=1)
 
 
 def test_the_standard_error_allows_for_images_that_are_near_to_several():

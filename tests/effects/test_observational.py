@@ -1,12 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from transect.effects import associations, cut
-from transect.errors import BadInput
 from transect.records import Attribute
 
 NAN = np.nan
@@ -33,43 +30,11 @@ def test_terciles_by_hand():
     assert groups.centers == (25, 45, 65)
 
 
-def test_given_edges_are_left_closed():
-    groups = cut(AGE, np.array([20.0, 40.0, 80.0]), edges=[40.0])
-    np.testing.assert_array_equal(groups.index, [0, 1, 1])
-    assert [groups.label(g) for g in range(2)] == ["[20, 40)", "[40, 80]"]
-
-
-def test_an_empty_declared_group_keeps_its_place():
-    groups = cut(AGE, np.array([20.0, 30.0]), edges=[25.0, 60.0])
-    assert groups.centers == (20, 30, 60)
-    assert cut(STYLE, np.array([0.0, 2.0])).centers == (0, 1, 2)
-
-
-def test_many_equal_values_form_a_group_of_their_own():
-    groups = cut(AGE, np.array([18.0] * 8 + [30.0, 40.0]))
-    np.testing.assert_array_equal(groups.index, [0] * 8 + [1, 1])
-
-
 def test_values_without_variation_form_one_group():
     assert len(cut(AGE, np.full(5, 30.0)).centers) == 1
     (slope,) = associate(AGE, np.full(5, 30.0), np.zeros(5))
     assert np.isnan(slope.estimate)
     assert slope.reason == "a slope needs three images and two values of age; got 5 images"
-
-
-def test_edges_must_increase():
-    with pytest.raises(BadInput, match="age: expected edges that increase, got 40, 30"):
-        cut(AGE, np.zeros(2), edges=[40.0, 30.0])
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(18, 80), min_size=1, max_size=40))
-def test_every_value_falls_in_the_range_of_its_group(values):
-    groups = cut(AGE, np.array(values))
-    for value, index in zip(values, groups.index, strict=True):
-        low, high = groups.bounds[index]
-        assert low <= value <= high
-    assert set(groups.index) >= {0, len(groups.bounds) - 1}
 
 
 def test_proportions_by_hand_and_by_statsmodels_and_scipy():
@@ -110,20 +75,6 @@ def test_scores_agree_with_scipy():
     assert made.test_method == "Monte Carlo permutation"
 
 
-def test_slope_is_least_squares_with_an_interval_that_holds_it():
-    rng = np.random.default_rng(1)
-    age = rng.uniform(18, 80, 300)
-    y = (rng.uniform(size=300) < 0.1 + 0.01 * (age - 18)).astype(np.float64)
-    contrast, slope = associate(AGE, age, y)
-    assert contrast.kind == "contrast"
-    fit = stats.linregress(age, y)
-    assert slope.estimate == pytest.approx(fit.slope)
-    # BCa and normal theory agree at n = 300 up to heteroscedasticity and Monte Carlo.
-    np.testing.assert_allclose(slope.high - slope.low, 2 * 1.96 * fit.stderr, rtol=0.15)
-    assert slope.low < 0.01 < slope.high
-    assert (slope.per, slope.p) == ("year", 1 / 10_000)
-
-
 def test_the_interval_of_a_slope_agrees_with_scipy():
     # Skewed attribute, skewed errors, answers far from 0: bias and acceleration both matter.
     rng = np.random.default_rng(5)
@@ -140,33 +91,6 @@ def test_the_interval_of_a_slope_agrees_with_scipy():
     ).confidence_interval
     # We widen by 2.2 % for 80 units; a jackknife is an influence up to 1/80; the rest is Monte Carlo.
     np.testing.assert_allclose((slope.low, slope.high), judge, atol=0.07 * (judge.high - judge.low))
-
-
-def test_an_outcome_without_variation_has_a_slope_of_zero_and_no_interval():
-    _, slope = associate(AGE, [20, 30, 40, 50], [0, 0, 0, 0])
-    assert (slope.estimate, slope.p, slope.reason) == (0, 1, "the outcome does not vary: no interval")
-    assert np.isnan(slope.low)
-
-
-def test_one_image_in_a_group_has_no_bootstrap():
-    (made,) = associate(GLASSES, [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.5], is_binary=False)
-    assert made.estimate == pytest.approx(0.3)
-    assert (np.isnan(made.low), made.reason) == (True, "one image in a group")
-
-
-def test_images_without_a_value_of_the_attribute_are_no_part_of_it():
-    (made,) = associate(GLASSES, [0, 0, 1, 1, NAN], [0, 0, 1, 1, 1])
-    assert (made.estimate, made.n_images) == (1, 4)
-
-
-def test_a_planted_confounder_shows_why_this_is_association():
-    # The outcome depends on age alone; glasses come with age: the unadjusted difference is far from its cause, 0.
-    rng = np.random.default_rng(2)
-    age = rng.uniform(18, 80, 2000)
-    glasses = (rng.uniform(size=2000) < (age - 18) / 62).astype(np.float64)
-    y = (rng.uniform(size=2000) < (age - 18) / 62).astype(np.float64)
-    (made,) = associate(GLASSES, glasses, y)
-    assert made.low > 0.2
 
 
 def test_a_rare_outcome_has_no_interval_of_its_slope():
@@ -196,12 +120,3 @@ def test_scores_add_up_to_the_estimate_subject_by_subject():
     # on: (1 - 1/2)/3 twice for 0, -1/6 for 1; off: +1/6 for the 0 of 1, then -1/6 and +1/6 for 2; nobody valid for 3
     np.testing.assert_allclose(made.scores, [1 / 3, 0, 0, np.nan], atol=1e-15)
     assert np.nansum(made.scores) == pytest.approx(made.estimate)
-
-
-def test_scores_of_a_slope_add_up_to_it():
-    rng = np.random.default_rng(0)
-    age, values = rng.uniform(20, 80, 30), rng.normal(size=30)
-    made = associate(AGE, age, values, is_binary=False, subjects=np.arange(30) // 2)
-    slope = np.polyfit(age, values, 1)[0]
-    assert np.sum(made[1].scores) == pytest.approx(slope)
-    assert len(made[1].scores) == 15

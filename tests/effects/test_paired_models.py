@@ -13,8 +13,6 @@ from transect.effects.paired_models import (
     gap_between_levels,
     gaps_between_groups,
     rate_difference,
-    shared,
-    stand,
 )
 from transect.effects.resampling import sign_flip
 from transect.records import Attribute
@@ -98,25 +96,6 @@ def test_exchanged_models_have_exactly_mirrored_numbers(binary):
     assert other.interval(0.95) == tuple(-end for end in reversed(one.interval(0.95)))
 
 
-def test_a_model_against_itself_shows_nothing():
-    first, _ = tables(7, 400, (0.1, 0.3), (0.1, 0.1))
-    rate, gap = rate_difference(first, first, True), gap_between_levels(first, first, 0, (0, 1), True)
-    for quantity in (rate, gap):
-        low, high = quantity.interval(0.9)
-        assert (quantity.estimate, quantity.p) == (0.0, 1.0)
-        assert low == -high
-        assert 0 < high < 0.04
-        assert quantity.spread > 0  # what none of 400 allows
-
-
-def test_only_images_of_both_count():
-    first, second = shared(np.array([[1.0, np.nan], [1.0, 1.0]]), np.array([[0.0, 0.0], [np.nan, 1.0]]))
-    rate = rate_difference(first, second, True)
-    assert (rate.first, rate.second, rate.n_subjects) == (1.0, 0.5, 2)
-    assert gap_between_levels(first, second, 0, (0, 1), True).n_subjects == 0
-    assert math.isnan(gap_between_levels(first, second, 0, (0, 1), True).estimate)
-
-
 def test_groups_of_observed_images_are_compared_by_image_wise_differences():
     """Two groups of 200 people: A misses 30 % of one and 10 % of the other, B 12 % and 10 %."""
     tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
@@ -152,40 +131,6 @@ def test_a_group_in_which_no_image_differs_is_not_known_exactly():
     assert gap.difference.p > 0.5
 
 
-def test_p_of_groups_is_where_their_interval_ends_at_nothing():
-    tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
-    column = np.repeat([0.0, 1.0], 60)
-    first, second = np.zeros((2, 120))
-    second[[3, 60, 61, 62, 63, 64, 65]] = 1
-    ((_, gap),) = gaps_between_groups(first, second, cut(tone, column), column, np.arange(120), True)
-    assert 0.01 < gap.difference.p < 0.2
-    assert gap.difference.interval(1 - gap.difference.p)[0] == pytest.approx(0, abs=1e-5)
-
-
-def test_images_of_one_person_are_not_counted_as_people():
-    """Forty people with five alike images each are forty images."""
-    tone = Attribute("tone", "binary", "tone", levels=("light", "dark"))
-    person, column = np.arange(40), np.repeat([0.0, 1.0], 20)
-    second = np.isin(person, (0, 1, 2, 3, 20, 21)).astype(float)
-
-    def gap_of(times):
-        more = np.repeat(column, times)
-        found = gaps_between_groups(
-            np.zeros(40 * times), np.repeat(second, times), cut(tone, more), more, np.repeat(person, times), True
-        )
-        return found[0][1].difference.interval(0.95)
-
-    assert gap_of(5)[1] - gap_of(5)[0] >= gap_of(1)[1] - gap_of(1)[0]
-
-
-def test_standings():
-    assert stand(0.05, True, 0.0, 0.1, 0.2, smaller_is_better=True) == "worse"
-    assert stand(0.05, True, 0.0, 0.1, 0.2, smaller_is_better=False) == "differs"
-    assert stand(0.0, False, -0.02, 0.01, 0.02, smaller_is_better=True) == "cannot tell"
-    assert stand(0.0, False, -0.01, 0.01, math.nan, smaller_is_better=True) == "cannot tell"
-    assert stand(math.nan, False, -0.01, 0.01, 0.02, smaller_is_better=True) == "not estimable"
-
-
 WHO = np.array([0] * 6 + [1, 1, *range(2, 22)])
 
 
@@ -209,10 +154,3 @@ def test_models_on_photographs_of_people_differ_by_means_over_photographs(binary
     assert rate.interval(0.95) != alone.interval(0.95)
     assert rate.spread > 0
     assert rate.averaged == binary
-
-
-def test_a_person_on_all_photographs_shows_no_difference_between_models():
-    first, second = tables(3, 28, (0.2, 0.4), (0.4, 0.2))
-    rate = rate_difference(first, second, True, who=np.zeros(28, dtype=np.int64))
-    assert rate.n_subjects == 1
-    assert np.isnan([*rate.interval(0.95), rate.spread]).all()

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import stdtrit
 from scipy.stats import fisher_exact
 
-from transect.datasets.labelled import subjects_of
 from transect.effects import regression
 from transect.effects.analysis import analyse_population
 from transect.effects.intervals import newcombe
@@ -75,40 +74,3 @@ def test_distinct_subjects_change_nothing():
     rng = np.random.default_rng(0)
     y, glasses = rng.integers(0, 2, 30).astype(float), np.arange(30) % 2.0
     assert analyse(y, {"glasses": glasses}, np.arange(30)[::-1]) == analyse(y, {"glasses": glasses}, None)
-
-
-def test_one_person_of_a_kind_has_no_interval():
-    y, person = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0]), np.array([0, 0, 1, 1, 2, 2])
-    effect = analyse(y, {"glasses": np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])}, person).effects[0]
-    assert (effect.estimate, effect.reason) == (pytest.approx(0.0), "one subject where it is on: no interval")
-    assert np.isnan([effect.low, effect.high, effect.p]).all()
-    still = analyse(np.zeros(8), {"glasses": np.arange(8) // 4 * 1.0}, np.arange(8) // 2).effects[0]
-    assert (still.estimate, still.reason) == (0.0, "the outcome does not vary: no interval")
-
-
-def test_a_slope_counts_the_people_that_were_missed():
-    person = np.repeat(np.arange(60), 2)
-    age = np.linspace(20, 80, 60)[person]
-    few, many = ((person % step == 0).astype(float) for step in (3, 2))
-    made = [analyse(y, {"age": age}, person).effects[1] for y in (few, many)]
-    assert made[0].reason.startswith("too few events for an interval of the slope: 20 subjects")
-    assert np.isnan(made[0].low)
-    assert np.isfinite(made[0].p)
-    assert made[1].low < made[1].estimate < made[1].high
-
-
-def test_a_photograph_without_a_name_is_a_person_of_its_own():
-    assert subjects_of(["ada", "", None, "ada", " nan ", "4"], 6) == (0, 1, 2, 0, 3, 4)
-
-
-@pytest.mark.slow
-def test_images_of_one_person_do_not_make_false_findings():
-    # 40 people, 10 images each, correlation .6, glasses fixed by person and without effect: 5 % (tests by image: 45 %).
-    rng = np.random.default_rng(1)
-    person = np.repeat(np.arange(40), 10)
-    p = []
-    for _ in range(200):
-        own, shared = rng.random(400) < 0.3, (rng.random(40) < 0.3)[person]
-        y = np.where(rng.random(400) < np.sqrt(0.6), shared, own).astype(float)
-        p.append(analyse(y, {"glasses": person % 2.0}, person).effects[0].p)
-    assert np.mean(np.array(p) < 0.05) < 0.11

@@ -4,7 +4,6 @@ import pytest
 from transect.designs import transect_design, transect_latents
 from transect.effects import PopulationShares, project, shares_of
 from transect.effects.projection import GROUP, IMPACT, RATE, RATIO, TREATMENT
-from transect.errors import BadInput, UnknownName
 from transect.generators import load
 from transect.records import Attribute
 
@@ -48,13 +47,6 @@ def test_an_attribute_that_is_not_spoken_of_counts_equally():
     assert made.rows[0].estimate == pytest.approx(y.mean(axis=(0, 1)) @ [0.3, 0.7])
 
 
-def test_the_order_of_the_shares_attributes_does_not_matter():
-    y = np.random.default_rng(1).integers(0, 2, size=(30, 2, 2)).astype(float)
-    turned = PopulationShares("t", ("glasses", "tone"), TIED.cells[:, ::-1], TIED.shares)
-    a, b = project(y, LEVELS, TIED, KNOWN), project(y, LEVELS, turned, KNOWN)
-    np.testing.assert_allclose([r.estimate for r in a.rows], [r.estimate for r in b.rows])
-
-
 def test_what_cannot_be_projected_says_why():
     y = np.random.default_rng(2).integers(0, 2, size=(30, 2, 2)).astype(float)
     beyond = PopulationShares("b", ("tone",), np.array([[1.0], [5.0]]), np.array([0.9, 0.1]))
@@ -66,26 +58,6 @@ def test_what_cannot_be_projected_says_why():
     assert [row.reason for row in rows_of(made, GROUP, "tone")] == ["", "nobody of the population is in this group"]
     assert rows_of(made, IMPACT, "tone")[0].reason == "nobody of the population is in this group"
     assert rows_of(made, TREATMENT, "tone")[0].reason == ""
-    y[:, 1, 1] = np.nan
-    made = project(y, LEVELS, TIED, KNOWN)
-    assert made.rows[0].reason == "1 cell without a valid image"
-    assert rows_of(made, GROUP, "tone")[0].reason == ""
-    y[:, :, 0] = 0.0
-    y[:, 1, 1] = 1.0
-    assert (
-        rows_of(project(y, LEVELS, TIED, KNOWN), RATIO, "glasses")[0].reason
-        == "the group that is compared with has a rate of 0"
-    )
-
-
-def test_bad_shares_are_refused():
-    y = np.zeros((3, 2, 2))
-    with pytest.raises(BadInput, match="sum to 1, got the sum 0.5"):
-        project(y, LEVELS, PopulationShares("p", ("tone",), np.array([[1.0]]), np.array([0.5])), KNOWN)
-    with pytest.raises(UnknownName, match="unknown attribute 'hat'"):
-        project(y, LEVELS, PopulationShares("p", ("hat",), np.array([[1.0]]), np.array([1.0])), KNOWN)
-    with pytest.raises(BadInput, match="expected outcomes"):
-        project(y[:, 0], LEVELS, TIED, KNOWN)
 
 
 CONFOUNDED = """

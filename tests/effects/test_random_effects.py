@@ -9,7 +9,6 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from transect.effects import random_effects
 from transect.effects.several_worlds import FEW
-from transect.errors import BadInput
 
 BCG = np.array([
     (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619), (33, 5036, 47, 5761),
@@ -81,33 +80,12 @@ def test_the_next_world_by_plain_simulation():
     assert (result.prediction_low, result.prediction_high) == pytest.approx(tuple(expected), abs=0.02)
 
 
-def test_worlds_that_agree_too_well_have_no_narrower_interval_than_their_errors():
-    """Equal estimates: no spread, so that the interval is Student's with the errors' own width."""
-    result = random_effects([0.2] * 4, [0.1] * 4)
-    assert (result.tau2, result.q, result.p, result.share) == pytest.approx((0.0, 0.0, 1.0, 0.0))
-    assert result.high - 0.2 == pytest.approx(t.ppf(0.975, 3) * 0.05)
-
-
 def test_two_worlds_have_a_test_and_no_summary():
     result = random_effects([0.1, 0.3], [0.06, 0.08])
     assert result.q == pytest.approx(4.0)  # (.2 / .1)²
     assert result.p == pytest.approx(0.0455, abs=1e-4)
     assert np.isnan([result.estimate, result.low, result.tau2, result.prediction_low]).all()
     assert result.reason == FEW
-
-
-def test_one_world_has_nothing_and_unknown_ones_are_left_out():
-    result = random_effects([0.1, np.nan], [0.1, 0.1])
-    assert result.n_worlds == 1
-    assert "one world" in result.reason
-
-
-@pytest.mark.parametrize(("values", "errors", "words"), [
-    ([0.1], [0.1, 0.2], "one error per estimate"), ([0.1, 0.2], [0.1, 0.0], "above 0"),
-])  # fmt: skip
-def test_what_is_refused(values, errors, words):
-    with pytest.raises(BadInput, match=words):
-        random_effects(values, errors)
 
 
 @given(

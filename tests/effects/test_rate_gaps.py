@@ -30,12 +30,6 @@ def test_the_interval_is_that_of_both_rates_at_the_level_of_all_pairs(missed):
     assert gap.high == pytest.approx(0.35 + np.hypot(high - 0.45, 0.1 - other_low))
 
 
-def test_more_groups_make_the_same_gap_less_sure():
-    two, six = (rate_gaps(errors(missed), [2.0])[0] for missed in ((2, 9), (2, 9, 4, 5, 3, 6)))
-    assert two.estimate == six.estimate
-    assert six.low < 0 < two.low
-
-
 def test_a_rate_without_an_interval_gives_none_and_one_group_gives_no_gap():
     x = np.arange(12.0)[:, None]
     few = recognition_verification(x, np.arange(12) // 2, ["a"] * 6 + ["b"] * 6, [2.0])

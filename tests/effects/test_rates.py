@@ -50,14 +50,6 @@ def test_every_intersection_against_loops(values, max_order):
         assert images + sum(rate.excluded.values()) == values.size // np.prod([len(LEVELS[name]) for name in rate.cell])
 
 
-def test_intersections_stop_at_order_three():
-    four = dict.fromkeys("abcd", (0.0, 1.0))
-    made = rates_of(np.zeros((2, 2, 2, 2, 2)), four)
-    # 1 + 4 * 2 + 6 * 4 + 4 * 8 = 65 cells.
-    assert len(made) == 65
-    assert max(rate.order for rate in made) == 3
-
-
 def test_scores_have_bootstrap_intervals_by_subject():
     y = np.random.default_rng(0).normal(size=(40, 2))
     overall, off, _ = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False, seed=3)
@@ -79,25 +71,3 @@ def test_scores_of_few_subjects_have_students_interval():
     # One image per subject: t of the three values, and of the two that are there.
     np.testing.assert_allclose((off.low, off.high), stats.ttest_1samp([0.5, 1, 2], 0).confidence_interval())
     np.testing.assert_allclose((on.low, on.high), stats.ttest_1samp([1.5, 4], 0).confidence_interval())
-
-
-@pytest.mark.parametrize(("subjects", "method"), [(9, "Student t by subject"), (10, "BCa bootstrap by subject")])
-def test_ten_subjects_are_enough_for_the_bootstrap(subjects, method):
-    y = np.random.default_rng(0).normal(size=(subjects, 2))
-    assert {rate.method for rate in rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)} == {method}
-
-
-def test_a_cell_of_one_subject_has_a_score_but_no_interval():
-    rate = rates_of(np.array([[0.3, 0.4]]), {"glasses": (0.0, 1.0)}, is_binary=False)[0]
-    assert (rate.rate, rate.n_subjects, rate.method) == (pytest.approx(0.35), 1, "")
-    assert np.isnan(rate.low)
-
-
-def test_memory_does_not_change_the_numbers(monkeypatch):
-    y = np.random.default_rng(0).normal(size=(10, 2, 2, 3))
-    whole = rates_of(y, LEVELS, is_binary=False)
-    monkeypatch.setattr("transect.effects.rates._NUMBERS_AT_ONCE", 1)
-    np.testing.assert_allclose(
-        [(r.rate, r.low, r.high) for r in rates_of(y, LEVELS, is_binary=False)],
-        [(r.rate, r.low, r.high) for r in whole],
-    )

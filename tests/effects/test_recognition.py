@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from transect.effects.recognition import difference_of_means, differentials, gini, recognition_verification
-from transect.errors import BadInput
 
 
 def _mean(values):
@@ -40,17 +39,6 @@ def test_rates_equal_all_comparisons_one_by_one(seed):
         np.testing.assert_allclose(found.fmr, rates[:, 1], atol=1e-12)
         assert found.mean_genuine == pytest.approx(mean, nan_ok=True)
         assert (found.genuine, found.impostor) == counts
-
-
-def test_blocks_do_not_change_the_counts(monkeypatch):
-    rng = np.random.default_rng(1)
-    x, people = rng.normal(size=(90, 4)), rng.integers(0, 20, 90)
-    whole = recognition_verification(x, people, ["g"] * 90, [2.0])[0]
-    monkeypatch.setattr("transect.effects.verification._BLOCK", 7)
-    parts = recognition_verification(x, people, ["g"] * 90, [2.0])[0]
-    np.testing.assert_allclose(parts.fmr_variance, whole.fmr_variance)
-    np.testing.assert_allclose(parts.fnmr_interval, whole.fnmr_interval)
-    np.testing.assert_allclose(parts.fmr_curve, whole.fmr_curve)
 
 
 def test_the_dyadic_variance_by_hand():
@@ -86,15 +74,6 @@ def test_a_difference_of_means_agrees_with_welch_where_identities_have_two_image
     assert (effect.low, effect.high) == pytest.approx(tuple(judge.confidence_interval()))
 
 
-def test_a_difference_of_means_of_one_identity_has_no_interval():
-    x = np.array([[0.0], [1.0], [5.0], [8.0], [20.0], [21.0]])
-    found = recognition_verification(x, list("ppqqrr"), list("ffmmmm"), [1.0])
-    effect = difference_of_means(found[0], found[1], "", "")
-    assert effect.estimate == pytest.approx(1 - 2)
-    assert np.isnan([effect.low, effect.high, effect.p]).all()
-    assert effect.reason == "no interval: a group has one identity with two images, or distances do not vary"
-
-
 def test_ratio_intervals_combine_those_of_the_rates_by_hand():
     """Of two groups the log ratio is half the difference of logs: its distance is half the root of squared distances."""
     rng = np.random.default_rng(0)
@@ -110,19 +89,6 @@ def test_ratio_intervals_combine_those_of_the_rates_by_hand():
         (rate - other) / 2 + np.hypot(high - rate, other - other_low) / 2,
     )
     assert fmr.ratio_interval[0] == pytest.approx(tuple(np.exp(ends)))
-
-
-def test_a_ratio_of_a_rate_without_an_interval_has_none():
-    """Nine identities: FMR without an interval; FNMR has one."""
-    rng = np.random.default_rng(1)
-    people = np.repeat(np.arange(39), 3)
-    x = rng.normal(size=(39, 4))[people] + 0.5 * rng.normal(size=(117, 4))
-    found = recognition_verification(x, people, np.where(people < 9, "f", "m"), [1.2])
-    fmr, fnmr = differentials(found, [1.2])
-    assert np.isfinite(fmr.ratio).all()
-    assert np.isnan(fmr.ratio_interval).all()
-    assert (fmr.reason, fnmr.reason) == ("no interval: f has none", "")
-    assert np.isfinite(fnmr.ratio_interval).all()
 
 
 def test_an_estimated_threshold_widens_the_interval_of_fnmr_alone():
@@ -141,19 +107,6 @@ def test_an_estimated_threshold_widens_the_interval_of_fnmr_alone():
     unknown = recognition_verification(x, people, ["g"] * 90, [1.2], ends=[(np.nan, np.nan)])[0]
     assert np.isnan(unknown.fnmr_interval).all()
     assert unknown.without_interval(0) == "no interval of FNMR: the threshold has none"
-
-
-def test_the_curve_falls_and_rises_between_0_and_1():
-    rng = np.random.default_rng(2)
-    people = np.repeat(np.arange(30), 3)
-    center = rng.normal(size=(30, 8))
-    x = center[people] + 0.3 * rng.normal(size=(90, 8))
-    found = recognition_verification(x, people, ["g"] * 90, [1.0])[0]
-    assert (np.diff(found.fmr_curve) >= 0).all()
-    assert (np.diff(found.fnmr_curve) <= 0).all()
-    assert (found.fmr_curve[0], found.fnmr_curve[0]) == (0, 1)
-    at = np.searchsorted(found.curve, 1.0)
-    assert found.fmr_curve[at - 1] <= found.fmr[0] <= found.fmr_curve[at]
 
 
 def test_chosen_rows_failed_images_and_identities_in_both_groups():
@@ -186,20 +139,3 @@ def test_differentials_by_hand():
     effect = difference_of_means(found[0], found[1], "model", "perceived gender")
     assert effect.low > 0
     assert effect.estimate == pytest.approx(found[0].mean_genuine - found[1].mean_genuine)
-
-
-def test_a_rate_of_zero_has_no_ratio_and_a_reason():
-    x = np.array([[0.0], [10.0], [0.0], [1.0]])
-    found = recognition_verification(x, list("abcd"), list("ffmm"), [2.0])
-    fmr = differentials(found, [2.0])[0]
-    assert np.isnan(fmr.largest)
-    assert "in f" in fmr.reason
-    assert fmr.gini == 1.0
-
-
-def test_bad_input():
-    x = np.zeros((2, 1))
-    with pytest.raises(BadInput, match="expected thresholds and a group"):
-        recognition_verification(x, ["a", "b"], ["g", "g"], [])
-    with pytest.raises(BadInput, match="at least two"):
-        differentials(recognition_verification(x, ["a", "b"], ["g", "g"], [1.0]), [1.0])

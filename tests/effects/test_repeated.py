@@ -8,10 +8,9 @@ from scipy.special import stdtrit
 
 from transect.analysis.secondary_results import REPEATED, with_always_valid
 from transect.effects import clusters, intervals
-from transect.effects.analysis import adjust_together, analyse_transects
+from transect.effects.analysis import analyse_transects
 from transect.effects.contrasts import CellMeans, factorial_effects
 from transect.effects.curves import difference_band
-from transect.effects.projection import PopulationShares, project
 from transect.effects.rates import transect_rates
 from transect.effects.samples import Measure
 from transect.effects.verdicts import pairs_of_levels
@@ -61,16 +60,6 @@ def test_two_photographs_of_ten_people_are_ten_people():
     assert alone.high[0] - alone.low[0] < 0.75 * (found.high[0] - found.low[0])
 
 
-def test_people_who_agree_have_the_score_interval_of_people():
-    y = np.repeat(np.array([[0, 1], [0, 1], [1, 0], [0, 0], [0, 0]] * 40, dtype=float), 3, axis=0)  # 200 people
-    effect = analysed(y, np.repeat(np.arange(200), 3)).effects[0]
-    low, high = intervals.paired_score_interval(80, 40, 200)
-    assert (effect.estimate, effect.low, effect.high) == pytest.approx((0.2, float(low), float(high)), rel=0.01)
-    assert (effect.n_subjects, effect.n_images, effect.spec["subjects"]) == (200, 1200, 200)
-    assert effect.interval_method == clusters.PAIRED_SCORE
-    assert any("Korn and Graubard" in source for source in effect.sources)
-
-
 def test_the_test_flips_people():
     y = np.repeat(np.array([[0.0, 1.0]] * 5), 4, axis=0)
     effect = analysed(y, np.repeat(np.arange(5), 4)).effects[0]
@@ -102,18 +91,6 @@ def test_one_person_has_no_interval_and_people_without_an_answer_are_none():
     assert np.isnan([effect.low, effect.high]).all()
     flat = analysed(np.array([[0.0, 1.0]] * 4), np.array([0, 0, 1, 1]), SCORE).effects[0]
     assert (flat.estimate, flat.reason) == (1.0, "the differences do not vary: no interval")
-
-
-def test_half_a_persons_photographs_missing_keep_the_person():
-    rng = np.random.default_rng(2)
-    y, people = rng.normal(size=(30, 2)), np.arange(30) // 3
-    y[::3, 1] = np.nan
-    effect = analysed(y, people, SCORE).effects[0]
-    kept = np.arange(30) % 3 > 0
-    d = (y[kept, 1] - y[kept, 0]).reshape(10, 2)
-    half = stdtrit(9, 0.975) * d.mean(axis=1).std(ddof=1) / np.sqrt(10)
-    assert (effect.low, effect.high) == pytest.approx((d.mean() - half, d.mean() + half))
-    assert (effect.n_subjects, effect.n_images) == (10, 40)
 
 
 ORDERED = np.repeat(np.random.default_rng(3).normal(size=(30, 3, 2)), 4, axis=0)
@@ -157,44 +134,10 @@ def test_rates_bands_and_cell_means_count_people():
     assert (band.high - band.low > 1.5 * (narrow.high - narrow.low)).all()
 
 
-def test_projections_count_people():
-    one = (ORDERED[::4, 0] > 0).astype(float)
-    y = np.repeat(one, 4, axis=0)
-    clinic = PopulationShares("clinic", ("hat",), np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
-    rows = project(y, {"hat": (0.0, 1.0)}, clinic, KNOWN, people=PEOPLE).rows
-    alone = project(one, {"hat": (0.0, 1.0)}, clinic, KNOWN, is_binary=False).rows
-    for row, single in zip(rows, alone, strict=True):
-        assert (row.estimate, row.low, row.high) == pytest.approx(
-            (single.estimate, single.low, single.high), nan_ok=True
-        )
-        assert row.n_subjects == 30
-
-
-def test_max_t_flips_people():
-    found = analysed(ORDERED, PEOPLE, SCORE, LEVELS)
-    alone = analysed(ORDERED[::4], None, SCORE, LEVELS)
-    adjusted = [effect.p_adjusted for effect in adjust_together(found.effects, found.differences)]
-    assert adjusted == pytest.approx(
-        [e.p_adjusted for e in adjust_together(alone.effects, alone.differences)], abs=0.02
-    )
-
-
 def test_there_is_no_always_valid_interval_of_people_who_repeat():
     found = analysed(ORDERED, PEOPLE, SCORE, LEVELS)
     told = with_always_valid(found.effects, found.differences, Design(LEVELS, 120), {}, people_repeat=True)
     assert {effect.always_reason for effect in told} == {REPEATED}
-
-
-def test_rows_of_people_and_sums():
-    values = np.arange(12.0).reshape(4, 3)
-    rows = clusters.rows_of_people(values, np.array([1, 0, 1, 1]))
-    assert rows.shape == (2, 3, 3)
-    assert np.array_equal(rows[0, :, 0], values[1])
-    assert np.isnan(rows[0, :, 1:]).all()
-    assert np.array_equal(rows[1], values[[0, 2, 3]].T)
-    assert clusters.rows_of_people(values, None) is values
-    spread = clusters.linearized(ORDERED[:, 0, :1], clusters.clusters_of(PEOPLE))
-    np.testing.assert_allclose(spread, ORDERED[::4, 0, :1])
 
 
 def test_the_variance_is_that_of_the_regressions_cr2():

@@ -55,15 +55,6 @@ def test_the_size_of_a_difference_is_bounded_from_both_sides():
     assert bound.n_subjects == 200
 
 
-def test_every_pair_of_three_levels_is_judged():
-    y = np.zeros((300, 3))
-    y[:30, 1] = 1
-    bounds = sizes_of_differences(y, 0, MISS)
-    assert [round(bound.estimate, 3) for bound in bounds] == [0.1, 0.0, 0.1]
-    assert status(bounds, 0.05) == "violated"
-    assert status(sizes_of_differences(y[:, [0, 2]], 0, MISS), 0.05) == "met"
-
-
 def test_a_group_is_bounded_by_clopper_and_pearson():
     """Two groups of 60 subjects with one image each; three of the first fail."""
     counts, successes = np.zeros((2, 120, 2))
@@ -74,12 +65,6 @@ def test_a_group_is_bounded_by_clopper_and_pearson():
     assert first.lower == pytest.approx(beta.ppf(0.025, 3, 58))  # 5 % shared by two groups
     assert second.upper == pytest.approx(1 - 0.05 ** (1 / 60))
     assert (first.n_subjects, second.n_subjects) == (60, 60)
-
-
-def test_a_group_without_images_is_not_known():
-    (bound,) = group_rates(np.zeros((5, 1)), np.zeros((5, 1)))
-    assert math.isnan(bound.estimate)
-    assert status([bound], 0.9) == "not shown"
 
 
 def test_an_increase_is_paired_by_subject():
@@ -116,26 +101,6 @@ def test_a_larger_gap_is_worse_and_a_smaller_one_is_not():
     assert 0.2 < worse.lower < worse.estimate < worse.upper < 0.36
     (better,) = sizes_beyond_baseline(small, large, 0, MISS)
     assert better.upper < -0.2
-
-
-def test_the_same_model_is_no_worse_than_itself_also_by_its_score():
-    rng = np.random.default_rng(8)
-    scores = rng.random((30, 2, 2))
-    measure = Measure("t", "score", "score", False)
-    for bounds in (sizes_beyond_baseline(scores, scores, 0, measure), increase(scores, scores, measure)):
-        assert [(bound.lower, bound.upper) for bound in bounds] == [(0.0, 0.0)]
-    few = sizes_beyond_baseline(scores[:19], scores[:19], 0, measure)
-    assert math.isnan(few[0].upper)
-
-
-def test_a_gap_is_compared_on_the_answers_of_both():
-    """The baseline has no answer in one cell, where the model's gap is: without that cell neither has one."""
-    now, then = np.zeros((200, 2, 2)), np.zeros((200, 2, 2))
-    now[:, 1, 1] = 1
-    then[:, 1, 1] = np.nan
-    (bound,) = sizes_beyond_baseline(now, then, 0, MISS)
-    assert bound.estimate == 0
-    assert bound.upper < 0.05
 
 
 def test_photographs_of_people_count_once_each_and_bounds_are_by_person():

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects.retrieval import ALL_TIED, NO_INTERVAL, NO_SUBJECTS, ONE_LEVEL, retrieval_skew
-from transect.errors import BadInput
 
 
 def ndkl_by_hand(levels, n_levels):
@@ -101,24 +100,6 @@ def test_what_cannot_be_estimated_has_a_reason():
     empty = retrieval_skew(np.full((4, 2, 1), np.nan), [3])
     assert (empty.reason, empty.dropped, empty.subjects) == (NO_SUBJECTS, 4, 0)
     assert (many.ndkl.reason, np.isnan(many.ndkl.low)) == (NO_INTERVAL, True)
-    with pytest.raises(BadInput, match="1 or more, got 0"):
-        retrieval_skew(np.ones((4, 2, 1)), [0])
-
-
-def test_a_subject_without_all_its_images_is_left_out_and_counted():
-    values = planted(np.random.default_rng(0), 12, (0.0, 0.0))
-    values[3, 1, 0] = np.nan
-    found = retrieval_skew(values, [5], resamples=99)
-    assert (found.dropped, found.subjects, found.images) == (1, 11, 22)
-    again = retrieval_skew(np.delete(values, 3, axis=0), [5], resamples=99)
-    assert found.ndkl.estimate == again.ndkl.estimate
-
-
-def test_an_absent_level_is_named():
-    values = np.array([[[0.9], [0.1]]] * 12) + np.arange(12)[:, None, None] / 100
-    top = retrieval_skew(values, [8], resamples=99).first[0]
-    assert (top.min_skew.estimate, top.min_skew.reason) == (-math.inf, "absent among the first 8: level 1")
-    assert top.shares[1].high > 0.1
 
 
 @settings(deadline=None, max_examples=20)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.effects.outcomes import InWords, asked_in, compute, is_in_words, offered, unanswered
-from transect.errors import BadInput, UnknownName
+from transect.effects.outcomes import compute
 from transect.records import Predictions, Task
 from transect.spoken_answers import Said, Status
 
@@ -79,56 +78,8 @@ def test_options_codes_likelihoods_and_words():
     assert compute("option:pilot", job).reasons[1].startswith("incomplete")
     assert compute("likelihood:pilot", job).values[0] == pytest.approx(0.7)
     assert compute("likelihood:pilot", job).reasons[1] == "no likelihood"
-    with pytest.raises(UnknownName, match="judge"):
-        compute("option:judge", job)
     text = ((row(0, text="A kind and capable man."),),)
     free = answered([1.0], said=text, task=Task.MULTILABEL, labels=("man",))
     assert compute("words", free).values.tolist() == [5.0]
     assert compute("words", free).unit == "words"
     assert compute("code:man", free).values.tolist() == [1.0]
-
-
-def test_likelihood_of_yes_is_the_second():
-    found = answered(1.0, said=((row(0, value=YES, likelihood=(0.3, 0.7)),),))
-    assert compute("likelihood", found).values.tolist() == [0.7]
-
-
-@pytest.mark.parametrize(
-    ("task", "asked", "names"),
-    [
-        (Task.BINARY, InWords(), ("answer", "refusal", "hedge", "unreadable")),
-        (Task.REGRESSION, InWords(scored=True), ("score", "refusal", "hedge", "unreadable")),
-        (
-            Task.MULTICLASS,
-            InWords(("a", "b"), scored=True),
-            ("option:a", "option:b", "refusal", "hedge", "unreadable", "likelihood:a", "likelihood:b"),
-        ),
-        (
-            Task.MULTILABEL,
-            InWords(("hat",), ("warmth",)),
-            ("code:hat", "refusal", "hedge", "unreadable", "words", "list:warmth"),
-        ),
-    ],
-)
-def test_outcomes_that_a_question_has(task, asked, names):
-    assert offered(task, False, asked) == names
-    assert "loss" not in offered(task, True, asked) or task is Task.REGRESSION
-
-
-def test_a_target_without_words_has_none_of_their_outcomes():
-    plain = Predictions(Task.BINARY, np.array([[1.0]]), ("",))
-    with pytest.raises(UnknownName):
-        compute("refusal", plain)
-    assert asked_in({"labels": ["a"]}) is None
-    assert not is_in_words("score")
-    assert offered(Task.BINARY, False) == ("answer", "score")
-
-
-def test_truth_is_needed_for_errors_in_words():
-    with pytest.raises(BadInput, match="needs the truth"):
-        compute("error", answered(1.0, said=((row(0, value=YES),),)))
-
-
-def test_reasons_that_leave_an_image_unanswered():
-    assert unanswered("incomplete: refused in 1 of 2 paraphrases: as the answer says")
-    assert not unanswered("no truth")

@@ -1,9 +1,7 @@
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from transect.effects.samples import complete, read_columns
-from transect.errors import BadInput
 
 NAN = np.nan
 
@@ -39,28 +37,3 @@ def test_subjects_are_numbered_in_their_sorted_order_whatever_their_type():
         sample = complete([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], clusters=clusters)
         np.testing.assert_array_equal(sample.groups, [1, 0, 1])
         assert sample.n_groups == 2
-
-
-def test_nothing_left_says_so():
-    assert complete([NAN, NAN], [1.0, 2.0]).reason == "no complete row among 2"
-    assert complete([1.0, 2.0], [1.0, 2.0], weights=[0.0, 0.0]).reason == "the weights of 2 rows sum to 0"
-
-
-@pytest.mark.parametrize(
-    ("x", "options", "message"),
-    [
-        ([1.0], {}, "columns: expected one row per outcome, 2, got 1"),
-        ([1.0, 2.0], {"clusters": ["a"]}, "clusters: expected one row per outcome, 2, got 1"),
-        ([1.0, 2.0], {"weights": [1.0]}, "weights: expected one row per outcome, 2, got 1"),
-        (["long", "short"], {}, "expected numbers, got text"),
-        (pa.table({"hair": ["long", "short"]}), {}, "hair: expected numbers, got string"),
-        ({"a": [1.0, 2.0], "b": [1.0]}, {}, "expected columns of one length, got a 2, b 1"),
-        ({}, {}, "expected at least one column, got none"),
-        ([[1.0], [2.0]], {"names": ["a", "b"]}, "expected one name per column, 1, got 2"),
-        ({"a": [1.0, 2.0]}, {"names": ["b"]}, "got no b"),
-        (np.zeros((2, 1, 1)), {}, "expected an array .n. or .n, k., got 3 axes"),
-    ],
-)
-def test_columns_that_do_not_fit_the_outcomes_are_refused(x, options, message):
-    with pytest.raises(BadInput, match=message):
-        complete([0.0, 1.0], x, **options)

@@ -5,9 +5,7 @@ import pytest
 
 from transect.effects.analysis import analyse_transects
 from transect.effects.contrasts import factorial_effects, level_differences
-from transect.effects.intervals import PAIRED_SCORE, mean_difference_interval, wilson
-from transect.effects.paired_models import gap_between_levels, rate_difference
-from transect.effects.projection import PopulationShares, project
+from transect.effects.intervals import PAIRED_SCORE, mean_difference_interval
 from transect.effects.samples import Measure
 from transect.effects.verdicts import judge, outermost, pairs_of_levels, sizes_of_differences, status
 from transect.effects.wordings import wording_effects
@@ -57,13 +55,6 @@ def test_pairs_are_cells_times_wordings():
     assert both.interval_method == PAIRED_SCORE
 
 
-def test_rates_count_wordings_as_answers():
-    """Ten subjects refuse one wording of three, alike: 10 of 30 answers, none of which a subject makes likelier."""
-    found = analysed(np.full((10, 2), 1 / 3), REFUSAL).rates[1]
-    low, high = (float(end) for end in wilson(10, 30))
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
-
-
 @pytest.mark.parametrize("photographs", [1, 3])
 @pytest.mark.parametrize("subjects", [8, 60, 210])
 @pytest.mark.parametrize("wordings", [2, 3])
@@ -79,21 +70,3 @@ def test_the_headline_and_the_mean_of_the_paraphrases_are_one_estimate(subjects,
     numbers = found.mean.estimate, found.mean.low, found.mean.high
     assert numbers == pytest.approx((effect.estimate, effect.low, effect.high), abs=1e-12)
     assert (found.method, found.subjects) == (effect.interval_method, effect.n_subjects)
-
-
-def test_two_models_that_never_refuse_have_an_interval_of_their_difference():
-    z, none = 1.959964, np.zeros((20, 2))
-    rate = rate_difference(none, none, True, answers=3)
-    assert rate.interval(0.95)[1] == pytest.approx(z**2 / (20 + z**2), abs=1e-6)
-    gap = gap_between_levels(none, none, 0, (0, 1), True, answers=3).difference
-    assert gap.interval(0.95)[1] == pytest.approx(2 * z**2 / (20 + z**2), abs=1e-6)  # effects differ by up to 2
-    assert (rate.pairs, gap.pairs) == (6.0, 3.0)
-
-
-def test_a_population_whom_a_model_never_refuses_has_an_interval():
-    z = 1.959964
-    two = PopulationShares("clinic", ("tone",), np.array([[0.0], [1.0]]), np.array([0.5, 0.5]))
-    found = project(np.zeros((20, 2)), {"tone": (0.0, 1.0)}, two, {"tone": TONE}, answers=3)
-    highs = {row.quantity: row.high for row in found.rows}
-    assert highs["expected rate"] == pytest.approx(z**2 / (20 + z**2), abs=1e-6)
-    assert highs["disparate impact"] == pytest.approx(z**2 / (20 + z**2), abs=1e-6)

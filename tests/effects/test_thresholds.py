@@ -6,9 +6,6 @@ from sklearn.metrics import confusion_matrix, roc_curve
 
 from transect.effects import at_thresholds, threshold_curves
 from transect.effects.intervals import wilson, wilson_clustered
-from transect.errors import BadInput
-
-NAN = np.nan
 
 
 def answers(seed=0, n=200):
@@ -69,27 +66,3 @@ def test_the_best_threshold_errs_least_of_all(pairs):
     made = threshold_curves(scores, truth)
     errors = {cut: np.mean((scores >= cut) != (truth == 1)) for cut in np.linspace(0, 1, 101)}
     assert np.mean((scores >= made.best) != (truth == 1)) == pytest.approx(min(errors.values()))
-
-
-def test_two_thresholds_as_published():
-    scores, truth, groups = answers()
-    best = threshold_curves(scores, truth, groups).best
-    rows = at_thresholds(scores, truth, groups)
-    assert list(dict.fromkeys(row.threshold for row in rows)) == [0.5, best]
-    assert rows[12:] == at_thresholds(scores, truth, groups, thresholds=[best])
-
-
-def test_missing_scores_truths_and_groups():
-    made = threshold_curves([0.4, NAN, 0.6, 0.7], [1, 1, NAN, 0], ["a", "a", "a", ""])
-    assert made.excluded == {"no score": 1, "no value of truth": 1}
-    np.testing.assert_array_equal(made.n_images, [2, 1])
-    empty = threshold_curves([NAN], [1])
-    assert np.isnan(empty.best)
-    assert empty.reason == "no complete row among 1"
-
-
-def test_at_thresholds_refuses_a_truth_of_2_and_missing_groups():
-    with pytest.raises(BadInput, match="truth: expected 0 or 1, got 2"):
-        at_thresholds([0.1], [2])
-    with pytest.raises(BadInput, match="groups: expected one per image, 1, got 2"):
-        at_thresholds([0.1], [1], ["a", "b"])

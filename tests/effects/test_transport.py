@@ -5,7 +5,6 @@ import pytest
 
 from transect.effects import transported
 from transect.effects.several_worlds import NO_OTHERS
-from transect.errors import BadInput
 
 
 def planted(seed=0, n=60, m=2000, off=0.2, likeness=0.9):
@@ -45,21 +44,6 @@ def test_a_rendering_that_has_nothing_to_do_with_the_photographs_counts_for_litt
     assert abs(result.gained) < 0.05
 
 
-def test_no_value_is_filled_in():
-    both, twins, others = planted()
-    both[3], twins[7], others[5] = np.nan, np.nan, np.nan
-    assert (transported(both, twins, others).n_both, transported(both, twins, others).n_rendered) == (58, 1999)
-
-
-def test_people_who_repeat_count_once():
-    both, twins, others = planted(n=40)
-    people = np.repeat(np.arange(20), 2)
-    alone = transported(np.repeat(both[:20], 2), np.repeat(twins[:20], 2), others, people=people)
-    assert alone.high - alone.low == pytest.approx(
-        transported(both[:20], twins[:20], others).high - transported(both[:20], twins[:20], others).low, rel=0.02
-    )
-
-
 def test_without_others_or_pairs_there_is_nothing_to_add():
     both, twins, _ = planted()
     nothing = transported(both, twins, [])
@@ -68,11 +52,6 @@ def test_without_others_or_pairs_there_is_nothing_to_add():
     assert np.isnan(few.low)
     assert "fewer than two subjects" in few.reason
     assert np.isnan(transported(both[:8], twins[:8], np.arange(50.0)).low)
-
-
-def test_lengths_must_agree():
-    with pytest.raises(BadInput, match="one rendered effect per photographed one"):
-        transported([0.1, 0.2], [0.1], [0.3])
 
 
 def test_a_change_that_lacks_a_no_is_no_rate():

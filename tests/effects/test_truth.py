@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from transect.effects import Truth
 from transect.effects.outcomes import truths_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Annotations, Attribute, Question
 
 SMILE = Attribute("smile", "continuous", "smiles")
@@ -31,10 +31,6 @@ def test_every_comparison(text, expected):
     np.testing.assert_array_equal(Truth.parse(text, KNOWN).of({"smile": [0.2, 0.5, 0.9]}), expected)
 
 
-def test_a_level_may_be_named():
-    np.testing.assert_array_equal(Truth.parse("glasses != on", KNOWN).of({"glasses": [0.0, 1.0]}), [1.0, 0.0])
-
-
 HAT = Attribute("hat", "categorical", "hat", levels=("none", "cap", "brimmed hat"))
 
 
@@ -46,28 +42,6 @@ def test_of_levels_that_begin_with_none_any_other_is_yes(text, expected):
     truth = Truth.parse(text, {"hat": HAT})
     np.testing.assert_array_equal(truth.of({"hat": [0.0, 1.0, 2.0]}), expected)
     assert truth.text == text.strip()
-
-
-def test_other_levels_are_no_label():
-    hair = Attribute("hair", "categorical", "hair", levels=("bald", "bun", "long"))
-    np.testing.assert_array_equal(Truth.parse("hair", {"hair": hair}).of({"hair": [0.0, 1.0, 2.0]}), [0, 1, 2])
-
-
-def test_a_value_that_is_not_there_has_no_truth():
-    np.testing.assert_array_equal(Truth.parse("smile!=0.5").of({"smile": [np.nan, 0.1]}), [np.nan, 1.0])
-
-
-def test_the_columns_are_not_changed_by_who_holds_the_truth():
-    column = np.array([0.1, 0.2])
-    Truth.parse("smile").of({"smile": column})[0] = 9
-    assert column[0] == 0.1
-
-
-def test_unknown_attribute_offers_the_nearest():
-    with pytest.raises(UnknownName, match="unknown attribute 'smlie': did you mean smile"):
-        Truth.parse("smlie>0.5", KNOWN)
-    with pytest.raises(UnknownName, match="unknown attribute 'smlie': did you mean smile"):
-        Truth.parse("smlie").of({"smile": np.zeros(2)})
 
 
 @pytest.mark.parametrize("text", ["", "smile>", ">0.5", "smile=0.5", "smile>0.5>1", "0.5<smile", "smile 0.5", "a b"])
@@ -82,16 +56,6 @@ def test_malformed(text):
 def test_the_value_must_be_a_finite_number_and_is_never_evaluated(value):
     with pytest.raises(BadInput, match="expected a finite number"):
         Truth.parse(f"smile>{value}", KNOWN)
-
-
-def test_an_unknown_level_is_told_the_levels():
-    with pytest.raises(BadInput, match="a finite number or one of off, on, got 'maybe'"):
-        Truth.parse("glasses==maybe", KNOWN)
-
-
-def test_face_needs_images_to_count():
-    with pytest.raises(BadInput, match="at least one column"):
-        Truth.parse("face").of({})
 
 
 @settings(deadline=None)
@@ -169,9 +133,7 @@ def test_a_truth_is_of_all_targets_or_of_one(texts, expected):
     [
         (["face", "smile>0.5"], "expected one truth for all targets, got 'face' and 'smile>0.5'"),
         (["a:b=face", "a:b=smile"], "expected one truth for target a:b, got 'face' and 'smile'"),
-        (["a:d=face"], "unknown target 'a:d': did you mean a:b"),
         (["glasses=1"], "unknown target 'glasses': .*; to compare, write ==, as 'glasses==1'"),
-        (["a:b="], "truth '': expected an attribute"),
     ],
 )
 def test_truths_that_contradict_each_other_or_are_of_no_target(texts, message):

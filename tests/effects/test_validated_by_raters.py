@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from places import SHARED
 
-from transect.effects.identity_pairs import PUBLISHED_CONFIDENCE, against_distance, same_shares
+from transect.effects.identity_pairs import PUBLISHED_CONFIDENCE, same_shares
 from transect.effects.image_validation import Gates, validate
-from transect.errors import BadInput
 
 DATA = SHARED / "identity_annotations.parquet"
 TABLE_1 = {
@@ -58,19 +57,6 @@ def test_pairs_by_hand():
     assert [(one.group, one.kind, one.share, one.answers, one.unanswered) for one in made] == [
         ("all", "dup", 1.0, 1, 1), ("all", "real", 0.0, 1, 0), ("well", "dup", 1.0, 1, 0), ("well", "real", 0.0, 1, 0),
     ]  # fmt: skip
-    with pytest.raises(BadInput, match="expected a kind and a group of each of 1 answers"):
-        same_shares(["dup", "dup"], np.array([1.0]), {})
-    with pytest.raises(BadInput, match="same: expected 1"):
-        same_shares(["dup"], np.array([2.0]), {})
-
-
-def test_distances_by_majority():
-    # Pair 0: same by two of three; 1: look-alike; 2: a tie; 3: same, but its distance is not known.
-    same, pair = np.array([1, 1, 0, 0, 1, 0, 1.0]), np.array([0, 0, 0, 1, 2, 2, 3])
-    made = against_distance(same, pair, np.array([0.3, 0.8, 0.5, np.nan]))
-    assert (made.same, made.other, made.n_same, made.n_other, made.tied, made.missing) == (0.3, 0.8, 1, 1, 1, 1)
-    none = against_distance(np.array([1.0]), np.array([0]), np.array([0.3]))
-    assert none.reason == "no pair with a distance that most raters call different"
 
 
 def mcduff(differing=7):
@@ -112,23 +98,6 @@ def test_gates_that_are_not_met_are_told():
     assert (made.undecided, made.unrated, made.unidentifiable) == (1, 0, 2)
 
 
-def test_images_of_one_subject_are_one_cluster():
-    gender, seen, _ = mcduff(differing=0)
-    seen[:8] = 1 - seen[:8]
-    alone, together = (
-        validate(gender, seen, np.full(400, 3.0), {}, who).groups[0] for who in (np.arange(400), np.arange(400) // 8)
-    )
-    assert together.high - together.low > 1.5 * (alone.high - alone.low)
-
-
-def test_quality_that_cannot_be_compared_says_why():
-    made = validate(np.zeros(4), np.zeros(4), np.full(4, 3.0), {"a": np.array([0, 0, 1, 1.0])}, np.arange(4))
-    assert made.equal[0].verdict == "not shown"
-    assert "equal quality is not shown of a 0 and 1" in made.failures["equal quality"]
-    with pytest.raises(BadInput, match="expected images whose condition raters agree on"):
-        validate(np.zeros(2), np.full(2, np.nan), np.zeros(2), {}, np.arange(2))
-
-
 def test_each_level_is_judged_alone_and_halfway_levels_by_quality():
     """Levels 0, .5 (halfway: no answer is right) and 1, ten images each; all of level 1 look poor."""
     level = np.repeat([0.0, 0.5, 1.0], 10)
@@ -138,19 +107,6 @@ def test_each_level_is_judged_alone_and_halfway_levels_by_quality():
     assert (made.groups[0].judged, made.between) == (20, 10)
     assert [one.failures for one in made.groups[1:]] == [(), (), ("quality: mean quality 1.05 is below 2.5",)]
     assert set(made.failures) == {"equal quality"}  # over all images the mean is 3.05
-
-
-def test_what_was_not_rated_meets_no_gate():
-    quality = np.array([4.0, 4.0, np.nan, np.nan])
-    bad = np.array([True, False, False, False])
-    made = validate(np.zeros(4), np.array([0, 0, np.nan, np.nan]), quality, {"a": np.array([0, 0, 1, 1.0])},
-                    np.arange(4), worst=bad, gates=Gates(unidentifiable=0.4, images=2))  # fmt: skip
-    assert made.groups[2].failures == ("conditions: no image was judged", "quality: nobody rated the quality")
-    # one of the two images that were rated, not one of four
-    assert made.failures == {
-        "identifiable": "of 50.0 % of the images most raters say that no face is identifiable",
-        "equal quality": "equal quality is not shown of a 0 and 1: nobody rated 1",
-    }
 
 
 def test_too_few_images_meet_no_gate():
@@ -164,19 +120,6 @@ def test_too_few_images_meet_no_gate():
         (),
         ("images: 19 images were judged and 19 rated, fewer than 20",),
     ]
-    assert not validate(level[:19], level[:19], quality[:19], {}, np.arange(19)).passed
-    # Forty judged, and the quality of one was rated: it says nothing of the others'.
-    made = validate(level, level, np.where(np.arange(40) == 0, 4.0, np.nan), {}, np.arange(40))
-    assert made.failures == {"images": "40 images were judged and 1 rated, fewer than 20"}
-    # Thirty were asked to lie halfway, of which nobody was shown any: they are not 30 that were judged.
-    unseen = np.r_[np.full(10, 0.0), np.full(30, np.nan)]
-    made = validate(unseen, unseen, np.where(np.isfinite(unseen), 4.0, np.nan), {}, np.arange(40))
-    assert (made.between, made.failures["images"]) == (0, "10 images were judged and 10 rated, fewer than 20")
-    with pytest.raises(BadInput, match="gate images: expected 1 or more, got 0"):
-        Gates(images=0)
-    for margin in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(BadInput, match="gate quality_margin: expected a finite number above 0, got"):
-            Gates(quality_margin=margin)
 
 
 def test_images_of_one_subject_count_once():

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from transect.effects.intervals import mean_difference_interval, paired_score_interval
 from transect.effects.samples import Measure
-from transect.effects.verdicts import judge, largest, outermost, pairs_of_levels, subjects_by_interval, subjects_to_tell
+from transect.effects.verdicts import judge, outermost, pairs_of_levels, subjects_to_tell
 
 MISS, SCORE = Measure("t", "miss", "proportion", True), Measure("t", "score", "score", False)
 
@@ -49,22 +49,6 @@ def test_a_level_between_the_ends_counts():
     assert judge(False, *ends, 0.05) == "no difference"
 
 
-def test_the_other_attributes_cells_are_averaged():
-    """Two attributes: along the second, the subject's difference is the mean over the first."""
-    rng = np.random.default_rng(2)
-    y = rng.random((50, 2, 2))
-    mean = y.mean(axis=1)
-    assert outermost(pairs_of_levels(y, 1, SCORE)) == pytest.approx(outermost(pairs_of_levels(mean, 0, SCORE)))
-
-
-def test_a_pair_without_an_interval_withholds_both_ends():
-    y = np.full((30, 2), np.nan)
-    y[:, 0] = 0.3
-    low, high = outermost(pairs_of_levels(y, 0, SCORE))
-    assert math.isnan(low)
-    assert math.isnan(high)
-
-
 def test_subjects_to_tell_is_the_larger_of_two_sample_sizes():
     """sd 0.5, margin 0.1: equivalence takes ((1.645 + 1.645) 5)² = 270.6, a difference at 5 % / 20 about 460."""
     assert subjects_to_tell(0.1, 0.5) == 271
@@ -74,18 +58,6 @@ def test_subjects_to_tell_is_the_larger_of_two_sample_sizes():
     assert subjects_to_tell(0.1, 0.0) is None
     assert subjects_to_tell(math.nan, 0.5) is None
     assert subjects_to_tell(1e-6, 1.0) is None  # beyond ten million
-
-
-def test_subjects_by_interval_scale_with_the_square_of_the_width():
-    one = subjects_by_interval(0.02, 100, -0.04, 0.04)
-    assert subjects_by_interval(0.02, 100, -0.08, 0.08) == pytest.approx(4 * one, rel=0.01)
-    assert subjects_by_interval(0.02, 1, -0.04, 0.04) is None
-    assert subjects_by_interval(0.02, 100, 0.04, 0.04) is None
-
-
-def test_the_largest_number_is_rounded_up_to_two_digits():
-    assert [largest([n]) for n in (7, 99, 101, 1999, 20_001)] == [7, 99, 110, 2000, 21_000]
-    assert largest([]) is None
 
 
 def test_intervals_of_scores_allow_for_three_in_n_people():

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from transect.effects.intervals import wilson
 from transect.effects.outcomes import compute
-from transect.effects.verification import Rule, find_threshold, reference_rows
+from transect.effects.verification import Rule, find_threshold
 from transect.errors import BadInput, UnknownName
 from transect.records import Design, Predictions, Task
 
@@ -62,16 +62,6 @@ def test_below_ten_subjects_there_is_no_interval():
     assert np.isnan([found.low, found.high, found.rate_low, found.rate_high]).all()
 
 
-def test_a_subject_seen_at_two_places_is_no_second_subject():
-    """Everything said twice: comparisons double, but subjects, and so the interval, stay."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(25, 4))
-    once = find_threshold(x, np.arange(25), np.zeros(25, dtype=int), Rule(threshold=0.6))
-    twice = find_threshold(np.tile(x, (2, 1)), np.tile(np.arange(25), 2), np.repeat([0, 1], 25), Rule(threshold=0.6))
-    assert twice.n == 2 * once.n
-    assert (twice.rate_low, twice.rate_high) == pytest.approx((once.rate_low, once.rate_high))
-
-
 def test_too_few_comparisons_give_no_threshold_but_a_reason():
     x = np.array([[1.0, 0.0], [0.0, 1.0], [np.nan, 1.0], [0.0, 0.0]])
     found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.1))
@@ -80,26 +70,6 @@ def test_too_few_comparisons_give_no_threshold_but_a_reason():
     assert found.reason == "expected at least 10 comparisons of different subjects, got 1"
     nobody = find_threshold(x[2:], np.arange(2), np.zeros(2, dtype=int), Rule(threshold=0.3))
     assert (nobody.value, nobody.n, nobody.reason) == (0.3, 0, "no two subjects have a reference image")
-
-
-def test_subjects_beyond_the_most_are_counted(monkeypatch):
-    monkeypatch.setattr("transect.effects.verification.MOST_SUBJECTS", 3)
-    x = np.random.default_rng(1).normal(size=(5, 3))
-    found = find_threshold(x, np.arange(5), np.zeros(5, dtype=int), Rule(threshold=1.0))
-    assert (found.n_subjects, found.n, found.left_out) == (3, 3, 2)
-
-
-class TestReferences:
-    def test_the_first_cell_by_default(self):
-        assert (reference_rows(DESIGN) == np.repeat(np.arange(30) * 12, 12)).all()
-
-    def test_within_an_attribute_its_own_level(self):
-        """Cells are tone x glasses x age: 0 to 5 have the first tone, 6 to 11 the second."""
-        assert reference_rows(DESIGN, ["skin_tone"])[:12].tolist() == [0] * 6 + [6] * 6
-        assert reference_rows(DESIGN, ["age"])[:12].tolist() == [0, 1, 2] * 4
-
-    def test_a_population_is_its_own_reference(self):
-        assert reference_rows(Design({}, subjects=3)).tolist() == [0, 1, 2]
 
 
 def test_a_non_match_is_a_distance_at_or_above_the_threshold():
@@ -113,19 +83,6 @@ def test_a_non_match_is_a_distance_at_or_above_the_threshold():
     unknown = compute("non_match", said, threshold=np.nan, reference=reference)
     assert np.isnan(unknown.values).all()
     assert unknown.reasons.tolist() == ["no threshold"] * 3 + ["failed: gone"]
-
-
-@pytest.mark.parametrize(
-    ("rule", "says"),
-    [
-        ({"threshold": 0.3, "false_match_rate": 0.1}, "expected --threshold or --false-match-rate, got both"),
-        ({"threshold": 0.0}, "--threshold: expected a cosine distance above 0 and up to 2, got 0"),
-        ({"false_match_rate": 1.0}, "--false-match-rate: expected a share between 0 and 1, got 1"),
-    ],
-)
-def test_rules_that_cannot_be(rule, says):
-    with pytest.raises(BadInput, match=says):
-        Rule(**rule)
 
 
 def test_designs_that_cannot_tell_a_rate_are_refused():

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import mean_difference_interval
 from transect.effects.wordings import ALONE, NO_SUBJECTS, NO_VARIATION, TOO_FEW, wording_effects
-from transect.errors import BadInput
 
 
 def asked(rng, subjects, wordings, spread, effect=0.2, cells=1):
@@ -82,27 +79,6 @@ def test_planted_spread_is_found_and_its_wording_named():
     assert found.each[3].p == found.p
 
 
-def test_an_image_without_an_answer_in_one_wording_counts_in_the_others():
-    first, second = np.zeros((12, 1, 2)), np.zeros((12, 1, 2))
-    second[:6] = 1.0
-    second[0, 0, 1] = np.nan
-    found = wording_effects(first, second, binary=True)
-    assert [each.subjects for each in found.each] == [12, 11]
-    assert (found.subjects, found.incomplete) == (11, 1)
-    assert found.mean.estimate == pytest.approx(5 / 11)
-    assert found.each[0].effect.estimate == 0.5
-
-
-def test_repeats_are_averaged_where_they_were_answered():
-    first = np.zeros((10, 1, 2, 2))
-    second = np.ones((10, 1, 2, 2))
-    second[:, 0, 0, 1] = 0.0  # half of the repeats
-    second[:3, 0, 0, 1] = np.nan  # the only one left says 1
-    found = wording_effects(first, second, binary=True)
-    assert found.each[0].effect.estimate == pytest.approx((3 * 1 + 7 * 0.5) / 10)
-    assert found.incomplete == 0
-
-
 def test_what_cannot_be_estimated_has_a_reason():
     one = wording_effects(np.zeros((30, 1, 1)), np.ones((30, 1, 1)), binary=True)
     assert (one.reason, np.isnan(one.p), np.isnan(one.spread)) == (ALONE, True, True)
@@ -113,24 +89,3 @@ def test_what_cannot_be_estimated_has_a_reason():
     assert none.subjects == none.incomplete == 0
     same = wording_effects(np.zeros((30, 1, 5)), np.ones((30, 1, 5)), binary=False)
     assert (same.mean.estimate, same.mean.reason) == (1.0, NO_VARIATION)
-
-
-def test_shapes_that_differ_are_refused():
-    with pytest.raises(BadInput, match="of one shape at both levels"):
-        wording_effects(np.zeros((3, 1, 2)), np.zeros((3, 1, 3)), binary=True)
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.integers(0, 2**32 - 1), st.permutations(range(4)))
-def test_the_order_of_wordings_does_not_matter(seed, order):
-    rng = np.random.default_rng(seed)
-    first, second = (rng.random((12, 2, 4)) < 0.5).astype(float), (rng.random((12, 2, 4)) < 0.6).astype(float)
-    first[rng.random(first.shape) < 0.05] = np.nan
-    found = wording_effects(first, second, binary=True)
-    again = wording_effects(first[:, :, order], second[:, :, order], binary=True)
-    assert again.mean.estimate == pytest.approx(found.mean.estimate)
-    assert again.spread == pytest.approx(found.spread, abs=1e-7)
-    assert again.p == pytest.approx(found.p, nan_ok=True)
-    assert [each.effect.estimate for each in again.each] == pytest.approx(
-        [found.each[place].effect.estimate for place in order], nan_ok=True
-    )

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from transect.effects.interrogation import TOO_FEW
 from transect.effects.option_shares import place_bias, shares_by_option
 from transect.effects.retrieval import retrieval_skew
-from transect.effects.wordings import incomplete_bounds, wording_effects
+from transect.effects.wordings import wording_effects
 
 Z = 1.959964
 
@@ -32,12 +31,6 @@ def test_copies_of_subjects_add_nothing_to_effects_of_wordings():
     ]
 
 
-def test_people_whose_answers_never_change_are_as_many_as_people():
-    same, people = copies(np.zeros((20, 1, 2)), 5)
-    found = wording_effects(same, same, binary=True, people=people)
-    assert found.mean.high == pytest.approx(Z**2 / (20 + Z**2), abs=1e-6)
-
-
 def test_shares_of_options_are_by_person():
     """Four people with five photographs, all of whom change from the first option to the second."""
     values, people = copies(np.tile([[[1.0, 0.0]], [[0.0, 1.0]]], (4, 1, 1, 1)), 5)
@@ -48,25 +41,6 @@ def test_shares_of_options_are_by_person():
     assert found.shares[0][0].low == pytest.approx(4 / (4 + Z**2), abs=1e-6)  # Wilson, 4 of 4
 
 
-def test_options_that_never_change_have_the_interval_of_people():
-    z = 2.241403  # 1 - .05 / 2 options
-    values, people = copies(np.tile([[[1.0, 0.0]], [[1.0, 0.0]]], (8, 1, 1, 1)), 5)
-    found = shares_by_option(values, people=people).contrasts[0].difference
-    assert (-found.low, found.high) == pytest.approx((z**2 / (8 + z**2),) * 2, abs=1e-6)
-
-
-def test_likelihoods_of_copies_add_nothing():
-    rng = np.random.default_rng(2)
-    values = rng.random((8, 2, 3, 2))
-    many, people = copies(values, 4)
-    one, found = shares_by_option(values, binary=False), shares_by_option(many, binary=False, people=people)
-    assert found.p == pytest.approx(one.p)
-    for after, before in zip(found.contrasts, one.contrasts, strict=True):
-        assert (after.difference.low, after.p) == pytest.approx((before.difference.low, before.p))
-    for after, before in zip(found.shares[0], one.shares[0], strict=True):
-        assert (after.low, after.high) == pytest.approx((before.low, before.high))
-
-
 def test_places_are_by_person():
     """Four people with five photographs each of whom the first place of two is chosen, at both levels."""
     places, people = copies(np.zeros((4, 2, 1)), 5)
@@ -74,13 +48,6 @@ def test_places_are_by_person():
     assert found.of_all.p == pytest.approx(2 / 2**4)
     assert (found.of_all.answers, found.of_all.subjects, found.change.subjects) == (40, 4, 4)
     assert found.of_all.shares[0].low == pytest.approx(4 / (4 + Z**2), abs=1e-6)
-
-
-def test_bounds_are_by_person():
-    same, people = copies(np.zeros((10, 1, 1)), 2)
-    found = incomplete_bounds(same, same, people=people)
-    assert (-found.low, found.high) == pytest.approx((Z**2 / (10 + Z**2),) * 2, abs=1e-6)
-    assert incomplete_bounds(same[2:], same[2:], people=people[2:]).reason == TOO_FEW
 
 
 def test_retrieval_is_by_person():

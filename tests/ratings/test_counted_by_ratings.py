@@ -3,12 +3,11 @@
 import json
 
 import auditing
-import numpy as np
 import pytest
 from rating_files import csv
 
 import transect
-from transect.errors import BadInput, UnknownName
+from transect.errors import UnknownName
 from transect.runs import report_options
 from transect.runs.report_options import ReportSettings
 from transect.targets import as_target
@@ -59,16 +58,6 @@ def test_ratings_are_attributes_of_a_report(run, answers):
     assert again.results["sections"] == made.results["sections"], "all is stored with the run"
 
 
-def test_what_nobody_rated_is_unknown_and_the_names_are_listed(run, answers):
-    transect.report(run, ratings=answers, quiet=True)
-    with pytest.raises(UnknownName, match="unknown attribute 'gendre': .*perceived_gender; --by takes"):
-        transect.report(run, settings=ReportSettings(by=["gendre"]), quiet=True)
-    with pytest.raises(BadInput, match="--bins perceived_gender=2: expected rising numbers above 0 and up to 1"):
-        transect.report(run, settings=ReportSettings(bins=["gender=2"]), quiet=True)
-    with pytest.raises(UnknownName, match="--covariate takes ratings"):
-        transect.report(run, settings=ReportSettings(covariates=["beard"]), quiet=True)
-
-
 def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_path):
     made = auditing.audit(target, out=tmp_path / "run", ratings=answers, by=["gender"], bins=["gender=0.5"], **AUDIT)
     assert report_options.read_error_conditions(made.folder) == ("perceived_gender",)
@@ -76,13 +65,3 @@ def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_pa
     with pytest.raises(UnknownName, match="unknown attribute 'gendre'"):
         auditing.audit(target, out=tmp_path / "none", ratings=answers, by=["gendre"], **AUDIT)
     assert not (tmp_path / "none").exists()
-
-
-def test_the_means_are_those_of_the_file(run, answers):
-    from transect.analysis import finished_run
-
-    transect.report(run, ratings=answers, quiet=True)
-    seen = finished_run.read(run).perceived
-    assert list(seen) == ["perceived_gender", "perceived_fakeness"]
-    np.testing.assert_array_equal(seen["perceived_gender"].values, np.repeat([0.0, 1.0], SUBJECTS))
-    assert seen["perceived_fakeness"].values.tolist() == [0.375] * len(IDS)

@@ -5,18 +5,15 @@ from unittest.mock import Mock
 import audited
 import auditing
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from rating_files import IDS, csv, refusal
+from rating_files import IDS, csv
 
-from transect.analysis import findings, finished_run, rater_report, reporting
+from transect.analysis import findings, reporting
 from transect.analysis.finished_run import Run
 from transect.effects import Truth
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
 from transect.records import Annotations, Attribute, Question
-from transect.runs.human_answers import RatedQuestion, with_questions
 
 
 def answered(folder, path, rules=(), perceived=None):
@@ -38,17 +35,10 @@ def test_peoples_single_answers_are_averaged_by_image(folder, tmp_path):
     assert both.people["smile"][2] == 0.5
 
 
-def test_answers_without_raters_count_each(folder, tmp_path):
-    made = answered(folder, csv(tmp_path / "answers.csv", id=[IDS[1], IDS[1], IDS[1]], smile=[1, 1, 0]))
-    assert made.people["smile"][1] == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
         ({"rater": ["a"], "smile": [1]}, "expected a column id, if you like one named rater, and one per attribute"),
-        ({"id": [IDS[0]], "rater": ["a"]}, "expected a column id"),
-        ({"id": ["9-0000"], "smile": [1]}, "expected ratings of this run's images, such as"),
         (
             {"id": [IDS[0]] * 2, "rater": ["a", "a"], "smile": [1, 0]},
             "expected one row per image and rater, got several",
@@ -63,16 +53,6 @@ def test_answers_that_do_not_fit_are_refused(folder, tmp_path, columns, words):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_answers_of_no_image_are_counted_by_row_and_said(folder, tmp_path):
-    path = csv(tmp_path / "answers.csv", id=[IDS[0], "9-0000", "9-0000"], rater=["a", "a", "b"], smile=[1, 0, 1])
-    assert ratings.attach(folder, None, [], path) == [
-        "People's answers whose id is of no image of run, and that are not used: 2 (9-0000)"
-    ]
-    assert ratings.read(folder, IDS).unknown_people == ("9-0000", "9-0000")
-    (made,) = (one for one in reporting.report(folder).results["sections"] if one["key"] == "ratings")
-    assert made["warnings"] == ["People's answers whose id is of no image of audit, and that are not used: 2 (9-0000)"]
-
-
 def test_rules_look_at_both_kinds_and_at_values_by_image_first(folder, tmp_path):
     """People's fakeness leaves image 0 out; of age the file by image says 30 of image 2, people 10."""
     people = csv(tmp_path / "answers.csv", id=[IDS[0], IDS[0], IDS[2]], fakeness=[1, 0.8, 0], age=[50, 50, 10])
@@ -81,11 +61,6 @@ def test_rules_look_at_both_kinds_and_at_values_by_image_first(folder, tmp_path)
     assert ratings.read(folder, IDS).reasons.tolist() == [
         "pruned by fakeness >= 0.75", "", "", "pruned by age < 20", "", "",
     ]  # fmt: skip
-
-
-def test_single_answers_as_values_by_image_are_told_the_option(folder, tmp_path):
-    said = refusal(folder, csv(tmp_path / "seen.csv", id=[IDS[0]] * 2, age=[30, 40]))
-    assert said.endswith("got some twice; average an image's ratings, or give single answers as --ratings")
 
 
 def test_of_levels_in_no_order_most_people_say_which(folder, tmp_path):
@@ -140,15 +115,3 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
     # of the two answers one is above .5, though the mean is at .55
     np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan], [0.5, np.nan]])
     assert found("face") == [[], [], []]
-
-
-def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
-    asked = RatedQuestion("?", "age", "ordinal", ("a", "b"), (0.0, 1.0), (0.0, 1.0), {"experiment": 1, "steps-age": 3})
-    rows = {"study": ["experiment"] * 6 + ["steps-age"] * 6, "id": IDS * 2, "rater": ["a"] * 12, "years": [1.0] * 12}
-    pq.write_table(with_questions(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
-    assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
-    for name, n in asked.unsure.items():
-        (kept,) = rater_report.stored_answers(finished_run.read(several / "studies" / name))
-        assert (kept.unsure, kept.levels, kept.values) == (n, ("a", "b"), (0.0, 1.0))
-    walked = finished_run.read(several / "studies" / "steps-age")
-    assert list(walked.seen.about(walked.known).people) == ["age"]

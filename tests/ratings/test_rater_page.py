@@ -1,8 +1,6 @@
 """The page on the raters, and raters as the reference where no physical truth exists, on an audit with simulated raters."""
 
 import json
-import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import audited
@@ -12,15 +10,10 @@ import pytest
 from rating_files import csv
 
 from transect.analysis import finished_run, rater_report, reporting
-from transect.analysis.sections.answers import point, without_empty
 from transect.annotation.sources import Pictures, source_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.jobs.annotate import page as rater_page
-from transect.jobs.annotate.page import verdict
 from transect.ratings import rating_tables as ratings
-from transect.ratings.rating_tables import parse_rule
-from transect.reports import builder
-from transect.reports.records import Figure, Panel, Section, Series
 
 
 @pytest.fixture(scope="module")
@@ -77,25 +70,6 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
             assert float(a["value"]) == value
 
 
-def test_galleries_without_room_are_counted(rated, monkeypatch):
-    monkeypatch.setattr(rater_page, "LARGEST", 1)
-    whole = rater_report.page(rater_report.from_stored(rated))
-    page, addresses = rater_page.choose(whole, Pictures(source_of(rated).sources).png)
-    text = builder.build(rater_page.page_of(page, addresses))
-    assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
-    assert "galleries do not fit on the page" in text
-
-
-def test_rules_about_what_was_not_asked_are_refused(rated):
-    with pytest.raises(UnknownName, match="age"):
-        rater_report.page(rater_report.from_stored(rated), [parse_rule("age<0.2")])
-
-
-def test_without_answers_there_is_no_page(folder):
-    with pytest.raises(BadInput, match="expected answers of raters, got none"):
-        rater_report.page(rater_report.from_stored(folder))
-
-
 def test_raters_are_the_reference(rated):
     """Without a truth there is no error; with raters as the reference it is where answer and majority differ."""
     assert not any(one.outcome == "error" for one in reporting.report(rated).effects)
@@ -125,14 +99,6 @@ def test_raters_are_the_reference(rated):
         (rated / "reference.json").unlink()
 
 
-def test_a_truth_of_its_own_is_kept(tmp_path):
-    run = tmp_path / "run"
-    options = {"image_size": 32, "quiet": True, "control": False, "truth": "glasses"}
-    auditing.audit(audited.brightness, vary=["glasses=0,1"], subjects=1, out=run, **options)
-    with pytest.raises(BadInput, match="expected a run without a truth, got glasses"):
-        rater_report.judge(run, "smile>0.5")
-
-
 def test_the_report_says_what_other_raters_would_change(rated):
     """Of the perceived smile on the score, the table's estimate is two-stage least squares on mean ratings."""
     from transect.effects.instruments import instrumental
@@ -149,52 +115,3 @@ def test_the_report_says_what_other_raters_would_change(rated):
         assert row["estimate"] == pytest.approx(theirs.estimate)
     assert row["raters"] == 3
     assert row["standard error"] >= row["by subject alone"]
-
-
-def test_the_first_screen_says_how_far_raters_agree(rated, tmp_path):
-    """Interval of alpha by the shares that count as reliable: all above, all below, across."""
-    assert verdict(0.8, 0.9) == "{} agree reliably"
-    assert verdict(0.7, 0.9) == "{} agree well enough for tentative conclusions"
-    assert verdict(0.1, 0.6) == "{} do not agree enough to rely on"
-    assert "answers about more subjects would tell" in verdict(0.1, 0.9)
-    found = rater_report.page(rater_report.from_stored(rated))
-    text = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path).read_text()
-    first = text[text.index('id="summary"') : text.index('id="section-0"')]
-    assert first.index("% of pairs of answers are exactly equal") < first.index('class="facts"')
-    assert "simulated" not in first
-
-
-@pytest.mark.parametrize(
-    ("simulated", "words", "who"),
-    [
-        (180, "All 180 answers are of simulated raters. They say nothing about people.", "simulated raters agree"),
-        (12, "12 of 180 answers are of simulated raters. These say nothing about people.", " raters agree"),
-    ],
-)
-def test_answers_of_no_people_are_said_first(rated, tmp_path, simulated, words, who):
-    found = rater_report.page(rater_report.from_stored(rated))
-    found = replace(found, facts={**found.facts, "answers of simulated raters": simulated})
-    text = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path).read_text()
-    first = re.sub("<[^>]*>", "", text[text.index('id="summary"') : text.index('id="section-0"')])
-    assert first.index(words) < first.index("agree")
-    assert who in first
-
-
-def test_what_has_no_value_is_not_drawn_and_named():
-    """A figure with a value in one of two panels and one of two labels, and a figure without any."""
-    points = [point(0.5, label="hair"), point(np.nan, label="age", reason="one answer per image")]
-    some = Panel(heading="seen", y_words="", series=[Series("all", points)])
-    none = Panel(heading="unseen", y_words="", series=[Series("all", points[1:])])
-    figures = [
-        Figure(kind="bars", title="Spread", panels=[some, none]),
-        Figure(kind="bars", title="Means", panels=[none]),
-    ]
-    made = without_empty(Section(key="raters", title="Raters", text=["First."], figures=figures))
-    assert [[panel.heading for panel in figure.panels] for figure in made.figures] == [["seen"]]
-    assert [one.label for one in made.figures[0].panels[0].series[0].points] == ["hair"]
-    assert made.text == [
-        "First.",
-        "Not drawn, since no image has the answers that it needs: Spread, age; Spread, unseen; Means.",
-    ]
-    whole = Section(key="raters", title="Raters", figures=[Figure(kind="bars", title="Spread", panels=[some])])
-    assert without_empty(without_empty(whole)) == without_empty(whole)

@@ -37,10 +37,8 @@ def test_parquet_and_csv_say_the_same(folder, tmp_path):
     ("columns", "message"),
     [
         ({"name": IDS, "age": range(6)}, "expected a column id and one per attribute, each once, got name, age"),
-        ({"id": IDS}, "expected a column id and one per attribute, each once, got id"),
         ({"id": [*IDS[:5], IDS[0]], "age": range(6)}, "expected every id once, got some twice; average an image's ratings"),
         ({"id": ["a.png", "b.png"], "age": [1, 2]}, "expected ratings of this run's images, such as 0-0000, got a.png, b.png; check the ids"),
-        ({"id": [], "age": []}, "expected ratings of this run's images, such as 0-0000, got no row; check the ids"),
         ({"id": IDS, "age": ["old"] * 6}, "age: expected numbers, got string; encode levels as numbers"),
     ],
 )  # fmt: skip
@@ -48,23 +46,9 @@ def test_ratings_that_do_not_fit_are_one_line_and_are_not_kept(folder, tmp_path,
     assert message in refusal(folder, csv(tmp_path / "seen.csv", **columns))
 
 
-def test_files_that_are_no_tables(folder, tmp_path):
-    assert "expected a file, found none" in refusal(folder, tmp_path / "nowhere.csv")
-    (tmp_path / "seen.parquet").write_bytes(b"no parquet")
-    assert "expected a readable parquet file" in refusal(folder, tmp_path / "seen.parquet")
-    (tmp_path / "twice.csv").write_text(f"id,age,age\n{IDS[0]},1,2\n")
-    assert "expected each column once, got age again; rename one" in refusal(folder, tmp_path / "twice.csv")
-
-
 def test_infinity_is_no_rating(folder, tmp_path):
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, age=["inf", 1, 2, 3, 4, "-inf"]), [])
     np.testing.assert_equal(ratings.read(folder, IDS).columns["age"], [np.nan, 1, 2, 3, 4, np.nan])
-
-
-def test_a_folder_that_is_no_run(tmp_path):
-    seen = csv(tmp_path / "seen.csv", id=IDS, age=range(6))
-    with pytest.raises(BadInput, match="nowhere is not a run folder"):
-        ratings.attach(tmp_path / "nowhere", seen, [])
 
 
 def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
@@ -88,18 +72,6 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
     assert (made.columns["age"][0], walked.columns["age"][0]) == (30, 40)
     assert (made.reasons[0], walked.reasons[0]) == ("", "pruned by age >= 35")
     assert (made.unknown, walked.unknown) == ((), ("9-0000",))
-    result = reporting.report(several)
-    titles = [one["title"] for one in result.results["sections"] if one["key"] == "ratings"]
-    # the first run calls itself audit, wherever it was moved
-    assert titles == ["Ratings of audit, and images left out", "Ratings of steps-age, and images left out"]
-
-
-def test_one_study_alone_needs_no_column_and_may_have_one(several, tmp_path):
-    mine = csv(tmp_path / "mine.csv", id=[IDS[0], IDS[0]], study=["audit", "another"], age=[30, 40])
-    assert ratings.attach(several / "studies" / "experiment", mine, []) == [
-        "Ratings of other studies than experiment, and that are not used: 1 (another)"
-    ]
-    assert ratings.read(several / "studies" / "experiment", IDS).columns["age"][0] == 30
 
 
 def test_rows_of_other_studies_beside_a_single_run_are_counted_and_said(folder, tmp_path):
@@ -119,17 +91,6 @@ def test_rows_of_other_studies_beside_a_single_run_are_counted_and_said(folder, 
     # ratings that are all of this study take the others' place, and nothing is said of them any more
     own = csv(tmp_path / "own.csv", id=IDS[:2], study=["audit"] * 2, age=[30, 40])
     assert ratings.attach(folder, own, []) == [expected[1].format("run")]
-
-
-def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
-    seen = csv(tmp_path / "seen.csv", id=[IDS[3], "9-0000", "9-0001"], age=[40, 99, 98])
-    (line,) = ratings.attach(folder, seen, [])
-    assert line == "Ratings whose id is of no image of run, and that are not used: 2 (9-0000, 9-0001)"
-    (made,) = (one for one in reporting.report(folder).results["sections"] if one["key"] == "ratings")
-    assert made["warnings"] == ["Ratings whose id is of no image of audit, and that are not used: 2 (9-0000, 9-0001)"]
-    assert dict(zip(made["tables"][0]["columns"], made["tables"][0]["rows"][0], strict=True)) == {
-        "rating": "age", "given as": "a value per image", "images rated": 1, "not rated": 5, "mean": 40.0, "least": 40.0, "most": 40.0, "note": "",
-    }  # fmt: skip
 
 
 def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(folder, tmp_path):

@@ -7,6 +7,7 @@ cell's rate is exactly as planted and answers of one subject go together. Seeds 
     python tests/statistical/coverage_table.py --write  writes it to docs/research/coverage.md as well
 """
 
+import hashlib
 import itertools
 import sys
 from dataclasses import dataclass
@@ -95,45 +96,47 @@ def intervals_of(d, base, reach, pairs, seed):
     )
 
 
+def row_of(name, base, effect, rho, subjects, blocks, **more):
+    """One row from the blocks' pairs: whether each table's interval covers, and how wide it is."""
+    covers, widths = map(np.concatenate, zip(*blocks, strict=True))
+    return Row(name, base, effect, rho, subjects, 100 * covers.mean(), widths.mean(), widths.min(), **more)
+
+
+def held(truth, low, high, rounding=0.0):
+    return (low <= truth + rounding) & (truth - rounding <= high), np.nan_to_num(high - low)
+
+
+def rejections(p):
+    return 100 * (np.concatenate(p) <= 0.05).mean()
+
+
 def binary_rows(design, names, estimands, rates, truths, base, effect, rho, subjects, seed):
     """One row per estimand, with the share of tables that reject it where null, and that reject any null after Holm."""
     rng = np.random.Generator(np.random.Philox(seed))
-    tallies = {name: {"covers": [], "width": [], "score": [], "p": []} for name in names}
+    found = {name: ([], [], []) for name in names}
     for block in range(TABLES // BLOCK):
         for name, truth, (d, rare, reach, pairs) in zip(
             names, truths, estimands(answers(rng, subjects, BLOCK, rates, rho)), strict=True
         ):
             made = intervals_of(d, rare, reach, pairs, seed + block)
-            tally = tallies[name]
-            tally["covers"].append((made.low <= truth + 1e-12) & (truth - 1e-12 <= made.high))
-            tally["width"].append(made.high - made.low)
-            tally["score"].append(np.array(made.methods) == "paired score")
+            blocks, score, p = found[name]
+            blocks.append(held(truth, made.low, made.high, 1e-12))
+            score.append(np.array(made.methods) == "paired score")
             if 0 in truths:
-                tally["p"].append(sign_flip(d, seed=seed + block)[0])
-    p = np.array([np.concatenate(tallies[name]["p"]) for name in names]) if 0 in truths else None
-    null = np.array(truths) == 0
-    family = np.nan
-    if p is not None and len(names) > 1:
-        adjusted = np.apply_along_axis(holm, 0, p)
+                p.append(sign_flip(d, seed=seed + block)[0])
+    null, family = np.array(truths) == 0, np.nan
+    if 0 in truths and len(names) > 1:
+        adjusted = np.apply_along_axis(holm, 0, np.array([np.concatenate(found[name][2]) for name in names]))
         family = 100 * (adjusted[null] <= 0.05).any(axis=0).mean()
     rows = []
     for index, name in enumerate(names):
-        tally = {key: np.concatenate(parts) for key, parts in tallies[name].items() if parts}
-        rows.append(
-            Row(
-                f"{design}{name}",
-                base,
-                effect,
-                rho,
-                subjects,
-                100 * tally["covers"].mean(),
-                tally["width"].mean(),
-                tally["width"].min(),
-                100 * tally["score"].mean(),
-                100 * (p[index] <= 0.05).mean() if null[index] else np.nan,
-                family if index == 0 else np.nan,
-            )
-        )
+        blocks, score, p = found[name]
+        more = {
+            "score": 100 * np.mean(score),
+            "rejected": rejections(p) if null[index] else np.nan,
+            "family": np.nan if index else family,
+        }
+        rows.append(row_of(f"{design}{name}", base, effect, rho, subjects, blocks, **more))
     return rows
 
 
@@ -166,11 +169,9 @@ def rate_rows(rates, rhos, cells, subjects=SUBJECTS):
     """Clustered Wilson intervals of one rate from `cells` images per subject."""
     for rate, rho in itertools.product(rates, rhos):
         rng = np.random.Generator(np.random.Philox(hash_seed("rate", rate, rho, cells, subjects)))
-        blocks = [answers(rng, subjects, BLOCK, [rate] * cells, rho).sum(axis=2) for _ in range(TABLES // BLOCK)]
-        sums = np.concatenate(blocks, axis=1)
-        low, high = wilson_clustered(sums, np.full_like(sums, cells))
-        covers = 100 * ((low <= rate) & (rate <= high)).mean()
-        yield Row(f"rate of {cells} images", rate, 0, rho, subjects, covers, (high - low).mean(), (high - low).min())
+        sums = [answers(rng, subjects, BLOCK, [rate] * cells, rho).sum(axis=2) for _ in range(TABLES // BLOCK)]
+        blocks = [held(rate, *wilson_clustered(each, np.full_like(each, cells))) for each in sums]
+        yield row_of(f"rate of {cells} images", rate, 0, rho, subjects, blocks)
 
 
 SIZES = {"2 subjects of 300 images, 38 of 3": [300] * 2 + [3] * 38, "1 of 200, 49 of 1": [200] + [1] * 49}
@@ -182,9 +183,8 @@ def unequal_size_rows(rates=(0.1, 0.3), rhos=(0.3, 0.8)):
         rng = np.random.Generator(np.random.Philox(hash_seed("unequal sizes", name, rate, rho)))
         counts = np.repeat(np.array(sizes)[:, None], TABLES, axis=1)
         chances = ndtr((ndtri(rate) - np.sqrt(rho) * rng.standard_normal(counts.shape)) / np.sqrt(1 - rho))
-        low, high = wilson_clustered(rng.binomial(counts, chances).astype(np.float64), counts.astype(np.float64))
-        covers = 100 * ((low <= rate) & (rate <= high)).mean()
-        yield Row(f"rate, {name}", rate, 0, rho, len(sizes), covers, (high - low).mean(), (high - low).min())
+        made = wilson_clustered(rng.binomial(counts, chances).astype(np.float64), counts.astype(np.float64))
+        yield row_of(f"rate, {name}", rate, 0, rho, len(sizes), [held(rate, *made)])
 
 
 DRAWS = {"normal": "standard_normal", "exponential": "standard_exponential"}
@@ -195,25 +195,14 @@ def score_rows(subjects=SUBJECTS, names=tuple(DRAWS)):
     for name in names:
         draw = DRAWS[name]
         rng = np.random.Generator(np.random.Philox(hash_seed(name, subjects)))
-        covers, widths, p = [], [], []
+        blocks, p = [], []
         for block in range(TABLES // BLOCK):
             noise = getattr(rng, draw)((subjects, BLOCK)) - (name == "exponential")
             made = mean_difference_interval(0.2 + noise, binary=False, seed=block)
-            covers.append((made.low <= 0.2) & (made.high >= 0.2))
-            widths.append(made.high - made.low)
+            blocks.append(held(0.2, made.low, made.high))
             p.append(sign_flip(noise[:, :200], resamples=999, seed=block)[0])
-        covers, widths, p = map(np.concatenate, (covers, widths, p))
-        yield Row(
-            f"score, {name}",
-            np.nan,
-            0.2,
-            0,
-            subjects,
-            100 * covers.mean(),
-            widths.mean(),
-            widths.min(),
-            rejected=100 * (p <= 0.05).mean() if name == "normal" else np.nan,
-        )
+        rejected = rejections(p) if name == "normal" else np.nan
+        yield row_of(f"score, {name}", np.nan, 0.2, 0, subjects, blocks, rejected=rejected)
 
 
 def unequal_rows(subjects):
@@ -222,16 +211,13 @@ def unequal_rows(subjects):
     one_in_ten = lambda rng: np.where(rng.random((subjects, BLOCK)) < 0.1, 1.0, -1 / 9)  # noqa: E731
     for name, draw in {"exponential - 1": exponential, "+1 for a tenth, -1/9 for the rest": one_in_ten}.items():
         rng = np.random.Generator(np.random.Philox(hash_seed("unequal", name, subjects)))
-        covers, widths, p = [], [], []
+        blocks, p = [], []
         for block in range(TABLES // BLOCK):
             d = draw(rng)
             made = mean_difference_interval(d, binary=False, seed=block)
-            covers.append((made.low <= 0) & (made.high >= 0))
-            widths.append(np.nan_to_num(made.high - made.low))
+            blocks.append(held(0, made.low, made.high))
             p.append(sign_flip(d[:, :400], resamples=999, seed=block)[0])
-        covers, widths, p = map(np.concatenate, (covers, widths, p))
-        rejected = 100 * (p <= 0.05).mean()
-        yield Row(name, np.nan, 0, 0, subjects, 100 * covers.mean(), widths.mean(), widths.min(), rejected=rejected)
+        yield row_of(name, np.nan, 0, 0, subjects, blocks, rejected=rejections(p))
 
 
 def slope_intervals(y, x, seed):
@@ -250,17 +236,14 @@ def population_slope_rows(cases, tables_each=100):
     """
     for base, effect, subjects, alone in cases:
         rng = np.random.Generator(np.random.Philox(hash_seed("population", base, effect, subjects)))
-        covers, widths = [], []
+        blocks = []
         for block in range(TABLES // tables_each):
             x = rng.uniform(size=subjects)
             y = (rng.uniform(size=(subjects, tables_each)) < (base + effect * (x - 0.5))[:, None]).astype(np.float64)
-            low, high = slope_intervals(y, x, seed=block)
             enough = alone | (np.minimum(y.sum(axis=0), subjects - y.sum(axis=0)) >= FEW_EVENTS)
-            covers.append(enough & (low <= effect) & (effect <= high))
-            widths.append(np.nan_to_num(high - low))
-        covers, widths = np.concatenate(covers), np.concatenate(widths)
-        name = "population slope" + ", BCa alone" * alone
-        yield Row(name, base, effect, 0, subjects, 100 * covers.mean(), widths.mean(), widths.min())
+            covers, widths = held(effect, *slope_intervals(y, x, seed=block))
+            blocks.append((enough & covers, widths))
+        yield row_of("population slope" + ", BCa alone" * alone, base, effect, 0, subjects, blocks)
 
 
 def bootstrap_alone_rows(subjects=SUBJECTS):
@@ -268,20 +251,16 @@ def bootstrap_alone_rows(subjects=SUBJECTS):
     cases = [(0.01, 0, 0), (0.02, 0, 0), (0.02, 0, 0.9), (0.05, 0, 0.9), (0.1, 0, 0.97), (0.1, 0.03, 0.9)]
     for base, effect, rho in cases:
         rng = np.random.Generator(np.random.Philox(hash_seed("alone", base, effect, rho, subjects)))
-        covers, widths = [], []
+        blocks = []
         for block in range(TABLES // BLOCK):
             y = answers(rng, subjects, BLOCK, [base, base + effect], rho)
             made = mean_difference_interval(y[..., 1] - y[..., 0], binary=False, seed=block)
-            covers.append((made.low <= effect + 1e-12) & (effect - 1e-12 <= made.high))
-            widths.append(np.nan_to_num(made.high - made.low))
-        covers, widths = np.concatenate(covers), np.concatenate(widths)
-        yield Row("pair, BCa alone", base, effect, rho, subjects, 100 * covers.mean(), widths.mean(), widths.min(), 0.0)
+            blocks.append(held(effect, made.low, made.high, 1e-12))
+        yield row_of("pair, BCa alone", base, effect, rho, subjects, blocks, score=0.0)
 
 
 def hash_seed(*parts):
     """A seed of its own for each scenario, the same on every machine."""
-    import hashlib
-
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6], "big")
 
 
@@ -294,52 +273,39 @@ HEADER = (
 
 def sections():
     """Title -> rows, lazily."""
-    yield (
-        "Usual base rates",
-        itertools.chain(
+    chained = {
+        "Usual base rates": (
             pair_rows((0.1, 0.2, 0.3, 0.5), (0.0, 0.05, 0.2), (0.0, 0.5, 0.9)),
             factorial_rows((0.1, 0.3, 0.5), (0.0, 0.1), (0.3, 0.8)),
         ),
-    )
-    yield (
-        "Rare outcomes",
-        itertools.chain(
+        "Rare outcomes": (
             pair_rows((0.005, 0.01, 0.02, 0.05), (0.0, 0.03, 0.1), (0.0, 0.5, 0.9)),
             factorial_rows((0.01, 0.05), (0.0, 0.03), (0.3, 0.8)),
         ),
-    )
-    yield "Few discordant subjects", pair_rows((0.1, 0.3, 0.5), (0.0, 0.01), (0.97, 0.995))
-    yield (
-        "The bootstrap alone, where the rule replaces it",
-        itertools.chain(
+        "Few discordant subjects": (pair_rows((0.1, 0.3, 0.5), (0.0, 0.01), (0.97, 0.995)),),
+        "The bootstrap alone, where the rule replaces it": (
             bootstrap_alone_rows(),
             population_slope_rows([(0.02, 0, 150, True), (0.05, 0, 150, True)]),
         ),
-    )
-    yield (
-        "Cell rates",
-        itertools.chain(
-            rate_rows((0.01, 0.05, 0.1, 0.3, 0.5), (0.0, 0.3, 0.8), cells=18), rate_rows((0.02, 0.3), (0.3,), cells=2)
+        "Cell rates": (
+            rate_rows((0.01, 0.05, 0.1, 0.3, 0.5), (0.0, 0.3, 0.8), cells=18),
+            rate_rows((0.02, 0.3), (0.3,), cells=2),
         ),
-    )
-    yield "Subjects of unequal sizes", unequal_size_rows()
-    yield "Scores", score_rows()
-    yield (
-        "Twenty subjects",
-        itertools.chain(
+        "Subjects of unequal sizes": (unequal_size_rows(),),
+        "Scores": (score_rows(),),
+        "Twenty subjects": (
             pair_rows((0.02, 0.1, 0.3), (0.0, 0.2), (0.5,), subjects=20),
             rate_rows((0.05, 0.3), (0.3, 0.8), cells=18, subjects=20),
             score_rows(subjects=20),
         ),
-    )
-    yield (
-        "Slopes in a population",
-        population_slope_rows(
-            [(0.2, 0, 300, False), (0.2, 0.2, 300, False), (0.5, 0, 150, False), (0.5, 0.4, 150, False)]
+        "Slopes in a population": (
+            population_slope_rows([(0.2, 0, 300, False), (0.2, 0.2, 300, False)]),
+            population_slope_rows([(0.5, 0, 150, False), (0.5, 0.4, 150, False)]),
         ),
-    )
-    yield "Few subjects", itertools.chain.from_iterable(score_rows(n, ("normal",)) for n in (3, 5, 10))
-    yield UNEQUAL, itertools.chain.from_iterable(unequal_rows(n) for n in (20, 50, 150))
+        "Few subjects": [score_rows(n, ("normal",)) for n in (3, 5, 10)],
+        UNEQUAL: [unequal_rows(n) for n in (20, 50, 150)],
+    }
+    return {title: itertools.chain.from_iterable(rows) for title, rows in chained.items()}.items()
 
 
 def main():

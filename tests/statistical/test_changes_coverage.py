@@ -23,20 +23,3 @@ def test_shares_of_changes_cover(size, shares, subjects, extra, alike):
         row = changes(y.reshape(subjects, *design.shape).astype(float), design, ATTRIBUTES)[0]
         covered += [row.up.low <= up <= row.up.high, row.down.low <= down <= row.down.high]
     size.covers(covered / size.tables)
-
-
-def test_shares_of_photographs_cover_where_people_repeat(size, shares, people, alike):
-    """People are on one to eight photographs; with chance `alike` all photographs of a person do the same."""
-    rng = np.random.default_rng(people)
-    up, down = shares
-    covered = np.zeros(2)
-    for _ in range(size.tables):
-        who = np.repeat(np.arange(people), rng.integers(1, 9, people))
-        own, same = rng.choice([1, -1, 0], size=(2, len(who)), p=[up, down, 1 - up - down])
-        moves = np.where((rng.random(people) < alike)[who], same[who], own)
-        stays = rng.integers(0, 2, len(who))
-        y = np.stack([np.where(moves == 0, stays, moves < 0), np.where(moves == 0, stays, moves > 0)], axis=1)
-        design = Design({"glasses": (0.0, 1.0)}, subjects=len(who))
-        row = changes(y.astype(float), design, ATTRIBUTES, who=who)[0]
-        covered += [row.up.low <= up <= row.up.high, row.down.low <= down <= row.down.high]
-    size.covers(covered / size.tables)

@@ -14,10 +14,9 @@ from coverage_table import (
     factorial_estimands,
     intervals_of,
     sections,
-    slope_intervals,
 )
 
-from transect.effects import Measure, analyse_population, analyse_transects, sign_flip
+from transect.effects import Measure, analyse_transects, sign_flip
 from transect.records import Attribute, Design
 
 BOUNDS = {
@@ -87,20 +86,6 @@ def test_the_tables_use_what_an_analysis_uses():
             made = intervals_of(d, base, reach, pairs, seed=9)
             np.testing.assert_allclose((effect.low, effect.high), (made.low[table], made.high[table]))
             assert effect.p == sign_flip(d[:, [table]], seed=9)[0][0]
-
-
-def test_the_slopes_use_what_an_association_uses():
-    rng = np.random.default_rng(1)
-    age = rng.uniform(18, 80, size=120)
-    y = (rng.uniform(size=(120, 3)) < 0.4).astype(np.float64)
-    low, high = slope_intervals(y, age, seed=9)
-    attributes = {"age": Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)}
-    none = np.full(120, "", dtype=object)
-    for table in range(3):
-        made = analyse_population(y[:, table], none, {"age": age}, attributes, Measure("t", "answer"), seed=9)
-        slope = made.effects[-1]
-        assert slope.kind == "slope"
-        np.testing.assert_allclose((slope.low, slope.high), (low[table], high[table]))
 
 
 def test_coverage_and_level_of_some_rows(size, monkeypatch):

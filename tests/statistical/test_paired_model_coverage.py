@@ -52,35 +52,3 @@ def test_where_models_do_not_differ_one_is_called_better_in_at_most_five_per_cen
     rng = np.random.default_rng([subjects, 3])
     found = [verdicts(*tables(rng, subjects, first, second)) for _ in range(size.tables)]
     size.rejects(np.mean([bool({"better", "worse"} & set(each)) for each in found]))
-
-
-def test_a_gap_that_differs_by_the_margin_is_rarely_called_no_difference(size, first, second):
-    rng = np.random.default_rng([7, int(100 * second[1])])
-    none = [verdicts(*tables(rng, 1000, first, second))[1] == "no difference" for _ in range(size.tables)]
-    size.rejects(np.mean(none))
-
-
-def test_a_gap_that_is_halved_is_found_and_none_is_shown_where_subjects_suffice(size):
-    rng = np.random.default_rng(13)
-    halved = [verdicts(*tables(rng, 500, (0.05, 0.25), (0.05, 0.15)))[1] for _ in range(size.tables)]
-    none = [verdicts(*tables(rng, 1500, (0.05, 0.15), (0.05, 0.15)))[1] for _ in range(size.tables)]
-    assert halved.count("better") >= 80
-    assert none.count("no difference") >= 80
-
-
-def test_intervals_of_photographs_cover_where_people_repeat(size, first, second, people):
-    """People are on one to eight photographs; whoever is prone to be missed is so on all of them."""
-    rng = np.random.default_rng([people, int(100 * second[1]), 1])
-    truth = np.mean(second) - np.mean(first), abs(second[1] - second[0]) - abs(first[1] - first[0])
-    covered = []
-    for _ in range(size.tables):
-        who = np.repeat(np.arange(people), rng.integers(1, 9, people))
-        prone = (rng.random(people) < 0.5)[who, None, None]
-        one, two = (
-            np.where(prone, rng.random((len(who), 2, 2)) < 2 * np.array(rates), 0.0) for rates in (first, second)
-        )
-        flat = one.reshape(len(who), -1), two.reshape(len(who), -1)
-        found = rate_difference(*flat, True, who=who), gap_between_levels(one, two, 1, (0, 1), True, who=who)
-        ends = [each.interval(0.95) for each in found]
-        covered.append([low <= value <= high for (low, high), value in zip(ends, truth, strict=True)])
-    size.covers(np.mean(covered, axis=0))

@@ -21,6 +21,5 @@ def covered(rate, ratings, machine, tables, seed=1):
 
 
 def test_rates_of_few_ratings_cover(size, rate, machine):
-    """With the normal quantile 7 of these 108 cells covered 91.6 to 92.9 % of 4,000 tables, all below 30 ratings."""
     shares = {n: covered(rate, n, machine, size.tables) for n in size.some((10, 5, 8, 15, 20, 30))}
     size.covers(list(shares.values()))

@@ -1,7 +1,4 @@
-"""The largest gap of an error rate between equal groups is called a difference in at most 5 % of tables (slow).
-
-Where 95 % intervals of single groups were compared, eight equal groups "differed" in up to 9 %.
-"""
+"""The largest gap of an error rate between equal groups is called a difference in at most 5 % of tables (slow)."""
 
 import numpy as np
 

@@ -1,8 +1,6 @@
 """Do intervals of what raters decide hold for other raters? Groups, right answers, standardized and adjusted differences.
 
-Worlds: two images of each subject; raters lean to one end and use the scale more or less widely. The truth is what many
-subjects and panels of raters of the same size give on average. `python tests/statistical/test_rater_groups_coverage.py
-200` prints the rows of docs/research/coverage.md.
+`python tests/statistical/test_rater_groups_coverage.py 200` prints the rows of docs/research/coverage.md.
 """
 
 import sys
@@ -140,12 +138,6 @@ def truths(world, tables=500):
     """Means over tables of 500 subjects."""
     rng, large = np.random.default_rng(1), replace(world, subjects=500)
     return [np.mean(x, axis=0) for x in zip(*(plain(*draw(rng, large)) for _ in range(tables)), strict=True)]
-
-
-def test_the_estimates_are_those_written_out():
-    table = draw(np.random.default_rng(0), World(20, 6, 4, 0.1, 0.2))
-    for (made, _, _), by_hand in zip(estimates(*table), plain(*table), strict=True):
-        np.testing.assert_allclose(made, by_hand)
 
 
 def coverage(world, tables, first=0):

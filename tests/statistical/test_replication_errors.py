@@ -8,27 +8,23 @@ MARGIN = 0.05
 Z = 1.959964
 
 
-def worlds(rng, effects, errors, ns=(100, 100)):
+def worlds(rng, effects, errors):
     """One estimate per world around its own effect, with a normal interval; seen where that excludes 0."""
     drawn = np.array(effects) + np.array(errors) * rng.standard_normal(len(effects))
     return [
-        WorldEstimate(value, value - Z * error, value + Z * error, n, abs(value) > Z * error)
-        for value, error, n in zip(drawn, errors, ns, strict=False)
+        WorldEstimate(value, value - Z * error, value + Z * error, 100, abs(value) > Z * error)
+        for value, error in zip(drawn, errors, strict=True)
     ]
 
 
-def verdicts(runs, effects, errors, **options):
+def verdicts(runs, effects, errors):
     """Each simulated effect is a family of its own."""
     rng = np.random.default_rng([int(1000 * abs(x)) for x in (*effects, *errors)])
-    return [agreements([worlds(rng, effects, errors, **options)], [MARGIN])[0] for _ in range(runs)]
+    return [agreements([worlds(rng, effects, errors)], [MARGIN])[0] for _ in range(runs)]
 
 
 def share(found, verdict):
     return np.mean([each.verdict == verdict for each in found])
-
-
-def test_equal_effects_are_called_different_in_at_most_five_per_cent(size, effect, errors):
-    size.rejects(share(verdicts(size.tables, (effect, effect), errors), "differs"))
 
 
 def test_an_effect_of_one_world_alone_has_one_direction_in_at_most_two_and_a_half_per_cent(size, other, errors):
@@ -50,50 +46,6 @@ def test_equal_effects_replicate_where_worlds_are_precise_and_have_one_direction
     found = verdicts(size.tables, (0.1, 0.1), errors)
     size.rejects(share(found, "differs"))
     assert (share(found, "replicates") > 0.8) == (errors[0] < 0.02)
-
-
-def test_worlds_that_differ_by_the_margin_are_called_alike_within_it_in_at_most_five_per_cent(size, errors):
-    found = verdicts(size.tables, (0.0, MARGIN), errors)
-    size.rejects(np.mean([each.within for each in found]))
-
-
-def test_over_many_effects_one_false_difference_is_rare(size):
-    rng = np.random.default_rng(5)
-    wrong = [
-        any(
-            each.verdict == "differs"
-            for each in agreements([worlds(rng, (0.1, 0.1), (0.02, 0.03)) for _ in range(10)], [MARGIN] * 10)
-        )
-        for _ in range(size.tables)
-    ]
-    size.rejects(np.mean(wrong))
-
-
-def test_the_interval_of_the_difference_covers_it(size):
-    found = verdicts(size.tables, (0.1, 0.3), (0.02, 0.04))
-    held = np.mean([each.low <= (0.2 if each.second == 1 else -0.2) <= each.high for each in found])
-    size.covers(held)
-    assert size.small or held <= 0.952 + 2 * np.sqrt(0.95 * 0.05 / size.tables)
-
-
-def test_the_subjects_that_are_named_settle_it_about_as_often_as_promised(size, effects):
-    """Cases that could not tell are repeated with what they say they need: most are settled.
-
-    The promise is for an effect as estimated; estimates of open cases are off by chance, so that 90 % become fewer.
-    """
-    rng = np.random.default_rng(9)
-    errors, ns, settled = (0.02, 0.09), (400, 60), []
-    while len(settled) < size.tables:
-        first = agreements([worlds(rng, effects, errors, ns)], [MARGIN])[0]
-        if first.verdict != "cannot tell" or not first.needed:
-            continue
-        wanted = list(ns)
-        for need in first.needed:
-            wanted[need.world] = max(need.subjects, wanted[need.world])
-        smaller = [error * np.sqrt(n / more) for error, n, more in zip(errors, ns, wanted, strict=True)]
-        settled.append(agreements([worlds(rng, effects, smaller, wanted)], [MARGIN])[0].verdict != "cannot tell")
-    print(np.mean(settled))
-    assert np.mean(settled) >= 0.6
 
 
 def test_the_mean_world_and_the_next_one_are_held(size, tau, k):
@@ -128,15 +80,11 @@ def test_a_wrong_rendering_costs_no_coverage(size, off, likeness, binary, n):
     """The rendering is off by a known amount, and like the photographs or not: photographs' effect is held all the same."""
     rng = np.random.default_rng([n, int(100 * abs(off)), int(10 * likeness), binary])
     truth = 0.2 if binary else 0.1  # .4 − .2
-    held, rendered_held, gained = [], [], []
+    held, gained = [], []
     for _ in range(size.tables):
         own, rendered = planted(rng, n, 1000, off, likeness, binary)
         result = transported(own[:n], rendered[:n], rendered[n:])
         held.append(result.low <= truth <= result.high)
-        half = Z * rendered.std() / np.sqrt(len(rendered))
-        rendered_held.append(abs(rendered.mean() - truth) <= half)
         gained.append(result.gained)
     size.covers(np.mean(held))
     assert np.mean(gained) >= -0.06
-    if abs(off) >= 0.2 and not binary:
-        assert np.mean(rendered_held) < 0.2

@@ -40,18 +40,3 @@ def test_shares_and_skews_of_the_first_images(size, subjects, shifts):
         size.covers(held / tables, tables)
         if not any(shifts):
             size.rejects(rejected / tables, tables)
-
-
-def test_shares_of_people_on_several_photographs(size, persons):
-    """One to five photographs of each, on whom a level acts alike: the shares are covered, a true null is kept."""
-    tables, rng = size.tables, np.random.default_rng(persons)
-    held = rejected = 0
-    for _ in range(tables):
-        people = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
-        own = 0.5 * rng.standard_normal((persons, 1)) + 0.8 * rng.standard_normal((persons, 2))
-        values = (own[people] + 0.5 * rng.standard_normal((len(people), 2)))[:, :, None]
-        found = retrieval_skew(values, [len(people)], people=people, resamples=199)
-        rejected += found.p <= 0.05
-        held += found.first[0].shares[0].low <= 0.5 <= found.first[0].shares[0].high
-    size.covers(held / tables)
-    size.rejects(rejected / tables)

@@ -1,7 +1,6 @@
 """Do intervals over repeats of a search hold where only some repeats find a region of failures? (slow)"""
 
 import numpy as np
-from scipy.stats import t
 
 from transect.effects.intervals import median_interval
 
@@ -22,12 +21,3 @@ def test_intervals_of_medians_hold_whatever_the_target(size, found, repeats):
         truth = np.median(many)
         covered = np.mean((low <= truth) & (truth <= high))
         size.covers(covered)
-
-
-def test_student_s_interval_of_the_mean_did_not(size):
-    """Why means have none: with five repeats, and a region that one search in ten finds."""
-    values = counts(np.random.default_rng(1), size.tables, 5, 0.1, 60)
-    half = t.ppf(0.975, 4) * values.std(axis=0, ddof=1) / np.sqrt(5)
-    covered = np.mean(np.abs(values.mean(axis=0) - (0.9 * 4 + 0.1 * 60)) <= half)
-    print(f"Student's t, 5 repeats: {covered:.3f}")
-    assert covered < 0.6

@@ -9,11 +9,7 @@ from transect.effects.intervals import weighted_sum
 
 
 def test_the_overall_rate_of_active_testing(size, shape, rate):
-    """500 searches on ten planted targets in six dimensions: 93 % or more hold the truth, the mean does not lean.
-
-    The exploration's Sobol points vary less than a binomial, so that the interval holds it more often than 97 % of the
-    time where rules catch most failures.
-    """
+    """500 searches on ten planted targets in six dimensions: 93 % or more hold the truth, the mean does not lean."""
     estimates, held = [], 0
     for seed in range(size.tables):
         strategy, target = Phases(seed, 400), failing_target(shape, 6, rate, seed % 10)

@@ -3,11 +3,7 @@
 import numpy as np
 
 from transect.effects.generalized import gee_logit, logit, poisson
-from transect.effects.observational import associations, cut
 from transect.effects.regression import difference_in_means, ols
-from transect.records import Attribute
-
-GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
 
 
 def test_slopes_on_a_skewed_attribute_hold_their_level(size, people, spread):
@@ -39,18 +35,6 @@ def test_differences_cover_where_a_group_has_few_errors(size, rates, people, ali
         known += np.isfinite(effect.low)
         covered += effect.low <= rates[1] - rates[0] <= effect.high
     size.covers(covered / known, known)
-
-
-def test_differences_of_rare_errors_hold_their_level(size, people):
-    """4 images a person, 2 % errors in both groups, alike within a person; clustered errors reject 64 and 8 %."""
-    rng, tables, rejected = np.random.default_rng(7), size.tables, 0
-    for _ in range(tables):
-        y, arm, person = drawn(rng, (0.02, 0.02), people, 4, 0.3)
-        (found,) = associations(
-            y, np.full(len(y), "", dtype=object), cut(GLASSES, arm), arm, is_binary=True, subjects=person
-        )
-        rejected += found.p < 0.05
-    size.rejects(rejected / tables)
 
 
 def test_models_of_odds_and_rates_hold_their_level(size, people, rate):

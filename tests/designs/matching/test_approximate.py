@@ -8,7 +8,7 @@ import pytest
 
 from transect.designs.matching import greedy, make_sample, nearest
 from transect.designs.matching.search import Search
-from transect.errors import BadInput, MissingExtra
+from transect.errors import MissingExtra
 
 
 def test_without_faiss_the_message_is_the_pip_line(monkeypatch):
@@ -49,11 +49,6 @@ def test_recall_is_counted_and_grows_with_the_cells_looked_into(clustered):
     assert 0.2 < counted < 1
     assert few.recall() < all_.recall()
     assert all_.recall() > 0.999
-
-
-def test_no_dose():
-    with pytest.raises(BadInput, match="leave out --approximate"):
-        nearest.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [0.0, 3.0], dose_gap=1.0))
 
 
 def test_cells_that_are_used_up_refuse_nobody_and_the_index_is_kept(monkeypatch):

@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from scipy.spatial.distance import cdist
 
-from transect.designs.matching import in_metric, layered, weighted
-from transect.errors import BadInput
+from transect.designs.matching import in_metric, weighted
 
 RNG = np.random.default_rng(0)
 
@@ -33,19 +31,3 @@ def test_blocks_add_their_weighted_squared_distances():
     made = weighted([one, two], [1.0, 2.5])
     np.testing.assert_allclose(cdist(made, made) ** 2, cdist(one, one) ** 2 + 2.5 * cdist(two, two) ** 2, atol=1e-5)
     assert weighted([two], [1.0]) is two
-
-
-def test_layers():
-    w = RNG.normal(size=(4, 18, 6))
-    np.testing.assert_allclose(layered(w, "average"), w.mean(axis=1))
-    assert layered(w, "flatten").shape == (4, 108)
-    assert layered(w[:, 0], "average").shape == (4, 6)
-
-
-def test_bad_input():
-    with pytest.raises(BadInput, match="weights above 0"):
-        weighted([np.ones((2, 1))], [0.0])
-    with pytest.raises(BadInput, match="as many rows"):
-        weighted([np.ones((2, 1)), np.ones((3, 1))], [1.0, 1.0])
-    with pytest.raises(BadInput, match="nothing varies within the groups"):
-        in_metric(np.array([[1.0], [1.0], [0.0], [0.0]]), np.array([1.0, 1.0, 0.0, 0.0]), "standardized")

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.designs.matching import make_sample, propensity, weighting
-from transect.errors import BadInput
 
 
 def confounded(n=600, shift=1.0, seed=0):
@@ -100,16 +99,3 @@ def test_the_published_loop_runs_over_the_smaller_group_and_keeps_constraints():
         people = np.concatenate([identity[made.a], identity[made.b]])
         assert len(set(people.tolist())) == len(people)
         assert len(made) + sum(made.refusals.values()) == int(treatment.sum())
-
-
-def test_another_seed_gives_another_order():
-    x, y = confounded(500)
-    sample = make_sample(x, y)
-    one, same, other = (propensity.published(sample, seed=seed).b.tolist() for seed in (0, 0, 1))
-    assert one == same != other
-
-
-def test_too_many_columns_are_refused_with_what_to_do():
-    rng = np.random.default_rng(0)
-    with pytest.raises(BadInput, match="average w\\+ latents"):
-        propensity.scores(make_sample(rng.normal(size=(4, 5000)), [0.0, 1.0, 0.0, 1.0]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.matching_by_matrix import allowed_matrix, sequential
+from oracles.matching_by_matrix import sequential
 
 from transect.designs.matching import greedy, make_sample
 from transect.designs.matching.search import Search
@@ -76,26 +76,6 @@ def test_wide_features_in_single_precision_equal_the_full_matrix(width):
     assert pairs_of(made) == sequential(features, treatment, identity=identity)
 
 
-def test_many_equal_images_are_paired_in_the_order_of_their_positions():
-    """Every distance is 0 or 1: a block's products cannot order them, positions do."""
-    features = np.zeros((800, 4))
-    features[:3] = [1.0, 0, 0, 0]
-    treatment = (np.arange(800) % 2).astype(float)
-    made = greedy(make_sample(features, treatment))
-    assert pairs_of(made) == sequential(features, treatment)
-
-
-def test_blocks_do_not_change_the_pairs(monkeypatch):
-    rng = np.random.default_rng(5)
-    features, treatment = rng.normal(size=(300, 8)), (np.arange(300) % 3 == 0).astype(float)
-    whole = greedy(make_sample(features, treatment))
-    monkeypatch.setattr("transect.designs.matching.search._BLOCK_ROWS", 7)
-    monkeypatch.setattr("transect.designs.matching.search._BLOCK_COLUMNS", 11)
-    parts = greedy(make_sample(features, treatment))
-    assert pairs_of(parts) == pairs_of(whole)
-    assert (parts.distance == whole.distance).all()
-
-
 def test_refusals_by_hand():
     # Rows 0-5 treated, 6-9 controls. 0 has no control in its stratum; 1's only control (6) is the same person; 2's only
     # control (7) is 5 away in the second embedding; 3 and 4 share control 8, nearer to 3; 5 is a missing value.
@@ -114,27 +94,3 @@ def test_refusals_by_hand():
         5: "missing value",
     }
     assert made.near == {1: (6, 0.0), 2: (7, 0.0), 4: (8, pytest.approx(0.4))}
-
-
-def test_a_caliper_that_refuses_all_tells_the_smallest_that_would_not():
-    made = greedy(make_sample(np.array([[0.0], [3.0], [7.0]]), [1.0, 0.0, 0.0]), caliper=2.0)
-    assert len(made) == 0
-    assert made.refusals == {"caliper": 1}
-    assert made.least_caliper == 3.0
-
-
-def test_no_pair_breaks_a_constraint():
-    rng = np.random.default_rng(11)
-    n = 400
-    treatment = (rng.random(n) < 0.5).astype(float)
-    exact, identity, second = rng.integers(0, 4, n), rng.integers(0, 120, n), rng.normal(size=(n, 4))
-    sample = make_sample(
-        rng.normal(size=(n, 6)), treatment, exact=[exact], identity=identity, second=second, second_threshold=2.0
-    )
-    made = greedy(sample, caliper=3.0)
-    ok = allowed_matrix(treatment, exact=exact, identity=identity, second=second, threshold=2.0)
-    assert len(made) > 20
-    assert ok[made.a, made.b].all()
-    assert (made.distance <= 3.0).all()
-    people = np.concatenate([identity[made.a], identity[made.b]])
-    assert len(set(people.tolist())) == len(people)

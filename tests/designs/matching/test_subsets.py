@@ -20,7 +20,6 @@ from transect.designs.matching import (
     usable_references,
     without_reference,
 )
-from transect.designs.matching.subsets import coarsen
 from transect.errors import BadInput
 
 
@@ -34,16 +33,6 @@ def mixed(n=400, seed=0):
 # Coarsened exact matching.
 
 
-def test_pairs_lie_within_equal_bins():
-    x, t = mixed()
-    covariates = {f"x{i}": x[:, i] for i in range(3)}
-    made, _ = coarsened_exact(make_sample(x, t), covariates, bins=4)
-    for column in covariates.values():
-        assert (coarsen(column, 4)[made.a] == coarsen(column, 4)[made.b]).all()
-    assert len(made) > 50
-    assert len(made) + sum(made.refusals.values()) == int(t.sum())
-
-
 def test_weights_by_hand():
     """Strata of treated 2, 0, 1 and controls 1, 3, 4: two strata in common, 3 treated and 5 controls in them.
 
@@ -55,13 +44,6 @@ def test_weights_by_hand():
     made, weights = coarsened_exact(sample, {"stratum": stratum})
     np.testing.assert_allclose(weights, [1, 1, 1, 10 / 3, 0, 0, 0, *[5 / 12] * 4])
     assert made.facts == {"strata_in_common": 2, "treated_in_common": 3, "control_in_common": 5}
-
-
-def test_sturges_bins_and_missing_values():
-    values = np.append(np.linspace(0, 1, 63), np.nan)
-    binned = coarsen(values)
-    assert binned[-1] == -1
-    assert binned[:-1].max() + 1 == 7  # ceil(log2(63) + 1)
 
 
 # Cardinality matching.
@@ -91,18 +73,6 @@ def test_cardinality_is_the_largest_of_all_subsets(seed):
     assert (np.abs(x[made.a].mean(axis=0) - x[made.b].mean(axis=0)) <= 0.2 * spread + 1e-9).all()
 
 
-def test_cardinality_keeps_identities_and_strata():
-    x, t = mixed(200, 1)
-    x = np.round(x)
-    rng = np.random.default_rng(0)
-    exact, identity = rng.integers(0, 2, 200), rng.integers(0, 150, 200)
-    made = cardinality(make_sample(x, t, exact=[exact], identity=identity), x, tolerance=0.1, seconds=20)
-    assert (exact[made.a] == exact[made.b]).all()
-    people = np.concatenate([identity[made.a], identity[made.b]])
-    assert len(set(people.tolist())) == len(people)
-    assert made.facts["size"] == len(made) > 20
-
-
 # Weights.
 
 
@@ -119,12 +89,6 @@ def test_entropy_weights_meet_the_means_and_are_nearest_to_equal():
     assert 1 < facts["effective_controls"] < (t == 0).sum()
 
 
-def test_entropy_weights_out_of_reach_name_the_covariate():
-    x = np.array([[5.0, 0.0], [5.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
-    with pytest.raises(BadInput, match="covariate 1 stays"):
-        entropy_weights(make_sample(x, [1.0, 1.0, 0.0, 0.0]), x)
-
-
 def test_overlap_weights_balance_the_means_exactly():
     x, t = mixed(seed=3)
     weights, facts = overlap_weights(make_sample(x, t), x)
@@ -134,19 +98,6 @@ def test_overlap_weights_balance_the_means_exactly():
 
 
 # More than two groups, and doses.
-
-
-def test_sets_have_one_image_of_each_group_and_each_identity_once():
-    rng = np.random.default_rng(4)
-    x, group, identity = rng.normal(size=(300, 2)), rng.choice(list("abcc"), 300), rng.integers(0, 120, 300)
-    sets = match_groups(make_sample(x, (group == "a").astype(float), identity=identity), group, optimal)
-    assert sets.rows.shape == (len(sets.rows), 3)
-    for column, name in enumerate(sets.groups):
-        assert (group[sets.rows[:, column]] == name).all()
-    people = identity[sets.rows].ravel()
-    assert len(set(people.tolist())) == len(people)
-    smallest = min((group == name).sum() for name in "abc")
-    assert len(sets.rows) + len(sets.refused) == smallest
 
 
 def test_sets_keep_each_refusals_reason_and_nearest_image_by_hand():
@@ -168,14 +119,6 @@ def test_a_group_whose_people_are_all_in_sets_refuses_for_their_identity():
     for method in (greedy, optimal):
         sets = match_groups(sample, group, method, base="a")
         assert sets.refused == {0: "identity used (with c)", 1: "identity used (with c)"}
-
-
-def test_groups_bad_input():
-    sample = make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0])
-    with pytest.raises(BadInput, match="at least two groups"):
-        match_groups(sample, ["x", "x"], greedy)
-    with pytest.raises(BadInput, match="one of x, y as the base"):
-        match_groups(sample, ["x", "y"], greedy, base="z")
 
 
 def test_a_dose_pairs_images_that_are_alike_and_differ_in_dose_by_hand():

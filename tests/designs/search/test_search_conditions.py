@@ -8,8 +8,7 @@ from planted_failures import conduct
 
 from transect.designs.search import History, Interrogation, Thompson
 from transect.designs.search.history import distances
-from transect.designs.search.interrogation import cells, composite, condition_of, encoded, expected_improvement
-from transect.errors import BadInput
+from transect.designs.search.interrogation import composite, condition_of, encoded, expected_improvement
 
 EIGHT = ((0.25, 0.5, 0.75), (0.5,))
 
@@ -32,18 +31,6 @@ def test_conditions_are_numbered_the_last_running_fastest_and_an_edge_is_the_low
 def test_any_two_conditions_are_equally_far_apart():
     between = distances(encoded(middles(), EIGHT), encoded(middles(), EIGHT))
     np.testing.assert_allclose(between, np.sqrt(2) * (1 - np.eye(8)), atol=1e-7)
-
-
-@given(st.integers(0, 2**31 - 1))
-def test_other_coordinates_stay_beside_the_condition(seed):
-    points = np.random.default_rng(seed).random((5, 3))
-    steps = ((0.3,), (), (0.5, 0.9))
-    vectors = encoded(points, steps)
-    assert vectors.shape == (5, 2 * 3 + 1)
-    np.testing.assert_array_equal(vectors[:, :-1].argmax(axis=1), condition_of(points, steps))
-    np.testing.assert_array_equal(vectors[:, -1], points[:, 1])
-    np.testing.assert_array_equal(condition_of(cells(points, steps), steps), condition_of(points, steps))
-    np.testing.assert_array_equal(cells(points, steps)[:, 1], points[:, 1])
 
 
 def test_equation_4_on_one_hot_vectors_by_hand():
@@ -116,16 +103,3 @@ def test_a_search_over_conditions_that_stopped_goes_on_as_if_it_had_not(strategy
     whole = conduct(strategy, History.empty(2), ask, budget=48, batch=8)
     first = conduct(strategy, History.empty(2), ask, budget=24, batch=8)
     np.testing.assert_array_equal(conduct(strategy, first, ask, budget=48, batch=8).points, whole.points)
-
-
-def test_calls_without_an_answer_count_for_nothing():
-    never = conduct(Thompson(EIGHT, 1), History.empty(2), lambda points: np.full(len(points), np.nan), budget=16)
-    assert np.isnan(never.failures).all()
-
-
-@pytest.mark.parametrize("steps", [(), ((0.5,), ())])
-def test_thompson_needs_levels_of_every_attribute(steps):
-    with pytest.raises(BadInput, match="levels of every attribute"):
-        Thompson(steps)
-    with pytest.raises(BadInput, match="a share from 0 to 1"):
-        Thompson(((0.5,),), most=1.5)

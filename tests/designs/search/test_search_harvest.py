@@ -6,7 +6,7 @@ from planted_failures import conduct
 from soft_failures import soft_target
 
 from transect.designs.search import Harvest, History
-from transect.designs.search.harvest import fit_additive, followed_up
+from transect.designs.search.harvest import fit_additive
 
 
 def soft(points):
@@ -27,18 +27,6 @@ def test_a_stopped_search_continues_as_if_it_had_not(stop):
 def test_a_quarter_explores_whatever_the_answers():
     history = conduct(Harvest(1), History.empty(4), lambda points: np.ones(len(points)), budget=160, batch=8)
     assert (history.explored.reshape(-1, 8).sum(axis=1) >= 2).all()
-
-
-def test_calls_before_the_exploration_of_a_block_are_follow_ups():
-    explored = np.array([0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0], dtype=bool)
-    history = History(np.zeros((11, 1)), np.zeros(11), explored)
-    assert np.flatnonzero(followed_up(history)).tolist() == [0, 1]
-
-
-def test_without_an_answer_or_a_failure_it_only_explores():
-    for answer in (np.nan, 0.0):
-        history = conduct(Harvest(1), History.empty(3), lambda p, a=answer: np.full(len(p), a), budget=64, batch=8)
-        assert history.explored.all()
 
 
 def test_the_model_finds_the_attribute_that_matters():

@@ -1,12 +1,10 @@
 """What a search keeps, and which failures count as different."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.designs.search import History, Suggestions, apart
-from transect.errors import BadInput
 
 
 @given(st.integers(0, 2**31), st.integers(1, 5), st.integers(0, 40))
@@ -19,25 +17,9 @@ def test_failures_kept_apart_are_far_and_the_others_are_near_one_kept_before(see
         assert (row in kept) == all(distance >= least - 1e-9 for distance in before)
 
 
-def test_exactly_a_tenth_of_the_diagonal_is_apart():
-    # In one dimension the diagonal is 1: 0.0 and 0.1 are a tenth apart, 0.19 is nearer to 0.1 than that.
-    assert apart(np.array([[0.0], [0.1], [0.19]])).tolist() == [0, 1]
-
-
-def test_answers_come_one_for_each_point():
-    asked = Suggestions(np.array([[0.5], [0.6]]), np.array([True, True]))
-    with pytest.raises(BadInput, match="one answer for each of 2 points, got 1"):
-        History.empty(1).with_answers(asked, np.array([1.0]))
-
-
 def test_a_point_without_an_answer_is_no_failure_and_is_kept():
     asked = Suggestions(np.array([[0.5], [0.6], [0.7]]), np.array([True, True, False]))
     history = History.empty(1).with_answers(asked, np.array([np.nan, 1.0, 0.0]))
     assert len(history) == 3
     assert history.failed.tolist() == [False, True, False]
     assert history.found.tolist() == [[0.6]]
-
-
-def test_a_cube_without_dimensions_is_refused():
-    with pytest.raises(BadInput, match="at least one attribute"):
-        History.empty(0)

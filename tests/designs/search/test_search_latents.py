@@ -9,7 +9,7 @@ from small_worlds import WithoutPictures
 
 from transect.designs.search.rules import Rule
 from transect.designs.search.space import latent_part, space_of
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Attribute, Latents
 
 AGE = Attribute("age", "continuous", "apparent age", "years", 20, 80)
@@ -86,11 +86,6 @@ def test_a_point_sets_attributes_and_latent_coordinates_of_a_fresh_subject(space
     np.testing.assert_array_equal(after[2:], before[2:])
 
 
-def test_a_rule_names_latent_coordinates(space):
-    rule = Rule(np.array([0.0, space.steps[1][0], 0.5, 0.0]), np.ones(4))
-    assert space.words(rule).startswith("glasses = on and latent_1 > ")
-
-
 def test_conditions_are_levels_alone():
     made = space_of(City(), ["age=30,60,45", "style=c,a"], kind="conditions")
     assert made.conditions_alone
@@ -105,36 +100,15 @@ def test_conditions_are_levels_alone():
     assert made.words(rule) == "age = 45 or 60 and style = a"
 
 
-def test_by_default_conditions_are_all_levels_of_all_discrete_attributes():
-    made = space_of(City(), kind="conditions")
-    assert [len(steps) + 1 for steps in made.steps] == [3, 2]
-
-
 @pytest.mark.parametrize(
     ("vary", "message"),
     [
         (["age"], "give the levels of age"),
-        (["age=20:30"], "give the levels of age"),
         (["age=30,30"], "a level is repeated"),
-        (["age=30,90"], "between 20 and 80"),
         (["style=a,d"], "expected one of a, b, c"),
-        (["glasses", "glasses"], "repeated"),
         ([f"age={','.join(map(str, range(20, 80)))}", "glasses"], "at most 64 conditions, got 120"),
     ],
 )
 def test_a_search_of_latents_refuses_conditions_that_are_none(vary, message):
     with pytest.raises(BadInput, match=message):
         space_of(City(), vary, kind="conditions")
-
-
-def test_another_kind_of_space_is_refused():
-    with pytest.raises(UnknownName, match="did you mean latent"):
-        space_of(City(), kind="latents")
-
-
-def test_a_world_without_levels_has_no_conditions_by_default():
-    class Ages(City):
-        attributes = (AGE,)
-
-    with pytest.raises(BadInput, match="give some with --vary NAME=A,B"):
-        space_of(Ages(), kind="conditions")

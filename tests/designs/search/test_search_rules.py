@@ -8,7 +8,7 @@ from planted_failures import conduct
 
 from transect.designs.search import History
 from transect.designs.search.phases import Phases, _shares
-from transect.designs.search.rules import EVEN, Rule, _best_interval, _gain, find_rules, whole_cube
+from transect.designs.search.rules import EVEN, Rule, _best_interval, _gain, find_rules
 
 
 def told(points, failures):
@@ -57,16 +57,6 @@ def test_a_planted_corner_is_found_in_words_of_its_two_attributes():
     np.testing.assert_allclose(rules[0].high, [1, 1, 1, 0.4, 1], atol=0.051)
 
 
-def test_two_regions_are_two_rules():
-    points = np.random.default_rng(1).random((600, 4))
-    left, right = points[:, 0] <= 0.1, (points[:, 0] > 0.5) & (points[:, 2] > 0.85)
-    rules = find_rules(told(points, left | right))
-    assert {tuple(rule.conditions.tolist()) for rule in rules[:2]} >= {(True, False, False, False)}
-    caught = np.any([rule.holds(points) for rule in rules], axis=0)
-    assert caught[left].mean() > 0.9
-    assert caught[right].mean() > 0.9
-
-
 def test_where_failures_are_everywhere_alike_rules_are_rare():
     # The kept half sees each rule of a world without regions for the first time: a gain of 3 nats, a likelihood ratio
     # of 6, has a chance of 1.4 % or so in either direction (chi-squared with one degree), and three lengths are tried.
@@ -81,18 +71,6 @@ def test_where_failures_are_everywhere_alike_rules_are_rare():
 @pytest.mark.parametrize("failures", [np.zeros(50), np.ones(50), np.full(50, np.nan)])
 def test_without_both_answers_there_is_no_rule(failures):
     assert find_rules(told(np.random.default_rng(0).random((50, 3)), failures)) == []
-
-
-def test_no_calls_no_rules():
-    assert find_rules(History.empty(3)) == []
-
-
-@given(st.integers(0, 2**31 - 1))
-def test_spread_points_are_inside(seed):
-    random = np.random.default_rng(seed)
-    low = random.random(3) * 0.5
-    rule = Rule(low, low + 0.1 + 0.4 * random.random(3))
-    assert rule.holds(rule.spread(random.random((50, 3)))).all()
 
 
 @settings(max_examples=20, deadline=None)
@@ -125,16 +103,6 @@ def test_strata_have_weights_that_sum_to_one_and_points_that_are_theirs():
         assert rule.holds(history.points[stratum.rows]).all()
     rest = history.points[strata[-1].rows]
     assert not np.any([rule.holds(rest) for rule in rules])
-
-
-def test_a_history_of_the_first_phase_alone_has_one_stratum():
-    history = conduct(Phases(budget=100), History.empty(2), corner, budget=24, batch=8)
-    (stratum,) = Phases(budget=100).strata(history)
-    assert stratum.weight == 1.0
-
-
-def test_the_whole_cube_holds_its_edges():
-    assert whole_cube(2).holds(np.array([[0.0, 0.0], [1.0, 1.0]])).all()
 
 
 def test_the_estimate_does_not_lean():

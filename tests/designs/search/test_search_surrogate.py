@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
 from transect.designs.search import active
-from transect.designs.search.active import NUGGET, SIGNAL, fit, kernel
+from transect.designs.search.active import NUGGET, SIGNAL, fit
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,6 @@ def test_the_gradient_is_that_of_finite_differences(data):
         assert slopes[j] == pytest.approx((ahead - behind) / (2 * step), rel=1e-4)
 
 
-def test_the_mode_is_a_fixed_point(data):
-    # Setting the gradient of the log posterior to zero gives f = mean + K (t - sigma(f)).
-    mode, _, _ = mode_of(*data, np.log([0.3, 0.5, 0.7]), -2.0)
-    np.testing.assert_allclose(mode.f, -2.0 + mode.covariance @ (data[1] - expit(mode.f)), atol=1e-4)
-
-
 def test_one_answer_by_quadrature():
     # One point: the evidence is the integral of sigma(f) N(f; mean, s² + nugget), here by quadrature.
     mean, variance = -1.0, SIGNAL**2 + NUGGET
@@ -56,27 +50,8 @@ def test_the_evidence_is_laplace_s_formula(data):
     assert mode.evidence == pytest.approx(psi - 0.5 * determinant, abs=1e-4)
 
 
-def test_an_attribute_that_does_not_matter_gets_a_long_length_scale(data):
-    lengths = fit(*data, -2.0).lengths
-    assert lengths[0] < 0.5 * min(lengths[1], lengths[2])
-
-
 def test_chances_are_high_where_it_fails_low_where_not_and_prior_far_from_everything(data):
     fitted = fit(*data, -2.0)
     chance = fitted.probability(np.array([[0.95, 0.5, 0.5], [0.1, 0.5, 0.5]]))
     assert chance[0] > 0.9
     assert chance[1] < 0.1
-
-
-def test_without_answers_the_prior_comes_back():
-    fitted = fit(np.empty((0, 2)), np.empty(0), -2.0)
-    # Mean -2, variance s²: MacKay's average is sigma(-2 / sqrt(1 + pi s² / 8)).
-    expected = expit(-2.0 / np.sqrt(1 + np.pi * SIGNAL**2 / 8))
-    np.testing.assert_allclose(fitted.probability(np.array([[0.5, 0.5]])), [expected])
-
-
-def test_a_long_step_along_one_attribute_is_nearer_than_short_steps_along_all():
-    # Equal Euclidean length: one step of 0.4, against four of 0.2.
-    lengths, origin = np.full(4, 0.1), np.zeros((1, 4))
-    one, all_four = np.array([[0.4, 0, 0, 0]]), np.full((1, 4), 0.2)
-    assert kernel(origin, one, lengths)[0, 0] > kernel(origin, all_four, lengths)[0, 0]

@@ -105,18 +105,5 @@ def test_backgrounds_and_light_of_the_world():
             read = reader.background_mask(pixels, box)
             assert (read & mask).sum() / (read | mask).sum() > 0.6
             assert pixels[read].mean() == pytest.approx(pixels[mask].mean(), abs=12)
-<<<<<<< HEAD
             assert (reader.background_mask(pixels, box) == read).all()
             assert reader.light(pixels, box)["side_light"] > 0.3
-
-
-def test_another_file_is_no_shape_predictor(tmp_path):
-    from transect.targets.face_readers import FaceLandmarks
-
-    (tmp_path / "points.dat").write_bytes(b"nothing")
-    with pytest.raises(BadInput, match=r"expected a model file of dlib's \(shape_predictor\)"):
-        FaceLandmarks(tmp_path / "points.dat")
-=======
-            assert (scene.background_mask(pixels, box) == read).all()
-            assert scene.light(pixels, box)["side_light"] > 0.3
->>>>>>> w-t1

@@ -9,8 +9,6 @@ import pytest
 from commands import printed
 from published import fits
 
-from transect.errors import BadInput
-from transect.jobs.recognition import numbers as common
 from transect.jobs.recognition.run import recognition
 from transect.jobs.recognition.several import compare_recognizers
 
@@ -125,57 +123,7 @@ def test_a_recognizer_against_itself_has_no_difference(files):
     assert "both have the same relative distances" in paired.reason
 
 
-<<<<<<< HEAD
-def test_own_names_stand_in_the_comparison_and_on_the_page_of_each(files, tmp_path):
-    command = (
-        "recognition",
-        "--table",
-        files / "t.parquet",
-        "--identity",
-        "who",
-        "--group",
-        "tone",
-        "--threshold",
-        "4",
-    )
-    sources = (
-        "--embeddings",
-        files / "fair.npy",
-        "--embeddings",
-        files / "unfair.npy",
-        "--name",
-        "ours v2",
-        "--name",
-        "theirs",
-    )
-    numbers = json.loads(printed(*map(str, (*command, *sources, "--out", tmp_path, "--json"))))
-    assert numbers["recognizers"] == ["ours v2", "theirs"]
-    alone = json.loads((tmp_path / "ours-v2" / "recognition.json").read_text())
-    assert alone["embeddings"] == "ours v2"
-    with pytest.raises(BadInput, match=r"--name: expected one name per target \(2\), in their order, got 1"):
-        printed(*map(str, (*command, *sources[:4], "--name", "ours", "--out", tmp_path)))
-
-
-def test_distances_are_measured_once_for_each_recognizer_and_sample(files, monkeypatch):
-    """Two recognizers lost the same images, so that the first alone is measured again on what is left: once, not twice."""
-    fair = np.load(files / "fair.npy")
-    lost = np.where(np.arange(len(fair))[:, None] % 3 == 0, np.nan, fair)
-    made = {
-        name: recognition(files / "t.parquet", "who", "tone", embeddings=x, thresholds=[4.0])
-        for name, x in (("fair", fair), ("unfair", lost), ("third", lost))
-    }
-    calls, measure = [], common.recognition_verification
-    monkeypatch.setattr(
-        common, "recognition_verification", lambda *given, **more: calls.append(1) or measure(*given, **more)
-    )
-    compare_recognizers(made)
-    assert len(calls) == 1
-
-
-def test_a_gap_without_shared_images_is_named_with_the_reason(files, tmp_path):
-=======
 def test_a_gap_without_shared_images_is_named_with_the_reason(files):
->>>>>>> w-t1
     """Nobody of one group was embedded by all: there is no gap, and its row says why."""
     fair = np.load(files / "fair.npy")
     first_half = np.arange(len(fair))[:, None] < 60
