@@ -61,10 +61,6 @@ def test_the_view_for_notebooks_escapes_what_others_wrote():
     assert "<td>&lt;b&gt;</td>" in shown
 
 
-def test_printing_shows_the_headline_and_the_table():
-    assert str(RESULT) == repr(RESULT) == "b < a\n\ngroup\na\n<b>"
-
-
 def test_what_json_cannot_hold_is_refused():
     with pytest.raises(TypeError, match="got object"):
         plain(object())

@@ -1,11 +1,7 @@
 """A new SQLite file that many open at the same moment."""
 
-import sqlite3
 import threading
 
-import pytest
-
-from transect.runs.locks import use_write_ahead_log
 from transect.targets.http.ledger import Allowance, Ledger
 
 OPENERS = 6
@@ -35,15 +31,3 @@ def test_all_who_open_a_new_file_of_answers_together_get_it(tmp_path):
     for number in range(40):
         path = tmp_path / f"{number}.sqlite"
         assert not failures_of(lambda path=path: Ledger(path, Allowance()).close())
-
-
-def test_a_file_that_stays_locked_is_reported_in_the_end(tmp_path):
-    holder = sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    other = sqlite3.connect(tmp_path / "x.sqlite", timeout=0)
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
-        use_write_ahead_log(other, seconds=0.05)
-    holder.execute("ROLLBACK")
-    use_write_ahead_log(other, seconds=0.05)
-    other.close()
-    holder.close()

@@ -29,12 +29,6 @@ def test_images_come_back_pixel_by_pixel(images):
     assert table["sha256"][0].as_py() == hashlib.sha256(table["image"][0].as_py()).hexdigest()
 
 
-def test_a_world_without_face_boxes_has_none(images):
-    design = Design({}, subjects=4)
-    table = images_table(design, design.subject_seeds(), pa.table({}), Images(images.pixels))
-    assert images_of(table).face_boxes is None
-
-
 def test_detections_and_failures_come_back():
     boxes = (np.array([[1.0, 2, 3, 4, np.nan], [0, 0, 5, 5, 2.5]]), np.zeros((0, 5)), np.zeros((0, 5)))
     given = Predictions(Task.DETECTION, np.array([[2.5], [0.0], [np.nan]]), ("", "", "hung"), boxes)
