@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from transect.analysis import findings
 from transect.cli.app import app
-from transect.errors import UnknownName
 from transect.runs import report_options
 from transect.runs.folder import FinishedRun
 from transect.runs.tables import images_of
@@ -54,16 +53,6 @@ def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
     results = json.loads((observed.folder / "results.json").read_text())
     assert {face["by"] for face in results["gallery"]["faces"]} == {"", "earrings"}
     assert report_options.read_error_conditions(observed.folder) == ("earrings",)
-
-
-def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
-    target = as_target(by_light, name="light", task="binary")
-    options = {"image_size": 32, "truth": "smile>0.5", "out": tmp_path / "run", "quiet": True}
-    with pytest.raises(UnknownName, match="skin_tone"):
-        auditing.audit(target, images=8, by=["skin_tome"], **options)
-    with pytest.raises(UnknownName, match="images are compared by"):
-        auditing.audit(target, vary=["earrings"], by=["age"], **options)
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_mean_is_of_pictures_that_are_reduced_first():

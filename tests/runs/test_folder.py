@@ -113,16 +113,6 @@ def test_a_finished_run_reads_whole_tables_and_an_unfinished_one_says_so(tmp_pat
         run.read_table("answers", 3)
 
 
-@pytest.mark.parametrize("memory", [0, 1, 1 << 20])
-def test_columns_that_are_not_there_are_left_out_whether_parts_are_kept_or_not(tmp_path, memory):
-    with RunFolder(tmp_path, SPEC) as folder:
-        folder.write_part("answers", 0, ROWS)
-    run = FinishedRun(tmp_path, memory=memory)
-    for _ in range(2):  # the second time from memory
-        assert run.read_part("answers", 0, without=("image", "score")).to_pydict() == {"id": ["a", "b"]}
-        assert run.read_part("answers", 0, only=("score", "image")).to_pydict() == {"score": [0.25, None]}
-
-
 def test_text_that_utf8_cannot_hold_is_written_and_reads_back(tmp_path):
     """Half a surrogate pair, as a server's JSON or a file's name may hold it."""
     spec = {"name": "half \ud800", "\udcff": ["\udfff"]}

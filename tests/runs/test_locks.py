@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import pyarrow as pa
 import pytest
 
 from transect.errors import FolderInUse, RunFolderError
@@ -26,13 +25,6 @@ def test_a_file_that_is_a_link_is_not_written_through(run, tmp_path):
     with pytest.raises(RunFolderError, match=r"report\.html: expected a file or folder of the run, got a link"):
         write_atomically(run / "report.html", "ours")
     assert (tmp_path / "elsewhere" / "file").read_text() == "mine"
-
-
-def test_a_folder_that_is_a_link_is_not_written_into(run, tmp_path):
-    (run / "images").symlink_to(tmp_path / "elsewhere")
-    with RunFolder(run, {"seed": 1}) as folder, pytest.raises(RunFolderError, match="images: expected a file or fol"):
-        folder.write_part("images", 0, pa.table({"a": [1]}))
-    assert [file.name for file in (tmp_path / "elsewhere").iterdir()] == ["file"]
 
 
 def test_the_log_and_the_lock_are_no_links(run, tmp_path):

@@ -58,7 +58,3 @@ def test_a_setting_that_was_another(places, words):
 )
 def test_a_model_that_changed(places, words):
     assert in_plain_words(SPEC, changed(**places)) == f"{words}: choose another --out, or put the model back"
-
-
-def test_nothing_differs_where_a_setting_is_none_and_was_not_there():
-    assert in_plain_words(SPEC, changed(edits=None)) == ""

@@ -50,14 +50,6 @@ def test_answers_of_several_parts_come_back_in_order():
     assert [boxes.tolist() for boxes in back.boxes] == [[[1.0] * 5], [[2.0] * 5] * 2]
 
 
-def test_class_scores_come_back():
-    given = Predictions(Task.MULTICLASS, np.array([[0.2, 0.8], [np.nan, np.nan]]), ("", "raised"), None, ("no", "yes"))
-    back = predictions_of(predictions_table(["a", "b"], given), Task.MULTICLASS)
-    np.testing.assert_array_equal(back.scores, given.scores)
-    assert back.labels == ("no", "yes")
-    assert back.boxes is None
-
-
 def test_all_failed_has_one_column_of_nan():
     given = Predictions(Task.BINARY, np.full((2, 1), np.nan), ("x", "x"))
     back = predictions_of(predictions_table(["a", "b"], given), Task.BINARY)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transect.generators import FaceWorld
 from transect.records import Images, Task
-from transect.targets import catalogue, opencv, resolve
+from transect.targets import catalogue, resolve
 from transect.testing import check_target
 
 FRONTAL = "opencv:haarcascade_frontalface_default"
@@ -61,10 +61,6 @@ def test_a_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
         assert (np.diff(boxes[:, 4]) <= 0).all()
 
 
-def test_it_keeps_the_contract():
-    check_target(resolve(FRONTAL), images=Images(pictures(96)))
-
-
 @pytest.mark.parametrize(("cv2_threads", "threads"), [(1, 3), (4, 1)])
 def test_threads_change_nothing(cv2_threads, threads):
     wanted = resolve("opencv:haarcascade_smile", threads=1).predict(IMAGES).boxes
@@ -108,17 +104,6 @@ def test_enlarged_images_give_boxes_in_pixels_of_the_image():
     assert_allclose(box[:4], large[:4] * 24 / 128, atol=1)
 
 
-def test_what_is_found_and_which_boxes_count():
-    assert resolve(FRONTAL).box_convention == opencv.FRONTAL_FACE
-    assert resolve("opencv:haarcascade_profileface").box_convention == opencv.PROFILE_FACE
-    kinds = {name: resolve(f"opencv:{name}") for name in catalogue.cascade_files()}
-    assert kinds["haarcascade_frontalface_alt"].kind == "face"
-    assert kinds["haarcascade_frontalcatface"].kind == "cat face"
-    assert kinds["haarcascade_lefteye_2splits"].kind == "eye"
-    assert kinds["haarcascade_smile"].kind == "smile"
-    assert all(target.box_convention is None for target in kinds.values() if target.kind != "face")
-
-
 FACES = 72
 
 
@@ -147,3 +132,7 @@ def median_relation(boxes, faces):
     size = faces[:, 2:] - faces[:, :2]
     shift = ((boxes[:, :2] + boxes[:, 2:]) - (faces[:, :2] + faces[:, 2:])) / 2 / size
     return np.median(np.hstack([shift, (boxes[:, 2:] - boxes[:, :2]) / size]), axis=0)
+
+
+def test_it_keeps_the_contract():
+    check_target(resolve(FRONTAL), images=Images(pictures(96)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Task
 from transect.targets import OutputSpec
 
@@ -134,17 +134,3 @@ class TestDetections:
         assert answer.failures == (reason, "")
         assert_array_equal(answer.scores[:, 0], [NAN, 0.9])
         assert [len(boxes) for boxes in answer.boxes] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("settings", "kind", "fault"),
-    [
-        ({"task": Task.EMBEDDING, "scale": "logit"}, BadInput, "output: embedding has no logits"),
-        ({"labels": ("a", "b"), "positive": "c"}, UnknownName, "unknown positive label 'c': expected a, b"),
-        ({"positive": -1}, BadInput, "positive: expected a column"),
-    ],
-)
-def test_settings_that_contradict_each_other(settings, kind, fault):
-    with pytest.raises(kind) as error:
-        OutputSpec(**settings)
-    assert str(error.value).startswith(fault)

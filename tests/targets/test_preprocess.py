@@ -135,9 +135,7 @@ def test_read_from_toml(tmp_path):
         ("siz = 3", "unknown key 'siz': did you mean size?"),
         ("size = [3]", "size: expected two whole numbers above 0 (height, width), got (3,)"),
         ("crop = 1.5", "crop: expected a number above 0, up to 1, got 1.5"),
-        ('channel_order = "rgb"', "channel_order: expected one of RGB, BGR, gray, got 'rgb'"),
         ("mean = [1, 2]", "mean: expected 1 or 3 numbers, got (1, 2)"),
-        ("std = 0", "std: expected numbers above 0, got (0,)"),
         ("range = [1, 0]", "range: expected two numbers low < high, got (1, 0)"),
     ],
 )

@@ -76,12 +76,6 @@ def test_a_target_opens_again_from_its_description(clip):
     assert describe(reopen(describe(target), f"hf:{clip}#2")) == describe(target)
 
 
-def test_half_precision_is_near(clip):
-    target = resolve(f"hf:{clip}", labels=LABELS, dtype="float16")
-    assert describe(target)["dtype"] == "float16"
-    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, judged(clip, LABELS), atol=0.1)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

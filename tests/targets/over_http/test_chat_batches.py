@@ -10,7 +10,7 @@ from chat_servers import YES, answer_of, speaking
 from hostile_server import SECRET, pictures, serving
 
 from transect.errors import BudgetSpent, Interrupted
-from transect.spoken_answers import Ask, Spoken
+from transect.spoken_answers import Ask
 from transect.targets.http import asking
 
 PRESETS = ("openai-chat", "openai-responses", "anthropic-messages", "gemini")
@@ -209,12 +209,3 @@ def test_a_budget_is_kept_by_what_batches_hold(tmp_path, provide):
         pytest.raises(BudgetSpent, match="and a call may use"),
     ):
         speaker.speak(shown(5), [[YES]] * 5)
-
-
-def test_a_batch_that_is_refused_gives_its_reason_and_its_budget_back(tmp_path):
-    with (
-        serving(lambda number, body: {"status": 400}) as server,
-        speaking(tmp_path, server.url, "anthropic-messages", more=BATCH) as speaker,
-    ):
-        assert speaker.speak(shown(1), [[YES]]) == [[Spoken(failure="batch: HTTP 400")]]
-        assert speaker.ledger.spent().calls == 0

@@ -17,10 +17,8 @@ FAR = "https://example.org"
 @pytest.mark.parametrize(
     ("url", "changes", "message"),
     [
-        (LOCAL, ('preset = "openai-chat"', 'preset = "openai"'), "expected preset = one of openai-chat, openai-responses, .*, got 'openai'"),
         (LOCAL, ("${ACME_KEY}", SECRET), "request.headers.Authorization: expected a secret from the environment, got one written"),
         (LOCAL, ("[limits]", 'json = { stream = true }\n[limits]'), "request.json: expected no stream here: it is made for each question, and nothing is streamed"),
-        (LOCAL, ("[limits]", 'region = "eu-west-1"\n[limits]'), "request.region: expected it with bedrock-converse alone, got it with openai-chat: drop it"),
         ("http://example.org", ("", ""), "request.url: expected https:// where secrets are sent, got http://: use https://"),
         (FAR, ("", ""), "budget: expected calls = N, money = X or tokens = N for a model elsewhere, or one that costs: add"),
         (FAR, ("[limits]", "[budget]\nmoney = 1\n[limits]"), "price: expected per_million_sent and per_million_received, since there is a budget"),

@@ -68,18 +68,6 @@ class TestEachQuestion:
             assert len(server.requests) == 6, "a temperature that is not sent makes no two draws the same"
 
 
-class TestFaults:
-    def test_within_an_answer_are_tried_again(self, tmp_path):
-        failed = {"status": "failed", "output": [], "error": {"code": "server_error", "message": "sorry"}}
-        plans = [{"body": failed}, {"body": answer_of("openai-responses")}]
-        with (
-            serving(lambda number, body: plans[number]) as server,
-            speaking(tmp_path, server.url, "openai-responses") as speaker,
-        ):
-            assert texts(speaker.speak(shown(1), [[YES]])) == [["Yes."]]
-            assert speaker.call_counts().retries == 1
-
-
 class TestSecrets:
     @pytest.mark.parametrize("preset", ["openai-chat", "gemini"])
     def test_are_in_no_file_answer_log_or_description(self, tmp_path, caplog, preset):

@@ -72,13 +72,10 @@ class TestTriesAgain:
         [
             ({"status": 400}, "refused: HTTP 400"),
             ({"status": 401}, "not allowed: HTTP 401: check address and credentials"),
-            ({"status": 302, "headers": {"Location": "http://127.0.0.1:9/x"}}, "redirected: HTTP 302, which is not followed"),
             ({"body": b"{no json"}, "invalid answer: no JSON"),
             ({"body": b'{"score": 1, "score": 0}'}, "invalid answer: JSON with a key twice"),
             ({"body": b'{"score": NaN}'}, "invalid answer: JSON with NaN or infinity"),
-            ({"body": b"[" * 100_000}, "invalid answer: nested too deeply"),
             ({"body": {"score": "high"}}, "invalid answer: expected a number at response.score, got text"),
-            ({"body": {"faces": []}}, "no value at response.score: the answer has faces (empty list)"),
             ({"body": b'"' + b"x" * 150_000 + b'"'}, "invalid answer: an answer larger than 0.1 MB"),
             ({"wait": 1.5}, "timed out after 0.5 s"),
         ],
@@ -99,12 +96,6 @@ class TestTriesAgain:
             assert not target.predict(Images(pictures(3))).failed.any()
         assert server.times[1] - server.times[0] >= 0.99
         assert len(server.requests) == 4
-
-    def test_a_wait_that_is_too_long_is_refused(self, tmp_path):
-        plan = {"status": 429, "headers": {"Retry-After": "3600"}}
-        with serving(lambda number, body: plan) as server, asking(tmp_path, server.url) as target:
-            assert target.predict(Images(pictures(1))).failures == ("HTTP 429: asked to wait longer than 2 s",)
-        assert len(server.requests) == 1
 
     def test_without_a_connection_nothing_is_counted(self, tmp_path):
         with socket.socket() as silent:  # it keeps its port and takes no calls

@@ -31,16 +31,12 @@ def asked(*codes, wordlists=()):
     [
         (Code("a", ("man",)), "A man.", 1),
         (Code("a", ("man",)), "A woman, a manual, superman", 0),
-        (Code("a", ("man",)), "MAN", 1),
         (Code("a", ("baseball cap",)), "a baseball\ncap", 1),
         (Code("a", ("middle-aged",)), "a middle aged person", 1),
         (Code("a", ("c++",)), "knows C++ well", 1),
         (Code("a", (), ("nurs(e|ing)",)), "Nursing", 1),
         (Code("a", (), ("(?-i)Nurse",)), "nurse", 0),
-        (Code("a", (), (r"^\d+$",)), "12 hats", 0),
         (Code("a", ("hat",), ("cap",)), "a cap", 1),
-        (Code("a", ("hat",)), "no hat", 1),
-        (Code("a", ("hat",)), "", 0),
         (Code("a", ("hat",)), "\ud800 hat", 1),
     ],
 )

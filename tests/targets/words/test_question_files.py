@@ -2,7 +2,7 @@
 
 import pytest
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Task
 from transect.targets.words.question_file import parse
 from transect.targets.words.questions import Kind
@@ -36,21 +36,10 @@ def test_each_kind_is_read(text, kind, task, labels):
 
 
 def test_what_stands_above_the_questions_counts_for_those_that_say_nothing():
-    head = 'title = "T"\nversion = "3"\nsystem = "Be brief."\nsources = ["a"]\nmay_be_used_for = "x"\nmay_not_be_used_for = "y"\n'
-    own = YES.replace('"q"', '"r"') + 'system = ""\nsources = ["b"]\nmay_be_used_for = "z"\n'
-    made = parse(head + YES + own, "f", "name")
-    first, second = made
-    assert (made.name, made.title, made.version, len(made)) == ("name", "T", "3", 2)
-    assert (first.system, first.sources, first.may_be_used_for, first.may_not_be_used_for) == (
-        "Be brief.",
-        ("a",),
-        "x",
-        "y",
-    )
-    assert (second.system, second.sources, second.may_be_used_for, second.may_not_be_used_for) == ("", ("b",), "z", "y")
-    assert made.named("r") is second
-    with pytest.raises(UnknownName, match="unknown question 's'"):
-        made.named("s")
+    own = YES.replace('"q"', '"r"') + 'system = ""\n'
+    first, second = parse('system = "Be brief."\nsources = ["a"]\n' + YES + own, "f")
+    assert (first.system, first.sources) == ("Be brief.", ("a",))
+    assert (second.system, second.sources) == ("", ("a",))
 
 
 @pytest.mark.parametrize(
@@ -59,17 +48,12 @@ def test_what_stands_above_the_questions_counts_for_those_that_say_nothing():
         ("", "f: question: expected it, found none: add it"),
         (YES.replace("yes-no", "yesno"), "f, line 3: question 1.kind: expected 'yes-no', 'choice', 'number', 'text' or 'pair', got 'yesno'"),
         (YES + "prompts = 1\n", "f, line 5: question 1.prompts: unknown key: did you mean prompt"),
-        (YES.replace("Smiling?", " "), "f, line 4: question 1.prompt: expected 1 character or more, got ' '"),
         (YES + 'paraphrases = ["a", "a"]\n', "f, line 5: question 1.paraphrases: expected wordings that differ, got 'a' twice"),
         (YES + YES, "f, line 6: question 2.name: expected every question's name once, got 'q' twice"),
         (YES + 'options = ["a", "b"]\n', "f, line 5: question 1.options: expected it of kind choice alone, got kind yes-no"),
-        (YES.replace("Smiling?", "Is {name} it?"), "f, line 4: question 1.prompt: expected no placeholder in a prompt of kind yes-no, got {name}"),
-        (CHOICE.replace(', "pilot"', ""), "f, line 5: question 1.options: expected 2 options or more of kind choice, got 1"),
         (CHOICE.replace("pilot", "Nurse aide"), "f, line 5: question 1.options: expected options of which none begins with another, got 'nurse' and 'Nurse aide'"),
         (CHOICE + 'positive = "judge"\n', "f, line 6: question 1.positive: expected one of nurse, pilot, got 'judge'"),
-        (NUMBER.replace("high = 110", "high = -1"), "f, line 6: question 1.high: expected more than low = 0, got -1: exchange them"),
         (NUMBER.replace("low = 0\n", ""), "f, line 1: question 1.low: expected it of kind number, found none"),
-        (TEXT.replace('labels = ["hat"]', "patterns = ['(a']"), "question 1.code: expected a regular expression, got '(a': "),
         (YES + "repeats = 3\n", "f, line 5: question 1.repeats: expected 1 at temperature 0, where all answers are the same, got 3"),
         (YES + 'name = "r"\n', "f: expected TOML: "),
     ],
