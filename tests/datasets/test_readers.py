@@ -304,11 +304,3 @@ def test_batches_hold_each_image_once_with_its_labels(tmp_path):
             assert images[:, 0, 0, 0].tolist() == [20 * int(one) for one in table["id"].to_pylist()]
     first, second = ([t["id"].to_pylist() for _, t in made.batches(5, shuffle=seed)] for seed in (1, 1))
     assert first == second
-
-
-def test_a_folder_without_labels_is_all_its_images(tmp_path):
-    for number in range(3):
-        replicas.put(tmp_path / "below" / f"{number}.png", 10 * number)
-    made = opened("folder", tmp_path, labelled=False)
-    assert made.ids == ("below/0.png", "below/1.png", "below/2.png")
-    assert made.pixels([1])[0, 0, 0, 0] == 10
