@@ -3,7 +3,6 @@
 import io
 
 import numpy as np
-import pytest
 import replicas
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +10,7 @@ from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.datasets.files import Crop, fitted_points, of_lists, pixels_of
-from transect.errors import BadInput
+from transect.datasets.files import Crop, fitted_points, pixels_of
 from transect.generators.faceworld.world import FaceWorld
 
 
@@ -51,17 +49,3 @@ def test_points_of_rendered_parquet(tmp_path):
     made = open_dataset(f"parquet:{tmp_path / 'set'}")
     world = FaceWorld(image_size=48)
     np.testing.assert_allclose(made.landmarks(made.sample(range(3))), world.landmarks(world.sample(range(3))))
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([[1.0] * 7], "expected x and y of 5 or 68 points in each row, got 7 numbers"),
-        ([[1.0] * 10, [1.0] * 136], "got 10, 136 numbers"),
-        ([None, None], "got none numbers"),
-        ([["a"] * 10], "expected numbers as landmarks"),
-    ],
-)
-def test_points_that_are_refused(cells, message):
-    with pytest.raises(BadInput, match=message):
-        of_lists(cells, "column")

@@ -1,8 +1,5 @@
 """What `transect match` reads: rows without features, roles in any file, indices of data frames, and what it writes."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -14,9 +11,7 @@ from match_tables import pairs, write_line
 import transect
 from transect.datasets import features as match_files
 from transect.datasets.features import content_of_codes
-from transect.designs.matching import greedy, layered, make_sample
-from transect.errors import BadInput, RunFolderError
-from transect.jobs.match.options import MatchOptions
+from transect.designs.matching import greedy, make_sample
 
 
 @pytest.fixture
@@ -38,34 +33,6 @@ def test_a_row_without_a_list_is_missing_and_moves_no_other(tmp_path, kind):
     found, names, _ = match_files.read_features(tmp_path / "f.parquet")
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [np.nan, np.nan], [5, 6]])
     assert names == ("w[0]", "w[1]")
-
-
-def test_a_fourth_of_the_lists_missing_is_no_narrower_table(tmp_path):
-    """Four rows of four numbers, one missing: 12 numbers are four rows of three, too."""
-    rows = pa.array([[1.0, 2, 3, 4], None, [5.0, 6, 7, 8], [9.0, 10, 11, 12]])
-    pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
-    found, _, _ = match_files.read_features(tmp_path / "f.parquet")
-    assert found.shape == (4, 4)
-    assert np.isnan(found[1]).all()
-    assert found[3].tolist() == [9, 10, 11, 12]
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"), [([[1.0], [2.0, 3.0, 4.0]], "lengths 1, 3"), ([None, None], "none in any row")]
-)
-def test_lists_of_two_lengths_or_none_are_refused(tmp_path, rows, said):
-    """Two rows of 1 and 3 numbers are as many as two rows of 2."""
-    pq.write_table(pa.table({"w": pa.array(rows, pa.list_(pa.float64()))}), tmp_path / "f.parquet")
-    with pytest.raises(BadInput, match=f"expected lists of one length, got {said}"):
-        match_files.read_features(tmp_path / "f.parquet")
-
-
-def test_missing_lists_are_listed(people):
-    rows = [[x] for x in (0.0, 1.0, 2.0, 3.0, 0.1, 1.2, 2.3, 3.4)]
-    pq.write_table(pa.table({"w": pa.array([*rows[:6], None, rows[7]])}), people / "f.parquet")
-    summary, found = pairs(people, "--table", str(people / "t.parquet"), features="f.parquet")
-    assert summary["missing_rows"] == [6]
-    assert found == [(4, 0), (5, 1), (7, 3)]
 
 
 @pytest.mark.parametrize("spelled", ["same", "dotted", "copied"])
@@ -106,19 +73,6 @@ def test_what_is_read_is_not_written_over(people, read):
     assert (people / read).read_bytes() == before
 
 
-def test_pairs_that_cannot_be_written_leave_the_earlier_ones(people, monkeypatch):
-    pairs(people)
-    before = (people / "p.parquet").read_bytes()
-
-    def full(self, target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(RunFolderError):
-        pairs(people)
-    assert (people / "p.parquet").read_bytes() == before
-
-
 def test_with_a_dose_a_refused_image_stands_beside_one_that_is_lower_by_the_gap():
     """Places 0, .1 and 5, doses 3, 3 and 0: one of the first two has the third, the other nobody, and was nearest to
     itself. The third could have nobody of a lower dose."""
@@ -143,37 +97,6 @@ def test_balance_before_counts_all_images_of_more_than_two_groups_too(people):
     assert found["y (a - c)"]["control_before"] == 0.5
 
 
-def test_a_results_file_without_effects_of_any_kind_is_one_line(people):
-    (people / "run").mkdir()
-    (people / "run" / "results.json").write_text(json.dumps({"effects": [{"name": "x"}]}))
-    more = ("--outcome", "err", "--experiment", str(people / "run"))
-    given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "p.parquet"))
-    assert "expected a finished audit's results.json" in refused(*given, *more)
-
-
-def test_an_equals_sign_in_a_path_is_no_weight(people):
-    (people / "part=1").mkdir()
-    (people / "t.parquet").rename(people / "part=1" / "t.parquet")
-    np.save(people / "w.npy", np.array([[0.0], [1.0], [2.0], [3.0], [0.1], [1.2], [2.3], [3.4]]))
-    _, found = pairs(people, "--table", str(people / "part=1" / "t.parquet"), features="w.npy")
-    assert found == NEAREST
-
-
-def test_the_second_embedding_is_not_written_over(people):
-    np.save(people / "w.npy", np.zeros((8, 1)))
-    given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "w.npy"))
-    more = ("--second", str(people / "w.npy"), "--second-threshold", "1")
-    assert "expected another file than those that are read" in refused(*given, *more)
-
-
-def test_a_link_stays_a_link(people):
-    (people / "there.parquet").touch()
-    (people / "p.parquet").symlink_to(people / "there.parquet")
-    _, found = pairs(people)
-    assert (people / "p.parquet").is_symlink()
-    assert len(pq.read_table(people / "there.parquet")) == len(found) == 4
-
-
 CODES = np.arange(24, dtype=np.float64).reshape(4, 2, 3)
 
 
@@ -196,36 +119,11 @@ def test_an_inversion_is_read_in_the_order_of_the_tables_ids(inversion, part):
     assert match_files.is_array(inversion / part)
 
 
-def test_layers_of_an_inversion_can_be_averaged(inversion):
-    values = match_files.read_features(inversion, (), ["a.png", "b.png"]).values
-    np.testing.assert_array_equal(layered(values, "average"), [[7.5, 8.5, 9.5], [19.5, 20.5, 21.5]])
-    np.testing.assert_array_equal(layered(values, "flatten"), CODES[[1, 3]].reshape(2, 6))
-
-
 @pytest.mark.parametrize("ids", [["a", "b"], ["photos/a.jpg", "photos/b.jpg"]])
 def test_names_are_compared_without_folder_and_suffix_and_it_is_said(inversion, ids):
     features = match_files.read_features(inversion, (), ids)
     np.testing.assert_array_equal(features.values, CODES[[1, 3]])
     assert features.note.endswith(f"ids were compared without folder and suffix: {ids[0]} is a.png")
-
-
-@pytest.mark.parametrize("ids", [["x", "y"], ["a.jpg", "a.bmp"]])
-def test_names_that_are_no_pictures_of_the_inversion_or_two_of_one_are_refused(inversion, ids):
-    with pytest.raises(BadInput, match="none of the table's ids is there; expected ids like"):
-        match_files.read_features(inversion, (), ids)
-
-
-def test_an_inversion_goes_into_a_match(inversion):
-    table = pa.table({"id": ["a", "b", "c", "d"], "smile": [0, 1, 0, 1]})
-    result = transect.match(inversion, "smile", table, options=MatchOptions(layers="average"))
-    assert result.table.num_rows == 2
-    assert any("compared without folder and suffix: a is a.png" in note for note in result.numbers.notes)
-
-
-def test_columns_of_an_inversion_are_refused(inversion):
-    table = pa.table({"id": ["a", "b", "c", "d"], "smile": [0, 1, 0, 1]})
-    with pytest.raises(BadInput, match="--columns: expected features that are a table, got an array or an inversion"):
-        transect.match(inversion, "smile", table, options=MatchOptions(columns=("codes",)))
 
 
 def test_neighbours_say_how_ids_of_an_inversion_were_compared(inversion, tmp_path):

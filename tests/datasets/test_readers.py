@@ -11,7 +11,7 @@ import replicas
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.datasets import READERS, Crop, open_dataset
+from transect.datasets import Crop, open_dataset
 from transect.errors import BadInput, UnknownName
 
 
@@ -79,12 +79,8 @@ def test_celeba_as_kaggle_has_it(tmp_path):
     ("text", "message"),
     [
         ("6\nSmiling\n000001.jpg 1\n", "expected 6 rows as its first line says, got 1; it is cut"),
-        ("1\nSmiling Male\n000001.jpg 1\n", "expected 3 columns in line 3, got 2; fix the line"),
         ("1\nSmiling\n000001.jpg 7\n", "expected 1, 0 or -1 for Smiling, got '7' in row 1; fix it"),
-        ("Smiling\n000001.jpg 1\n", "expected a number of rows, names and rows, got 2 lines; fetch it again"),
         ("2\nSmiling\n000001.jpg 1\n000001.jpg -1\n", "rows 1 and 2 have one id, '000001'; keep one of them"),
-        ("1\nSmiling\n000001.jpg 1\n", "expected at least one attribute, got Smiling (one value only), no attribute"),
-        ("2\nSmiling\n8.jpg 1\n7.jpg -1\n", "expected images with labels, got none (2 rows of labels without an image, 6 images without a row of labels); look at the folder"),
     ],
 )  # fmt: skip
 def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
@@ -94,7 +90,6 @@ def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
 
 
 def test_celeba_without_its_files(tmp_path):
-    assert refusal("celeba", tmp_path / "no") == "data: expected CelebA's folder, got no folder; check the path"
     assert "expected list_attr_celeba.txt or list_attr_celeba.csv, found neither" in refusal("celeba", tmp_path)
     replicas.celeba(tmp_path)
     (tmp_path / "Anno" / "identity_CelebA.txt").write_text("000001.jpg\n")
@@ -115,19 +110,11 @@ def test_broken_files_are_counted_and_a_truncated_one_is_named(tmp_path):
         made.pixels([1])
 
 
-def test_two_pictures_of_one_name_are_refused(tmp_path):
-    root = replicas.celeba(tmp_path)
-    replicas.put(root / "img_align_celeba" / "000001.jpg")
-    assert "expected one image named 000001, got 000001.jpg and 000001.png there" in refusal("celeba", root)
-
-
 def test_celeba_hq_has_the_people_of_celeba(tmp_path):
     made = opened("celeba-hq", replicas.celeba_hq(tmp_path), image_size=8)
     assert (made.ids, made.subjects) == (("0", "1", "2", "3"), (0, 1, 0, 2))
     assert made.column("Smiling").tolist() == [0, 1, 0, 1]
     assert made.pixels([3]).shape == (1, 8, 8, 3)
-    (tmp_path / "CelebA-HQ-to-CelebA-mapping.txt").write_text("0 1\n")
-    assert "expected columns idx, orig_idx and orig_file" in refusal("celeba-hq", tmp_path)
 
 
 # FairFace, UTKFace, FFHQ
@@ -153,8 +140,6 @@ def test_fairface_by_part_and_without_columns(tmp_path):
     assert "unknown part of FairFace 'test': expected train, val" in refusal(
         "fairface", root, UnknownName, split="test"
     )
-    (root / "fairface_label_val.csv").write_text("file,age\nval/1.png,3-9\n")
-    assert "expected the columns file, age, gender, race, got no gender, race; add it" in refusal("fairface", root)
     (root / "fairface_label_val.csv").write_text("file,age,gender,race\n../x.png,3-9,Male,White\n")
     assert "names '../x.png', which lies outside; keep the images in the folder" in refusal("fairface", root)
     for table in root.glob("*.csv"):
@@ -179,12 +164,10 @@ def test_ffhq_with_a_table_and_without(tmp_path):
     assert made.column("glasses").tolist() == [1, 0, 1]
     assert made.left_out == {"rows of labels without an image": 1, "images without a row of labels": 1}
     (tmp_path / "labels.csv").unlink()
-    assert "expected at least one attribute, got none" in refusal("ffhq", tmp_path)
     plain = opened("ffhq", tmp_path, labelled=False)
     assert (plain.ids, plain.attributes) == (("00000", "00001", "00002", "01000"), ())
     assert len(opened("ffhq", tmp_path / "thumbnails128x128", labelled=False)) == 4
     listed = {str(k): {"category": "training" if k < 2 else "validation"} for k in (0, 1, 2, 1000)}
-    assert "expected FFHQ's list of pictures" in refusal("ffhq", tmp_path, split="training", labelled=False)
     (tmp_path / "ffhq-dataset-v2.json").write_text(json.dumps(listed))
     part = opened("ffhq", tmp_path, split="training", labelled=False)
     assert (part.ids, part.left_out) == (("00000", "00001"), {"rows of other parts": 2})
@@ -259,8 +242,6 @@ def test_parquet_that_is_none(tmp_path):
     assert "expected a column of images, struct {bytes, path} or bytes, got age" in refusal("parquet", tmp_path)
     hugging_face(tmp_path / "b.parquet", [1, 2])
     assert "expected the columns of a.parquet in every file, got others in b.parquet" in refusal("parquet", tmp_path)
-    pq.write_table(pa.table({"id": [7, 7], "img": [replicas.png(1)] * 2, "x": [1, 2]}), tmp_path / "a.parquet")
-    assert "rows 1 and 2 have one id, '7'" in refusal("parquet", tmp_path / "a.parquet")
 
 
 # What all readers share
@@ -283,12 +264,6 @@ def test_crops_are_those_of_the_papers(tmp_path):
     assert (karras[0, 0, :2].tolist(), karras[-1, -1, :2].tolist()) == ([25, 57], [152, 184])
     sized = opened("celeba", root, crop="center", image_size=64)
     assert (sized.pixels([0]).shape, sized.describe()["crop"]) == ((1, 64, 64, 3), "center")
-    for text, message in (
-        ("x", "expected center, SIDE"),
-        ("0", "expected a side from 1"),
-        ("200", "in the photograph"),
-    ):
-        assert message in refusal("celeba", root, crop=text)
 
 
 @given(width=st.integers(1, 300), height=st.integers(1, 300), side=st.integers(1, 300))
@@ -314,8 +289,6 @@ def test_a_limit_is_drawn_from_everywhere_and_stays_in_order(tmp_path):
     assert ages.min() < 30
     assert ages.max() > 70  # the first twenty by name would be 1 and 10 to 27
     assert opened("utkface", tmp_path, limit=20).ids == made.ids
-    with pytest.raises(BadInput, match="limit: expected at least 1 row, got 0"):
-        opened("utkface", tmp_path, limit=0)
 
 
 def test_batches_hold_each_image_once_with_its_labels(tmp_path):
@@ -331,39 +304,3 @@ def test_batches_hold_each_image_once_with_its_labels(tmp_path):
             assert images[:, 0, 0, 0].tolist() == [20 * int(one) for one in table["id"].to_pylist()]
     first, second = ([t["id"].to_pylist() for _, t in made.batches(5, shuffle=seed)] for seed in (1, 1))
     assert first == second
-    with pytest.raises(BadInput, match="expected a size of at least 1"):
-        list(made.batches(0))
-
-
-def test_a_folder_without_labels_is_all_its_images(tmp_path):
-    for number in range(3):
-        replicas.put(tmp_path / "below" / f"{number}.png", 10 * number)
-    made = opened("folder", tmp_path, labelled=False)
-    assert made.ids == ("below/0.png", "below/1.png", "below/2.png")
-    assert made.pixels([1])[0, 0, 0, 0] == 10
-
-
-def test_images_of_a_folder_that_no_row_names_are_counted(tmp_path):
-    for name in ("a.png", "b.png", "c.png"):
-        replicas.put(tmp_path / name)
-    (tmp_path / "labels.csv").write_text("file,age\na.png,1\nb.png,2\n")
-    assert opened("folder", tmp_path).left_out == {"images that no row names": 1}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("celebA:x", "unknown reader 'celebA': did you mean celeba"),
-        ("celeba:x?splt=test", "unknown option of a data set 'splt': did you mean split"),
-        ("celeba:x?limit=many", "limit: expected a whole number of rows, got 'many'"),
-        ("celeba", "expected READER:PATH"),
-    ],
-)
-def test_a_text_that_names_no_data_set(text, message):
-    with pytest.raises(BadInput, match=message.replace("?", r"\?")):
-        open_dataset(text)
-
-
-@pytest.mark.parametrize("reader", [name for name, one in READERS.items() if not one.parts])
-def test_readers_without_parts_say_so(tmp_path, reader):
-    assert "split: expected none" in refusal(reader, tmp_path, split="train")

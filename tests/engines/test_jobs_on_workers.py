@@ -1,20 +1,16 @@
 """Invert, encode and embed: the folder is the same, byte for byte, whoever made its parts."""
 
-import pyarrow.parquet as pq
 import pytest
 from job_parts import embedded, encoding, inversion, made, parts_in, portraits
-from people_tables import PLACES, embedder
 from worker_runs import Lent, content
 
 from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
-from transect.errors import BadInput, TargetChanged, TooManyFailures
-from transect.inversion.parts import ToolsRecipe, elsewhere
+from transect.errors import BadInput, TargetChanged
+from transect.inversion.parts import ToolsRecipe
 from transect.inversion.pictures import Pictures
 from transect.jobs.encode import run as encode
 from transect.jobs.invert import run as invert
-from transect.jobs.recognition import embeddings
-from transect.targets.guard import Limits
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +61,6 @@ def test_an_inversion_resumes_with_workers(processes, folder, tmp_path):
     assert (tmp_path / "apart/inversions/part-00000.parquet").stat().st_mtime_ns == kept
 
 
-def test_a_generator_that_is_an_object_stays_here_and_a_line_says_so(processes, capsys):
-    assert elsewhere(processes, "", "inversion", quiet=False) is HERE
-    assert "inversion: this process makes all parts, since the generator is an object" in capsys.readouterr().err
-    assert elsewhere(processes, "reference", "inversion", quiet=True) is processes
-
-
 def test_a_worker_that_opens_another_generator_stops(folder):
     recipe = inversion(folder).recipe()
     recipe.open()
@@ -116,38 +106,3 @@ def test_embeddings_are_the_same_from_workers(lent, folder, tmp_path):
     (tmp_path / "apart/embeddings/part-00002.parquet").unlink()
     assert embedded(folder, tmp_path / "apart", lent) == expected
     assert content(tmp_path / "apart") == content(tmp_path / "here")
-
-
-@pytest.mark.integration
-@pytest.mark.isolated
-def test_embeddings_stop_at_the_same_failure_with_the_same_words(lent, folder, tmp_path):
-    """Workers are ahead, but failures are counted in the order of the parts: 40, of the second, is one too many."""
-    said = []
-    for name, engine in (("here", EngineSettings()), ("apart", lent)):
-        with pytest.raises(TooManyFailures) as caught:
-            embedded(folder, tmp_path / name, engine, spec="people_tables:embedder_of_some")
-        said.append(str(caught.value))
-    assert said[0] == said[1]
-    assert content(tmp_path / "apart") == content(tmp_path / "here")
-    assert parts_in(tmp_path / "apart") == 1
-
-
-@pytest.mark.integration
-@pytest.mark.isolated
-def test_a_part_of_embeddings_that_a_worker_left_out_is_not_stored(lent, folder, tmp_path, monkeypatch):
-    """A worker that gives up stops the command, also where the command's own count would continue."""
-    monkeypatch.setattr("transect.targets.guard.Counted.replay", lambda *_: None)
-    with pytest.raises(RuntimeError, match="a worker left a part out for its failures"):
-        embedded(folder, tmp_path / "apart", lent, spec="people_tables:embedder_of_some")
-    assert parts_in(tmp_path / "apart") < 4
-
-
-@pytest.mark.integration
-def test_a_function_is_asked_here_and_a_line_says_so(lent, folder, tmp_path, capsys):
-    """Nothing of a user's program is sent."""
-    asked = embeddings.Asked.of(embedder, None, lent)
-    assert asked.recipe is None
-    table = pq.read_table(folder / "t.parquet")
-    values, _ = embeddings.embed(table, "face", folder, asked, Limits(), folder=tmp_path / "here", quiet=False)
-    assert values.tolist() == PLACES.tolist()
-    assert "this process asks embedder, since workers cannot open it" in capsys.readouterr().err

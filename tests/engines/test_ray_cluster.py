@@ -9,17 +9,13 @@ import hostile_server
 import pytest
 from commands import run_here
 from engine_work import Habit, Pickled, noted
-from job_parts import embedded, encoding, inversion, made, parts_in, portraits
 from places import SUPPORT
-from worker_runs import FACE, Lent, content, studies_of
+from worker_runs import FACE, content, studies_of
 
-from transect.engines.protocol import HERE
 from transect.engines.ray_tasks import OnRay
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, UnknownName, WorkerLost
 from transect.experiment import study
-from transect.jobs.encode import run as encode
-from transect.jobs.invert import run as invert
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'")
 
@@ -65,13 +61,6 @@ def test_tasks_errors_and_lost_workers_are_as_in_any_engine(engine, tmp_path):
         list(engine.map(Habit(str(tmp_path)), ["kill always"]))
 
 
-def test_no_task_begins_before_there_is_room_on_the_cluster(engine, tmp_path):
-    results = engine.map(Habit(str(tmp_path)), (str(n) for n in range(50)))
-    assert next(results) == ("0", 1)
-    assert len(noted(tmp_path, "made")) <= 2 * engine.workers + 1
-    results.close()
-
-
 def test_work_is_pickled_once_however_many_tasks_there_are(engine, tmp_path):
     assert [task for task, _ in engine.map(Pickled(str(tmp_path)), "abcdefgh")] == list("abcdefgh")
     assert len(noted(tmp_path, "pickled")) == 1
@@ -90,20 +79,6 @@ def test_the_folder_is_that_of_one_process(images_per_part, engine, tmp_path, mo
     study.run(one, tmp_path / "apart", quiet=True, engine=engine)
     assert not Path("armed").exists()
     assert content("apart") == content("here")
-
-
-def test_other_jobs_write_on_the_cluster_what_one_process_writes(engine, tmp_path, monkeypatch):
-    """An inversion with an encoder that is fitted here, an encoding by a trained one, and embeddings of pictures."""
-    jobs = portraits(tmp_path)
-    for name, made_by in (("here", HERE), ("apart", engine)):
-        invert.run(inversion(jobs, "encoder"), tmp_path / name / "inverted", quiet=True, engine=made_by)
-        encode.run(encoding(jobs, jobs / "images", True), tmp_path / name / "encoded", quiet=True, engine=made_by)
-    monkeypatch.setattr("transect.targets.resolution.ISOLATE", True)  # as in a worker
-    monkeypatch.setattr("transect.engines.ray_tasks.OnRay", lambda *_: Lent(engine))
-    for name, settings in (("here", EngineSettings()), ("apart", EngineSettings("ray"))):
-        embedded(jobs, tmp_path / name / "embedded", settings)
-    assert made(tmp_path / "apart") == made(tmp_path / "here")
-    assert parts_in(tmp_path / "apart") == 3 + 1 + 1
 
 
 def test_the_command_on_a_cluster_writes_the_files_of_the_command_alone(cluster, engine, tmp_path):

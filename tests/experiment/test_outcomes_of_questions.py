@@ -39,23 +39,6 @@ def test_an_option_is_counted_of_the_question_that_has_it():
     assert lines == ["--outcome option:hire: not of stub/smile, which lack it"]
 
 
-def test_a_question_that_has_none_of_them_has_its_usual_outcomes():
-    left, lines = shared_out(["option:hire"], targets(SMILE, ROLE))
-    assert left == {"stub/smile": (), "stub/role": ("option:hire",)}
-    assert lines[1] == "--outcome: none of those named is of stub/smile, of which the usual ones are counted"
-
-
-@pytest.mark.parametrize("name", ["option:fire", "score", "distance"])
-def test_what_no_question_has_and_what_is_of_other_targets_stays_with_all(name):
-    left, lines = shared_out([name], targets(SMILE, ROLE))
-    assert set(left.values()) == {(name,)}
-    assert not lines
-
-
-def test_nothing_wanted_is_nothing_shared_out():
-    assert shared_out([], targets(SMILE)) == ({"stub/smile": ()}, [])
-
-
 def test_an_audit_counts_it_where_it_is(tmp_path, capsys):
     (tmp_path / "mine.toml").write_text(FILE)
     settings = {"questions": str(tmp_path / "mine.toml"), "generator": TonedWorld(), "vary": ["tone"], "subjects": 3}

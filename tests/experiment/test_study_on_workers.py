@@ -15,10 +15,7 @@ from transect.engines.protocol import HERE
 from transect.engines.settings import EngineSettings, opened
 from transect.errors import BudgetSpent, TargetChanged, TooManyFailures
 from transect.experiment import study
-from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check
 from transect.experiment.study import StudyWork, facts_of
-from transect.jobs.audit import studies as planned
-from transect.runs.capabilities import description
 
 
 @pytest.fixture(scope="module")
@@ -105,22 +102,6 @@ def test_a_budget_holds_whoever_renders(processes, smaller_parts, tmp_path, monk
             one.targets[0].close()
 
 
-@pytest.mark.slow
-def test_a_server_without_a_budget_is_asked_once_about_each_image(processes, smaller_parts, tmp_path, monkeypatch):
-    monkeypatch.setenv("ACME_KEY", hostile_server.SECRET)
-    with hostile_server.serving() as server:
-        (one,) = studies_of([str(hostile_server.write(tmp_path, server.url))])
-        study.run(one, tmp_path / "apart", quiet=True, engine=processes)
-        assert len(server.requests) == 40
-        study.run(one, tmp_path / "here", quiet=True)
-        assert len(server.requests) == 40
-        one.targets[0].close()
-    tables = [
-        {k: v for k, v in content(tmp_path / name).items() if k.endswith(".parquet")} for name in ("apart", "here")
-    ]
-    assert tables[0] == tables[1]
-
-
 @pytest.mark.integration
 def test_objects_are_asked_and_rendered_in_this_process(processes, tmp_path, capsys):
     """Nothing of a user's program is sent: its functions and generators stay here, and a line says so."""
@@ -151,24 +132,6 @@ def test_a_worker_that_opens_something_else_stops_the_run():
             replace(work, facts=other).open()
 
 
-def test_every_study_of_an_audit_has_a_recipe_that_opens_its_own_world():
-    made = studies_of([FACE], steps=["age=-1,0,1"], observe=4)
-    assert [one.name for one in made] == ["experiment", "steps-age", "observation"]
-    for one in made:
-        assert one.recipe.apart
-        assert description(one.recipe.world.open()) == description(one.world)
-    plain = planned.of_plain_world(made[1])
-    assert description(plain.recipe.world.open()) == description(plain.world) == description(made[0].world)
-
-
-def test_what_is_no_text_has_no_recipe():
-    settings = studies_of([FACE])[0].recipe.world.settings
-    assert not StudyRecipe(WorldRecipe(replace(settings, generator=object()))).apart
-    assert not StudyRecipe(WorldRecipe(settings), check=None).apart
-    (one,) = studies_of([FACE])
-    assert one.recipe.targets[0].options == {"isolate": False}
-
-
 @pytest.mark.parametrize("metered", [False, True])
 @pytest.mark.parametrize("asked", [{"attributes": ["smile=audited:brightness"]}, {"realism": "audited:brightness"}])
 def test_a_check_that_counts_its_calls_is_asked_in_this_process(asked, metered, monkeypatch):
@@ -177,22 +140,6 @@ def test_a_check_that_counts_its_calls_is_asked_in_this_process(asked, metered, 
     (one,) = studies_of([FACE], **asked)
     assert (one.recipe.check is None) == metered
     assert one.recipe.apart == (not metered)
-
-
-def test_a_check_of_an_object_is_asked_in_this_process():
-    given = CheckRecipe(realism=audited.brightness)
-    assert recipe_of_check(given, given.open()) is None
-    (one,) = studies_of([FACE], realism=audited.brightness)
-    assert not one.recipe.apart
-
-
-@pytest.mark.integration
-def test_a_part_that_a_worker_left_out_is_no_part_without_rows(processes, smaller_parts, tmp_path, monkeypatch):
-    """Where a worker gives up and the run's own count would continue, the run stops and stores nothing of the part."""
-    monkeypatch.setattr("transect.targets.guard.Counted.replay", lambda *_: None)
-    (one,) = studies_of(["audited:raises_on_bright"], vary=["background_lightness=0,1"], subjects=40, max_failures=0.01)
-    with pytest.raises(RuntimeError, match="a worker left a part out for its failures, of which the run allows more"):
-        study.run(one, tmp_path / "run", quiet=True, engine=processes)
 
 
 @pytest.mark.integration

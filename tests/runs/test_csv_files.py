@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transect.errors import BadInput
-from transect.runs.table_inputs import csv_of, csv_of_rows, read_table, records_of, rows_of
+from transect.runs.table_inputs import csv_of, read_table, records_of, rows_of
 
 FORTY = ["id,age", *(f"p{n},{n}" for n in range(40))]
 
@@ -30,8 +30,8 @@ def test_a_stray_quote_names_its_line_and_drops_no_row(tmp_path):
         ('id,age\n"a,1\n', "x, line 2: expected a closing quote, got the end of the file"),
         ('id,age\n"a"b,1\n', "x, line 2: expected a comma after a closing quote, got more text"),
         ("id,age\na,1,2\n", "x, line 2: expected 2 columns, got 3; fix the line"),
-        ("id,age\n\na\n", "x, line 3: expected 2 columns, got 1; fix the line"),
         ("id,id\na,1\n", "x: expected every column once, got id, id; rename one"),
+        (f"id,x\n{'a' * 2_000_000},3\n", "x, line 2: expected fields of up to 1,048,576 characters, got a longer one"),
         ('"id\nname",age\na,1\n', "x, line 1: expected quotes that close in their line"),
     ],
 )
@@ -53,18 +53,6 @@ def test_what_a_writer_made_is_read_back(rows):
     assert [row for _line, row in rows_of(sink.getvalue(), "x")] == rows
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('id,x\n"a"b,3\n', "line 2: expected a comma after a closing quote, got more text; double the quotes"),
-        (f"id,x\n{'a' * 2_000_000},3\n", "line 2: expected fields of up to 1,048,576 characters, got a longer one"),
-    ],
-)
-def test_each_fault_has_a_sentence(text, message):
-    with pytest.raises(BadInput, match=message):
-        list(rows_of(text, "people"))
-
-
 def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():
     hostile = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1"]
     kept = ["-5", "+1.5e-3", "a=b", "", None, "' quoted"]
@@ -73,7 +61,3 @@ def test_text_that_a_spreadsheet_would_run_is_written_harmlessly():
     assert rows[0] == ["'=name", "score"]
     assert [row[0] for row in rows[1:]] == [*(f"'{text}" for text in hostile), *(text or "" for text in kept)]
     assert {row[1] for row in rows[1:]} == {"-1"}
-
-
-def test_rows_of_several_lengths_are_guarded_alike():
-    assert csv_of_rows([["=a", "-2+3", "-2"], [], ["\n=1", 'say "x"']]) == '\'=a,\'-2+3,-2\n\n"\'\n=1","say ""x"""\n'

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from transect.analysis import findings
 from transect.cli.app import app
-from transect.errors import BadInput, UnknownName
 from transect.runs import report_options
 from transect.runs.folder import FinishedRun
 from transect.runs.tables import images_of
@@ -31,21 +30,6 @@ def observed(tmp_path_factory):
     target = as_target(by_light, name="light", task="binary")
     options = {"images": 24, "image_size": 32, "truth": "smile>0.5", "compare": ["earrings", "skin_tone"]}
     return auditing.audit(target, **options, by=["earrings", "skin_tone"], control=False, quiet=True, out=out)
-
-
-def errors_of(result):
-    (section,) = [one for one in result.results["sections"] if one["key"] == "errors"]
-    return section
-
-
-def test_the_page_counts_errors_by_the_combinations(observed):
-    (table,) = errors_of(observed)["tables"]
-    groups = [row[0] for row in table["rows"]]
-    assert "earrings × skin tone: all, weighted equally" in groups
-    assert len([group for group in groups if group.startswith("earrings off, skin tone")]) == 3
-    page = observed.page.read_text()
-    assert "Errors by condition: light" in page
-    assert "Mean faces of right and wrong answers" in page
 
 
 def test_mean_faces_are_means_of_the_stored_images(observed):
@@ -69,23 +53,6 @@ def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
     results = json.loads((observed.folder / "results.json").read_text())
     assert {face["by"] for face in results["gallery"]["faces"]} == {"", "earrings"}
     assert report_options.read_error_conditions(observed.folder) == ("earrings",)
-
-
-def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
-    target = as_target(by_light, name="light", task="binary")
-    options = {"image_size": 32, "truth": "smile>0.5", "out": tmp_path / "run", "quiet": True}
-    with pytest.raises(UnknownName, match="skin_tone"):
-        auditing.audit(target, images=8, by=["skin_tome"], **options)
-    with pytest.raises(UnknownName, match="images are compared by"):
-        auditing.audit(target, vary=["earrings"], by=["age"], **options)
-    with pytest.raises(BadInput, match="at most 3"):
-        auditing.audit(target, images=8, by=["age", "smile", "earrings", "skin_tone"], **options)
-    assert not (tmp_path / "run").exists()
-
-
-def test_names_of_two_studies_together_are_refused():
-    with pytest.raises(BadInput, match="one study that has all of age, smile, got none"):
-        report_options.check_error_conditions(["age", "smile"], [{"age"}, {"smile"}])
 
 
 def test_a_mean_is_of_pictures_that_are_reduced_first():

@@ -4,13 +4,11 @@ import json
 import subprocess
 import sys
 
-import pyarrow as pa
 import pytest
 
 from transect.errors import FolderInUse, RunFolderError
-from transect.reports import builder
 from transect.runs.folder import RunFolder, write_atomically, write_json
-from transect.runs.locks import lock_folder, refuse_links, refuse_links_in
+from transect.runs.locks import lock_folder, refuse_links
 
 
 @pytest.fixture
@@ -27,13 +25,6 @@ def test_a_file_that_is_a_link_is_not_written_through(run, tmp_path):
     with pytest.raises(RunFolderError, match=r"report\.html: expected a file or folder of the run, got a link"):
         write_atomically(run / "report.html", "ours")
     assert (tmp_path / "elsewhere" / "file").read_text() == "mine"
-
-
-def test_a_folder_that_is_a_link_is_not_written_into(run, tmp_path):
-    (run / "images").symlink_to(tmp_path / "elsewhere")
-    with RunFolder(run, {"seed": 1}) as folder, pytest.raises(RunFolderError, match="images: expected a file or fol"):
-        folder.write_part("images", 0, pa.table({"a": [1]}))
-    assert [file.name for file in (tmp_path / "elsewhere").iterdir()] == ["file"]
 
 
 def test_the_log_and_the_lock_are_no_links(run, tmp_path):
@@ -81,48 +72,3 @@ def test_a_link_in_the_place_of_a_temporary_file_is_not_written_through(run, tmp
     assert victim.read_text() == "mine"
     assert not (run / "report.html").is_symlink()
     assert (run / "report.html").read_text() == "ours"
-
-
-def test_temporary_files_of_others_stay_where_a_folder_is_a_link(run, tmp_path):
-    (tmp_path / "elsewhere" / ".x.partial").write_text("theirs")
-    (run / "images").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunFolderError, match="images: expected a file or folder of the run, got a link"):
-        RunFolder(run, {"seed": 1}).__enter__()
-    assert (tmp_path / "elsewhere" / ".x.partial").read_text() == "theirs"
-
-
-def test_files_beside_several_studies_are_no_links(run, tmp_path):
-    top = tmp_path / "top"
-    (top / "studies").mkdir(parents=True)
-    run.rename(top / "studies" / "a")
-    victim = tmp_path / "elsewhere" / "file"
-    (top / "index.html").symlink_to(victim)
-    with pytest.raises(RunFolderError, match=r"index\.html: expected a file or folder of the run, got a link"):
-        write_atomically(top / "index.html", "ours")
-    assert victim.read_text() == "mine"
-
-
-def test_a_study_is_no_link(run, tmp_path):
-    top = tmp_path / "top"
-    (top / "studies").mkdir(parents=True)
-    (top / "studies" / "b").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunFolderError, match="b: expected a file or folder of the run, got a link"):
-        refuse_links_in(top, top / "studies" / "b")
-    refuse_links_in(top, top / "studies" / "a")
-    link = tmp_path / "latest"
-    link.symlink_to(top)
-    refuse_links_in(link, link / "studies" / "a")
-
-
-def test_a_folder_within_a_run_that_is_a_link_is_not_locked(run, tmp_path):
-    (run / "negative-control").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunFolderError, match="negative-control: expected a file or folder of the run, got a link"):
-        lock_folder(run / "negative-control")
-    assert [file.name for file in (tmp_path / "elsewhere").iterdir()] == ["file"]
-
-
-def test_pages_make_no_folder_through_a_link(run, tmp_path):
-    (run / "sub").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunFolderError, match="sub: expected a file or folder of the run, got a link"):
-        builder.write(builder.Page(title="t", parts=()), run / "sub" / "deep" / "x.html")
-    assert [file.name for file in (tmp_path / "elsewhere").iterdir()] == ["file"]

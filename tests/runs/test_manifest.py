@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from small_folders import FOLDERS
 
 import transect
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.runs import manifest
 
 PEM, PKCS8, OPENSSH = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.OpenSSH
@@ -122,12 +121,6 @@ def test_what_is_not_as_written_is_not_signed(run, keys):
     (run / "results.json").write_text("{}")
     with pytest.raises(BadInput, match=r"expected the files of its manifest, got results\.json changed; put them back"):
         manifest.sign(run, keys / "auditor")
-    (run / "effects.parquet").unlink()
-    for name in ("00001", "00002"):
-        shutil.copy(run / "images" / "part-00000.parquet", run / "images" / f"part-{name}.parquet")
-    words = r"got results\.json changed, effects\.parquet missing, images/part-00001\.parquet added \(and 1 more\); put"
-    with pytest.raises(BadInput, match=words):
-        manifest.sign(run, keys / "auditor")
     assert not (run / "manifest.sig").exists()
 
 
@@ -136,44 +129,16 @@ def test_another_file_is_no_key(run, keys, tmp_path):
     (tmp_path / "rsa").write_bytes(rsa.private_bytes(PEM, PKCS8, PLAIN))
     locked = Ed25519PrivateKey.generate().private_bytes(PEM, PKCS8, serialization.BestAvailableEncryption(b"word"))
     (tmp_path / "locked").write_bytes(locked)
-    (tmp_path / "text").write_text("no key")
-    for path, message in {
-        tmp_path
-        / "rsa": "expected an Ed25519 private key in PEM or OpenSSH's form, got one of the kind RSA; make a pair",
-        tmp_path / "text": "expected an Ed25519 private key in PEM or OpenSSH's form, got another file; make a pair",
-        keys / "auditor.pub": "form, got the public half; give auditor (the file without .pub)",
-        keys / "other.pub": "form, got the public half; give other (the file without .pub)",
-        tmp_path / "locked": "expected a key without a passphrase, got one with it",
-        tmp_path / "none": "expected an Ed25519 private key, got none",
-    }.items():
-        with pytest.raises(BadInput) as error:
-            manifest.sign(run, path)
-        assert message in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["auditor", "other"])
-def test_the_private_half_checks_nothing_and_the_public_one_is_named(run, keys, name):
-    manifest.sign(run, keys / name)
-    with pytest.raises(BadInput, match=rf"got the private half; give {name}\.pub, and keep this one secret"):
-        manifest.check(run, keys / name)
-
-
-def test_without_the_library_the_extra_is_named(run, keys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
-    with pytest.raises(
-        MissingExtra, match=r"a signature of a run needs an optional part: pip install 'transect\[sign\]'"
+    for path, message in (
+        (tmp_path / "rsa", "got one of the kind RSA; make a pair"),
+        (keys / "auditor.pub", "got the public half; give auditor"),
+        (tmp_path / "locked", "expected a key without a passphrase, got one with it"),
     ):
-        manifest.sign(run, keys / "auditor")
-
-
-def test_a_folder_without_a_manifest_is_one_line(run, tmp_path):
-    with pytest.raises(BadInput, match=r"expected manifest\.json, got none; the folders of audits have one, those of"):
-        manifest.check(tmp_path)
-    with pytest.raises(BadInput, match="there is no such folder; check the path"):
-        manifest.check(tmp_path / "nowhere")
-    (run / manifest.MANIFEST).unlink()
-    with pytest.raises(BadInput, match="finish the audit, or write it: transect report"):
-        manifest.check(run)
+        with pytest.raises(BadInput, match=message):
+            manifest.sign(run, path)
+    manifest.sign(run, keys / "auditor")
+    with pytest.raises(BadInput, match="got the private half"):
+        manifest.check(run, keys / "auditor")
 
 
 def test_a_report_does_not_make_changed_answers_those_of_the_run(run, capsys):
@@ -204,29 +169,15 @@ def test_a_report_of_an_unchanged_run_says_nothing_of_files(run, capsys):
     assert "SHA-256" not in capsys.readouterr().err
     after = json.loads((run / manifest.MANIFEST).read_text())["files"]
     assert before.keys() == after.keys()
-    assert {name for name in before if before[name] != after[name]} <= {
-        "results.json",
-        "effects.parquet",
-        "report.html",
-    }
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed <= {"results.json", "effects.parquet", "report.html"}
     assert manifest.check(run).holds
-
-
-def test_a_damaged_or_later_manifest_is_one_line(run):
-    (run / "manifest.json").write_text('{"schema_version": 2, "transect_version": "9", "files": {}}')
-    with pytest.raises(BadInput, match="expected version 1, got 2; install a newer Transect"):
-        manifest.check(run)
-    (run / "manifest.json").write_text('{"files": ["run.json"]}')
-    with pytest.raises(BadInput, match=r"manifest\.json: .*put back the file that the run wrote"):
-        manifest.check(run)
 
 
 def test_the_command_says_what_is_wrong_and_leaves_with_1(run, keys):
     done = command("verify", "run", str(run), "--sign", str(keys / "auditor"))
     assert done.returncode == 0, done.stderr
     assert "8 files as written. Signed: " in done.stdout
-    done = command("verify", "run", str(run), "--key", str(keys / "auditor.pub"))
-    assert (done.returncode, done.stdout.strip()) == (0, "8 files as written. Signed by the key.")
     done = command("verify", "run", str(run), "--key", str(keys / "other.pub"))
     assert (done.returncode, "The signature does not match" in done.stdout) == (1, True)
     hostile = run / "images" / "\x1b[2J.parquet"
@@ -239,12 +190,3 @@ def test_the_command_says_what_is_wrong_and_leaves_with_1(run, keys):
     assert "\x1b" not in done.stdout
     body = json.loads(command("verify", "run", str(run), "--json").stdout)
     assert body["run"]["files"]["missing"] == ["report.html"]
-
-
-def test_python_reads_the_same(run, keys):
-    result = transect.verify("run", run=run, sign=keys / "auditor", key=keys / "auditor.pub")
-    assert result.numbers.run.holds
-    assert result.table.num_rows == 0
-    assert "8 files as written" in result.report(run.parent / "page").read_text()
-    with pytest.raises(BadInput, match="run: expected the folder of a run, got none"):
-        transect.verify("run")

@@ -5,10 +5,9 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError
-from transect.runs import locks, object_storage, working_folders
+from transect.errors import BadInput, CorruptedPart, RunFolderError
+from transect.runs import object_storage, working_folders
 from transect.runs.folder import FinishedRun, RunFolder, clear_run, write_json
-from transect.texts import one_line
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
 ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
@@ -71,31 +70,7 @@ def test_a_part_that_was_changed_is_named_by_its_address(address, store, fetched
     assert not FinishedRun(working_folders.opened(address)).has_all("answers", 1)
 
 
-def test_a_part_is_not_written_over_another(address, store):
-    with RunFolder(working_folders.opened(address), SPEC) as run:
-        store.put("answers/part-00000.parquet", b"of another run")
-        with pytest.raises(RunFolderError, match="expected no such part, found one with another content"):
-            run.write_part("answers", 0, ROWS)
-        assert store.read("answers/part-00000.parquet", 100) == b"of another run"
-
-
 PART, DIGEST = "answers/part-00000.parquet", ".digests/answers/part-00000.sha256"
-
-
-def written_by_another(store):
-    """The same part with other rows, as a machine of another kind would make it, and its digest."""
-    content = b"rows of another machine"
-    store.create(PART, content)
-    store.create(DIGEST, hashlib.sha256(content).hexdigest().encode())
-    return {name: store.read(name, 100) for name in (PART, DIGEST)}
-
-
-def test_the_digest_of_a_part_is_not_written_over_anothers(address, store):
-    with RunFolder(working_folders.opened(address), SPEC) as run:
-        theirs = written_by_another(store)
-        with pytest.raises(RunFolderError, match="another run writes here"):
-            run.write_part("answers", 0, ROWS)
-    assert {name: store.read(name, 100) for name in theirs} == theirs
 
 
 @pytest.mark.parametrize("moment", ["looked", "put"])
@@ -149,28 +124,6 @@ def test_a_digest_of_a_part_that_never_came_is_replaced(address, store):
         assert run.read_part("answers", 0).equals(ROWS)
 
 
-def test_the_digest_of_a_part_on_the_storage_is_read(address):
-    with RunFolder(working_folders.opened(address), SPEC) as run:
-        run.write_part("answers", 0, ROWS)
-    working_folders.close_all()
-    stated = hashlib.sha256(object_storage.Store(address).read(PART, 1 << 20)).hexdigest()
-    run.path = working_folders.opened(address)
-    finished = FinishedRun(run.path)
-    assert [finished.digest("answers", index) for index in range(2)] == [stated, ""]
-
-
-def test_another_spec_is_refused(address):
-    with RunFolder(working_folders.opened(address), SPEC):
-        pass
-    working_folders.close_all()
-    with (
-        pytest.raises(FolderOfAnotherSpec) as error,
-        RunFolder(working_folders.opened(address), {**SPEC, "targets": ["b"]}),
-    ):
-        pass
-    assert str(error.value).startswith(f"{address} holds a run with other settings")
-
-
 def test_what_another_machine_wrote_is_seen_when_the_folder_is_taken(address, store):
     folder = working_folders.opened(address)
     with RunFolder(folder, SPEC) as run:
@@ -218,20 +171,6 @@ def test_what_could_not_be_stored_is_not_here_and_is_stored_by_the_next_call_of_
     assert not (folder / "bins.json").exists()
 
 
-def test_what_this_process_wrote_goes_when_another_deleted_it(address, store):
-    folder = working_folders.opened(address)
-    write_json(folder / "results.json", [1])
-    write_json(folder / "studies" / "a" / "results.json", [1])
-    with RunFolder(folder, SPEC):
-        pass
-    for name in ("results.json", "studies/a/results.json", "run.json"):
-        store.delete(name)
-    working_folders.opened(address)
-    assert not [path for path in folder.rglob("*") if path.is_file()]
-    with RunFolder(folder, SPEC):
-        assert "run.json" in names(store)
-
-
 def test_opening_a_folder_again_leaves_what_a_live_run_of_this_process_has_not_stored_yet(address, store):
     with RunFolder(working_folders.opened(address), SPEC) as run:
         run.log("begun")
@@ -243,22 +182,6 @@ def test_opening_a_folder_again_leaves_what_a_live_run_of_this_process_has_not_s
     assert store.read("log.jsonl", 1000).count(b"\n") == 2
 
 
-@pytest.mark.parametrize("deed", [working_folders.discard, lambda path: working_folders.discard_folder(path.parent)])
-def test_what_could_not_be_deleted_is_still_here(address, store, deed):
-    folder = working_folders.opened(address)
-    store.put("edits/bins.json", b"[1]")
-    working_folders.opened(address)
-    failed = failing(store, "delete", "edits/bins.json")
-    with pytest.raises(RunFolderError, match="did not answer"):
-        deed(folder / "edits" / "bins.json")
-    failed.undo()
-    working_folders.opened(address)
-    assert (folder / "edits" / "bins.json").read_bytes() == b"[1]"
-    deed(folder / "edits" / "bins.json")
-    assert names(store) == set()
-    assert not (folder / "edits" / "bins.json").exists()
-
-
 def test_overwriting_deletes_what_the_run_wrote(address, store, monkeypatch):
     folder = working_folders.opened(address)
     with RunFolder(folder, SPEC) as run:
@@ -268,16 +191,6 @@ def test_overwriting_deletes_what_the_run_wrote(address, store, monkeypatch):
     monkeypatch.setattr("transect.runs.folder.read_spec", lambda _place: None)
     clear_run(folder)
     assert names(store) == {"mine.txt"}
-
-
-def test_only_what_is_wanted_is_fetched_with_its_time(address, store):
-    store.put("a/run.json", b"1")
-    store.put("a/report.html", b"2")
-    folder = working_folders.opened(address, lambda name: name.endswith("run.json"))
-    assert [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] == ["a/run.json"]
-    assert (folder / "a/run.json").stat().st_mtime == pytest.approx(store.changed("a/run.json").timestamp(), abs=1)
-    assert working_folders.opened(address) == folder
-    assert (folder / "a/report.html").read_bytes() == b"2"
 
 
 def test_names_that_lead_elsewhere_are_no_files_of_a_run(address, store, tmp_path, monkeypatch):
@@ -320,23 +233,3 @@ def test_more_than_a_run_holds_is_refused(address, store, monkeypatch):
     monkeypatch.setattr(working_folders, "LARGEST", 14)
     with pytest.raises(BadInput, match=f"{address}: expected at most 14 bytes, got more"):
         working_folders.opened(address)
-
-
-def test_a_file_and_a_folder_of_one_name_are_one_line(address, store, monkeypatch):
-    listed = [(name, object_storage.Listed(1, store_time(store), "")) for name in ("a", "a/b")]
-    monkeypatch.setattr(type(store), "listed", lambda self, below="": iter(listed))
-    monkeypatch.setattr(type(store), "read", lambda self, name, most: b"{")
-    with pytest.raises(BadInput, match="found both; delete one"):
-        working_folders.opened(address)
-
-
-def test_texts_call_a_folder_by_its_address(address):
-    folder = working_folders.opened(address)
-    assert one_line(f"{folder}/report.html") == f"{address}/report.html"
-    assert working_folders.name_of(folder / "a") == f"{address}/a"
-    assert str(folder) not in str(BadInput(f"{folder} is bad"))
-
-
-def test_one_run_at_a_time(address):
-    with RunFolder(working_folders.opened(address), SPEC), pytest.raises(RunFolderError, match="in use by a live run"):
-        locks.take_claim(working_folders.Mount(object_storage.Store(address), working_folders.opened(address)), "")

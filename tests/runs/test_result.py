@@ -6,9 +6,7 @@ from typing import ClassVar
 
 import jsonschema
 import pyarrow as pa
-import pytest
 
-from transect.runs.json_records import dumps, plain
 from transect.runs.result import JobResult
 
 
@@ -59,13 +57,3 @@ def test_the_view_for_notebooks_escapes_what_others_wrote():
     shown = RESULT._repr_html_()
     assert "<p>b &lt; a</p>" in shown
     assert "<td>&lt;b&gt;</td>" in shown
-
-
-def test_printing_shows_the_headline_and_the_table():
-    assert str(RESULT) == repr(RESULT) == "b < a\n\ngroup\na\n<b>"
-
-
-def test_what_json_cannot_hold_is_refused():
-    with pytest.raises(TypeError, match="got object"):
-        plain(object())
-    assert dumps({"b": {2, 1}}, indent=None) == '{"b": [1, 2]}'

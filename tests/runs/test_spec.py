@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_run import make_run, small_spec
+from small_run import small_spec
 
 from transect.errors import BadInput, TransectError
 from transect.records import Attribute, Design, Task
@@ -117,14 +117,6 @@ def test_numbers_keep_their_kind_since_the_hash_is_of_them():
     assert spec_hash(again.to_json()) == spec_hash(spec.to_json())
 
 
-def test_a_run_folder_holds_the_spec(tmp_path):
-    run = make_run(tmp_path / "run", subjects=6, cells=3, per_part=4)
-    spec = read_spec(run)
-    assert (spec.parts, spec.rows_per_part, spec.design.shape) == (2, 12, (3,))
-    assert FinishedRun(run).spec == spec
-    assert FinishedRun(run).spec_hash == json.loads((run / "run.json").read_text())["spec_hash"]
-
-
 def test_errors_are_counted_by_what_is_set_else_by_what_is_observed_and_by_nothing_in_steps():
     age, smile, hat = (Attribute(name, "continuous", name) for name in ("age", "smile", "hat"))
     observed = small_spec(Design({}, 5), attributes=(age,), held=(smile,), nominal=(hat,))
@@ -136,34 +128,21 @@ def test_errors_are_counted_by_what_is_set_else_by_what_is_observed_and_by_nothi
     assert moved.generator.steps.half_range == 30.0
 
 
-def broken(change):
-    body = small_spec(Design({"smile": (0.0, 1.0)}, 2)).to_json()
-    change(body)
-    return body
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda body: body.update(colour="red"), "RunSpec: expected the keys .*, got unknown key 'colour'"),
         (lambda body: body.pop("limits"), "RunSpec: expected the keys .*, got no key 'limits'"),
-        (lambda body: body["design"].update(cells=3), "design: expected the keys .*, got unknown key 'cells'"),
-        (lambda body: body["design"].pop("seed"), None),  # has a default
         (lambda body: body["design"]["levels"][0].pop("values"), r"design.levels\[0\]: .*got no key 'values'"),
         (lambda body: body.update(subjects_per_part="4"), "subjects_per_part: expected a whole number, got '4'"),
-        (lambda body: body.update(targets=["t"]), r"targets\[0\]: expected an object, got 't'"),
-        (lambda body: body["limits"].update(batch=True), "limits.batch: expected a whole number, got True"),
         (lambda body: body["attributes"][0].update(kind="round"), r"attributes\[0\].kind: expected 'continuous' or "),
-        (lambda body: body.update(generator=None), "generator.facts: expected an object, got None"),
     ],
 )
 def test_another_spec_is_refused_in_one_line(tmp_path, change, message):
-    body = broken(change)
+    body = small_spec(Design({"smile": (0.0, 1.0)}, 2)).to_json()
+    change(body)
     with RunFolder(tmp_path, body):
         pass
-    if message is None:
-        assert read_spec(tmp_path).design.seed == 0
-        return
     with pytest.raises(BadInput, match=message) as refusal:
         read_spec(tmp_path)
     assert str(refusal.value).startswith(f"{tmp_path / 'run.json'}: ")

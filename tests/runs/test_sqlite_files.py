@@ -1,49 +1,21 @@
 """A new SQLite file that many open at the same moment."""
 
-import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
-from transect.runs.locks import use_write_ahead_log
 from transect.targets.http.ledger import Allowance, Ledger
 
 OPENERS = 6
 
 
-def failures_of(opens):
-    """Errors of threads that start together."""
-    errors, together = [], threading.Barrier(OPENERS)
-
-    def run():
-        together.wait()
-        try:
-            opens()
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(OPENERS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return errors
-
-
 def test_all_who_open_a_new_file_of_answers_together_get_it(tmp_path):
     """Without further tries, one of thirteen files was locked for somebody."""
-    for number in range(40):
-        path = tmp_path / f"{number}.sqlite"
-        assert not failures_of(lambda path=path: Ledger(path, Allowance()).close())
+    together = threading.Barrier(OPENERS)
 
+    def opened(number):
+        together.wait()
+        Ledger(tmp_path / f"{number}.sqlite", Allowance()).close()
 
-def test_a_file_that_stays_locked_is_reported_in_the_end(tmp_path):
-    holder = sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    other = sqlite3.connect(tmp_path / "x.sqlite", timeout=0)
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
-        use_write_ahead_log(other, seconds=0.05)
-    holder.execute("ROLLBACK")
-    use_write_ahead_log(other, seconds=0.05)
-    other.close()
-    holder.close()
+    with ThreadPoolExecutor(OPENERS) as pool:
+        for number in range(40):
+            list(pool.map(opened, [number] * OPENERS))

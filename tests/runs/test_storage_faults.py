@@ -95,16 +95,3 @@ def test_an_answer_that_is_cut_is_asked_for_again(bucket, proxy, wanted):
     finished = FinishedRun(working_folders.opened(bucket.address("run")))
     assert finished.read_table("answers", PARTS).equals(pa.concat_tables([rows(index) for index in range(PARTS)]))
     assert ("cut answer", "GET", f"/{bucket.name}/run/answers/part-00000.parquet") in proxy.done
-
-
-def test_storage_that_ignores_conditions_is_refused(bucket, proxy):
-    proxy.fault = lambda method, path, number: "ignore condition" if method == "PUT" else None
-    with pytest.raises(RunFolderError, match="expected storage that writes on a condition"):
-        write(bucket.address("run"))
-    assert bucket.names() == []
-
-
-def test_a_server_that_is_not_there_is_one_line(bucket, proxy, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    with pytest.raises(RunFolderError, match=r"^s3://[^ ]*: no storage listens at its host; .* start it$"):
-        working_folders.opened(bucket.address("run"))

@@ -29,12 +29,6 @@ def test_images_come_back_pixel_by_pixel(images):
     assert table["sha256"][0].as_py() == hashlib.sha256(table["image"][0].as_py()).hexdigest()
 
 
-def test_a_world_without_face_boxes_has_none(images):
-    design = Design({}, subjects=4)
-    table = images_table(design, design.subject_seeds(), pa.table({}), Images(images.pixels))
-    assert images_of(table).face_boxes is None
-
-
 def test_detections_and_failures_come_back():
     boxes = (np.array([[1.0, 2, 3, 4, np.nan], [0, 0, 5, 5, 2.5]]), np.zeros((0, 5)), np.zeros((0, 5)))
     given = Predictions(Task.DETECTION, np.array([[2.5], [0.0], [np.nan]]), ("", "", "hung"), boxes)
@@ -54,14 +48,6 @@ def test_answers_of_several_parts_come_back_in_order():
     back = predictions_of(pa.concat_tables(tables).slice(1), Task.DETECTION)
     assert back.scores.tolist() == [[1.0], [2.0]]
     assert [boxes.tolist() for boxes in back.boxes] == [[[1.0] * 5], [[2.0] * 5] * 2]
-
-
-def test_class_scores_come_back():
-    given = Predictions(Task.MULTICLASS, np.array([[0.2, 0.8], [np.nan, np.nan]]), ("", "raised"), None, ("no", "yes"))
-    back = predictions_of(predictions_table(["a", "b"], given), Task.MULTICLASS)
-    np.testing.assert_array_equal(back.scores, given.scores)
-    assert back.labels == ("no", "yes")
-    assert back.boxes is None
 
 
 def test_all_failed_has_one_column_of_nan():

@@ -74,10 +74,8 @@ def test_a_control_that_lacks_parts_is_told_without_the_note(run):
     parts = FinishedRun(control).spec.parts
     (last,) = control.glob(f"predictions/*/part-{parts - 1:05}.parquet")
     last.unlink()
-    assert list(unfinished_sentences(run)) == [
-        f"The audit is not complete (negative-control has {parts - 1} of {parts} part{'s' * (parts > 1)}): it was stopped, "
-        "or too many images had no answer; rerun its command to finish it."
-    ]
+    (told,) = unfinished_sentences(run)
+    assert f"negative-control has {parts - 1} of {parts} part" in told
     (control / "run.json").write_text("{}")  # the report says that it cannot be read
     assert list(unfinished_sentences(run)) == []
 

@@ -26,11 +26,6 @@ def make_brightness():
 instance = Brightness()
 
 
-class Needy(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-
-
 class Wrapped(torch.nn.Module):
     """Answers as transformers' classifiers do."""
 

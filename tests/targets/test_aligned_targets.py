@@ -6,11 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import transect
-from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Images
-from transect.targets import FailureBudget, Preprocess, as_target, describe, guarded, preprocess
-from transect.targets.input_preview import model_input
+from transect.targets import FailureBudget, as_target, describe, guarded, preprocess
 from transect.targets.isolated.messages import images_message, images_of
 from transect.targets.preprocess import ARCFACE, from_crop
 
@@ -37,8 +35,6 @@ def test_the_model_gets_the_face_alone():
     target = embedder()
     assert target.wants_landmarks
     assert_allclose(target.predict(faces()).scores, np.zeros((3, 3)), atol=1e-6)
-    text = "face aligned as arcface-112, landmarks of the images, RGB, range 0 to 1, NCHW"
-    assert describe(target)["preprocess"]["text"] == text
     assert describe(target)["preprocess"]["align"] == "arcface-112"
 
 
@@ -52,11 +48,6 @@ def test_an_image_without_landmarks_is_not_enrolled_and_no_failure_of_the_model(
     assert np.isnan(answers.scores[1:3]).all()
     assert_allclose(answers.scores[[0, 3]], 0, atol=1e-6)
     assert (budget.seen, budget.failed) == (4, 0)
-
-
-def test_images_without_landmarks_are_refused_in_one_line():
-    with pytest.raises(BadInput, match="align = arcface-112: expected landmarks with the images, got none; state land"):
-        embedder().predict(Images(np.zeros((1, 32, 32, 3), np.uint8)))
 
 
 def test_a_detectors_landmarks(monkeypatch):
@@ -85,27 +76,6 @@ def test_a_detectors_landmarks(monkeypatch):
     assert facts["preprocess"]["landmarks"] == "points.dat"
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"align": "arcface"}, "align: expected one of arcface-112, ffhq, box, got 'arcface'"),
-        ({**ALIGN, "crop": 0.5}, "align: expected no crop and a square size beside it, got crop 0.5"),
-        ({**ALIGN, "size": [112, 96]}, "align: expected no crop and a square size beside it"),
-        ({**ALIGN, "filter": "lanczos"}, "filter: expected one of nearest, bilinear, bicubic beside align"),
-        ({"landmarks": "a.dat"}, "landmarks: expected align beside it"),
-        ({**ALIGN, "landmarks": 5}, "landmarks: expected a path, got 5"),
-    ],
-)
-def test_settings_that_are_refused(settings, message):
-    with pytest.raises(BadInput, match=message):
-        Preprocess.from_mapping(settings)
-
-
-def test_a_detector_is_not_shown_crops():
-    with pytest.raises(BadInput, match="align: a detector is shown whole images"):
-        as_target(shades, name="boxes", task="detection", preprocess=ALIGN)
-
-
 def test_landmarks_reach_a_separate_process():
     images = faces(2)
     for boxes in (None, np.arange(8.0).reshape(2, 4)):
@@ -114,14 +84,6 @@ def test_landmarks_reach_a_separate_process():
         assert (read.landmarks == images.landmarks).all()
         assert (read.face_boxes is None) if boxes is None else (read.face_boxes == boxes).all()
     assert images_of(*images_message(Images(images.pixels))).landmarks is None
-
-
-def test_a_look_at_one_picture_says_why_it_cannot_be_shown():
-    found = model_input(embedder(), np.zeros((32, 32, 3), np.uint8))
-    assert (found.picture, found.reason) == (
-        None,
-        "it gets a face that landmarks align, which one picture does not bring",
-    )
 
 
 @pytest.mark.parametrize("name", ["arcface-112", "ffhq"])

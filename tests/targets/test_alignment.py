@@ -50,18 +50,6 @@ def test_no_mirror_image_is_made():
     assert np.linalg.det(found[:, :2]) > 0
 
 
-def test_points_that_lie_on_the_template_give_the_picture_itself():
-    pixels = np.random.default_rng(0).integers(0, 256, (112, 112, 3), np.uint8)
-    found = from_crop("arcface-112", POINTS, NO_BOX, 112)
-    assert_allclose(found[0], [[1, 0, 0], [0, 1, 0]], atol=1e-9)
-    assert (cropped(pixels, found[0].round(9), 112, "bilinear") == pixels).all()
-
-
-def test_a_larger_crop_is_the_same_view():
-    small, large = (from_crop("arcface-112", POINTS, NO_BOX, size)[0] for size in (112, 224))
-    assert_allclose(at(large, 2 * ARCFACE), at(small, ARCFACE), atol=1e-9)
-
-
 def test_the_crop_is_opencvs():
     """As the usual tools cut it: warpAffine, bilinear, black outside; their pixel 0 is at 0."""
     cv2 = pytest.importorskip("cv2")

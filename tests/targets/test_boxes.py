@@ -10,18 +10,9 @@ from transect.targets import BoxConvention
 FACE = np.array([[10.0, 20.0, 50.0, 100.0]])  # 40 wide, 80 high, center (30, 60)
 
 
-def test_the_tight_box_is_its_own_convention():
-    assert_array_equal(BoxConvention(0, 0, 1, 1).expected_box(FACE), FACE)
-
-
 def test_center_and_size_in_units_of_the_face():
     # Center (30 + .25 x 40, 60 - .125 x 80) = (40, 50); 1.5 x 40 = 60 wide, .5 x 80 = 40 high.
     assert_array_equal(BoxConvention(0.25, -0.125, 1.5, 0.5).expected_box(FACE), [[10, 30, 70, 70]])
-
-
-def test_a_face_that_is_not_known_has_no_expected_box():
-    boxes = BoxConvention(0, 0, 1, 1).expected_box(np.vstack([FACE, np.full((1, 4), np.nan)]))
-    assert_array_equal(np.isnan(boxes).all(axis=1), [False, True])
 
 
 def test_the_face_of_a_box_undoes_the_convention():

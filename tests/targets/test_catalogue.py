@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cv2.data
 
-from transect.targets import available, catalogue, resolve
+from transect.targets import available, resolve
 
 
 def test_every_cascade_of_the_wheel_is_listed_and_resolves():
@@ -16,15 +16,6 @@ def test_every_cascade_of_the_wheel_is_listed_and_resolves():
     assert all(info.installed for info in available() if info.extra != "timm")  # needs a torchvision of its PyTorch
     for name in sorted(names)[:3]:
         assert resolve(name).name == name
-
-
-def test_without_the_libraries_the_same_table_says_not_installed(monkeypatch):
-    before = [info.name for info in available()]
-    for module in ("cv2", "dlib", "onnxruntime", "timm"):
-        monkeypatch.setitem(sys.modules, module, None)
-    assert [info.name for info in available()] == before
-    assert catalogue.cascade_files() == {}
-    assert {info.extra for info in available() if not info.installed} == {"opencv", "dlib", "onnx", "timm"}
 
 
 def test_listing_imports_nothing_heavy():

@@ -40,13 +40,6 @@ def images(n):
     return Images(pixels)
 
 
-def test_one_finder_per_thread_used_again():
-    kind, target = detector(threads=1)
-    for _ in range(3):
-        target.predict(images(4))
-    assert kind.made == 1
-
-
 def test_no_finder_is_shared():
     kind, target = detector(threads=4)
     callers = [threading.Thread(target=target.predict, args=[images(20)]) for _ in range(3)]

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from drawn_face import draw, pictures
 
-from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import resolve
-from transect.targets.dlib_face import LANDMARKS, NETWORK, DlibFace, load
+from transect.targets.dlib_face import DlibFace
 
 SETTINGS = {"threshold": 0.3, "enlarge": 256, "adjust_threshold": 0.0, "jitters": 0}
 
@@ -39,22 +38,3 @@ def test_an_image_without_a_face_has_no_embedding_and_says_so():
     answer = told().predict(Images(pictures()))
     assert answer.failures == ("", "", "", *["no face: as the answer says"] * 2)
     assert np.isnan(answer.scores[3:]).all()
-
-
-def test_files_that_are_missing_or_no_models_are_refused(tmp_path):
-    with pytest.raises(BadInput, match=f"{NETWORK}: expected a file, found none"):
-        resolve(f"dlib:face-recognition@{tmp_path}")
-    (tmp_path / NETWORK).write_bytes(b"no network")
-    with pytest.raises(BadInput, match=f"{LANDMARKS[0]}: expected a file, found none"):
-        resolve(f"dlib:face-recognition@{tmp_path}")
-    (tmp_path / LANDMARKS[1]).write_bytes(b"no landmarks")
-    with pytest.raises(BadInput, match=r"expected a model file of dlib's \(shape_predictor\)"):
-        resolve(f"dlib:face-recognition@{tmp_path}", threshold=0.2)
-
-
-def test_without_a_folder_the_package_is_looked_for(monkeypatch):
-    monkeypatch.setattr("transect.targets.dlib_face._packaged", lambda: None)
-    with pytest.raises(BadInput, match="give dlib:face-recognition@FOLDER, or install face_recognition_models"):
-        load("face-recognition")
-    with pytest.raises(BadInput, match="expected enlarge >= 1 and jitters >= 0, got 0 and 0"):
-        load("face-recognition", enlarge=0)

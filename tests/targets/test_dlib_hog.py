@@ -2,12 +2,10 @@
 
 import dlib
 import numpy as np
-import pytest
 from drawn_face import draw, pictures
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-from transect.errors import BadInput, UnknownName
 from transect.records import Images
 from transect.targets import resolve
 from transect.testing import check_target
@@ -31,14 +29,6 @@ def test_faces_are_found_and_nothing_in_noise_or_gray():
     assert_array_equal(answer.scores[3:, 0], [0, 0])
 
 
-def test_large_images_are_not_shrunk():
-    # Half of a 400-pixel picture: a face of 110 pixels, which 256 pixels would leave at the limit of 80.
-    image = draw(400, scale=0.5)
-    found = dlib.get_frontal_face_detector().run(image, 0, 0.0)[0]
-    boxes = resolve("dlib:hog-face").predict(Images(image[None])).boxes[0]
-    assert boxes[0, :2].tolist() == [found[0].left(), found[0].top()]
-
-
 def test_without_enlargement_a_small_face_is_missed():
     images = Images(draw(64)[None])
     assert len(resolve("dlib:hog-face", enlarge=1).predict(images).boxes[0]) == 0
@@ -47,10 +37,3 @@ def test_without_enlargement_a_small_face_is_missed():
 
 def test_it_keeps_the_contract():
     check_target(resolve("dlib:hog-face"), images=Images(pictures(96)))
-
-
-def test_errors():
-    with pytest.raises(UnknownName, match="unknown target 'dlib:hog': did you mean dlib:hog-face"):
-        resolve("dlib:hog")
-    with pytest.raises(BadInput, match="expected enlarge >= 1 and upsample >= 0, got 0 and 0"):
-        resolve("dlib:hog-face", enlarge=0)

@@ -1,6 +1,5 @@
 """A digest that changes with what a target answers, and with nothing else."""
 
-import functools
 import importlib
 import sys
 
@@ -22,12 +21,10 @@ def test_the_same_code_has_the_same_digest():
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (lambda x: x + 1, lambda x: x - 1),
         (lambda x: x + 1, lambda x: x + 2),
         (lambda x: x.mean(), lambda x: x.max()),
         (scaled(2), scaled(3)),
         (scaled(np.ones(2)), scaled(np.zeros(2))),
-        (functools.partial(max, 1), functools.partial(max, 2)),
         (lambda x: [y + 1 for y in x], lambda x: [y + 2 for y in x]),
     ],
 )

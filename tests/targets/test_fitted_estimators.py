@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from transect.errors import BadInput
@@ -46,26 +46,6 @@ def test_a_target_may_return_a_plain_array():
     check_target(target)
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
-    [
-        (lambda pixels: [0.25] * len(pixels), 0.25),
-        (lambda pixels: np.tile([0.75, 0.25], (len(pixels), 1)), 0.25),
-        (lambda pixels: np.full((len(pixels), 1), 0.25, np.float32), 0.25),
-    ],
-    ids=["list", "probabilities of no and yes", "float32 column"],
-)
-def test_lists_columns_and_two_columns_are_read(answer, score):
-    assert set(ask(Plain(answer)).scores[:, 0]) == {score}
-
-
-def test_a_plain_array_that_does_not_fit_fails_with_the_reason():
-    answers = ask(Plain(lambda pixels: np.full((len(pixels), 3), 0.2)))
-    assert set(answers.failures) == {"expected one binary score per image, got 3: set the task"}
-    answers = ask(Plain(lambda pixels: np.full(len(pixels), 1.5)))
-    assert set(answers.failures) == {"score outside [0, 1]: is it a logit?"}
-
-
 def test_a_binary_classifier_scores_its_second_class():
     model = LogisticRegression(max_iter=500).fit(ROWS / 255.0, np.where(np.median(BRIGHT) < BRIGHT, "yes", "no"))
     target = as_target(model, name="bright", preprocess={"layout": "NHWC"})
@@ -91,14 +71,6 @@ def test_without_probabilities_the_predicted_class_scores_one():
     np.testing.assert_array_equal(ask(as_target(model)).scores.argmax(axis=1), model.predict(ROWS[:9]))
     yes_or_no = LinearSVC().fit(ROWS, np.median(BRIGHT) < BRIGHT)
     np.testing.assert_array_equal(ask(as_target(yes_or_no)).scores[:, 0], yes_or_no.predict(ROWS[:9]))
-
-
-def test_images_of_another_size_name_what_to_set():
-    model = LinearRegression().fit(ROWS, BRIGHT)
-    answers = ask(as_target(model), Images(np.zeros((2, 5, 5, 3), np.uint8)))
-    assert set(answers.failures) == {
-        "expected inputs of 48 features, got 5 × 5 × 3 = 75: set preprocess to the size and channels that the model was fitted on"
-    }
 
 
 class OnImages:

@@ -1,20 +1,18 @@
 """What fails on an image is that image's outcome, and no other's."""
 
-import os
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.errors import BadInput, MissingExtra, TooManyFailures
+from transect.errors import MissingExtra, TooManyFailures
 from transect.records import Images, Predictions, Task
 from transect.runs.tables import predictions_table
 from transect.targets import FailureBudget, as_target, guarded
-from transect.targets.guard import reason_of, short
+from transect.targets.guard import short
 
 QUICK = 0.3
 """Seconds given to an image where one hangs; an honest call takes about a millisecond."""
@@ -85,7 +83,6 @@ def short_by_one(images, answer):
 
 FAULTS = {
     "raises": (raising(ValueError("no")), "raised ValueError: no"),
-    "exits": (raising(SystemExit(1)), "raised SystemExit: 1"),
     "hangs": (hanging, "timed out after 0.3 s"),
     "another type": (lambda images, answer: {"smile": 1}, "wrong type: expected Predictions, got dict"),
     "a list of another length": (
@@ -94,14 +91,9 @@ FAULTS = {
     ),
     "nothing": (lambda images, answer: None, "wrong type: expected Predictions, got NoneType"),
     "another count": (short_by_one, "wrong count: expected one row of scores per image"),
-    "one axis": (spoiled(scores=lambda scores, _: scores[:, 0]), "wrong shape: expected scores [n, k]"),
     "two columns": (
         spoiled(scores=lambda scores, _: np.hstack([scores, scores])),
         "wrong shape: expected one regression score per image",
-    ),
-    "a list of scores": (
-        spoiled(scores=lambda scores, _: scores.tolist()),
-        "wrong type: expected scores as an array of floats, got list",
     ),
     "scores as text": (
         spoiled(scores=lambda scores, _: scores.astype(str)),
@@ -110,10 +102,6 @@ FAULTS = {
     "failures not text": (
         spoiled(failures=lambda failures, _: (None,) * len(failures)),
         "wrong type: expected failures as a tuple of texts",
-    ),
-    "too many failures": (
-        spoiled(failures=lambda failures, _: (*failures, "")),
-        "wrong count: expected one failure text per image",
     ),
     "another task": (spoiled(task=lambda _, __: Task.BINARY), "wrong task: expected regression, got binary"),
 }
@@ -125,18 +113,6 @@ def test_a_fault_on_one_image_is_its_failure_alone(act, reason):
     answer = guarded(Custom(on(2, act)), numbered(5), timeout=timeout, batch=3)
     assert answer.failures == ("", "", reason, "", "")
     np.testing.assert_array_equal(answer.scores[:, 0], [0.0, 0.01, np.nan, 0.03, 0.04])
-
-
-@pytest.mark.parametrize(
-    ("value", "reason"), [(np.nan, "score is NaN"), (np.inf, "score is infinite"), (-np.inf, "score is infinite")]
-)
-def test_a_number_that_is_none_is_that_images_failure(value, reason):
-    def spoil(images, answer):
-        return spoiled(scores=lambda scores, _: np.where(numbers(images)[:, None] == 1, value, scores))(images, answer)
-
-    answer = guarded(Custom(spoil), numbered(3), timeout=30, batch=3)
-    assert answer.failures == ("", reason, "")
-    np.testing.assert_array_equal(answer.scores[:, 0], [0.0, np.nan, 0.02])
 
 
 def test_a_targets_own_failure_keeps_its_reason_and_loses_its_scores():
@@ -229,45 +205,14 @@ def test_what_concerns_the_run_passes_through(error):
         guarded(Custom(raising(error)), numbered(2), timeout=30, batch=2)
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (ValueError(), "raised ValueError"),
-        (ValueError("one\ntwo"), "raised ValueError: one"),
-        (
-            OSError(2, "No such file", "/home/me/models/secret.pt"),
-            "raised FileNotFoundError: No such file: '…/secret.pt'",
-        ),
-        (RuntimeError(r"C:\Users\me\model.onnx failed"), "raised RuntimeError: …/model.onnx failed"),
-        (RuntimeError("GET https://key:secret@host/v1?token=abc failed"), "raised RuntimeError: GET <url> failed"),
-        (RuntimeError("<Tensor at 0x7f88aa>"), "raised RuntimeError: <Tensor at 0x…>"),
-        (BadInput("expected this, got that"), "expected this, got that"),
-    ],
-)
-def test_reasons_are_one_line_without_secrets(error, reason):
-    assert reason_of(error) == reason
-
-
 class TestFailureBudget:
     def test_stops_when_more_than_the_share_of_the_plan_have_failed(self):
         # 5 % of 100 are 5: the sixth failure is one too many.
         budget = FailureBudget("opencv:x", 100)
         budget.add(["late"] * 2 + [""] * 10)
         budget.add(["late", "bad", "late"] + [""] * 10)
-        with pytest.raises(TooManyFailures) as stop:
+        with pytest.raises(TooManyFailures, match=r"failed on 6 of 26 images .* 5% of 100 .* most often \(4\): late"):
             budget.add(["bad"])
-        assert str(stop.value) == (
-            "opencv:x failed on 6 of 26 images (23%), more than the 5% of 100 allowed; most often (4): late; "
-            "finished parts are kept: raise --max-failures and run again, or fix the model and choose another --out"
-        )
-        assert stop.value.exit_code == 3
-
-    def test_stops_early_when_there_is_no_point_in_going_on(self):
-        # 11 of 20 failed: far from 5 % of 10,000 = 500, but more than half of the first 20.
-        budget = FailureBudget("t", 10_000)
-        budget.add(["bad"] * 11)
-        with pytest.raises(TooManyFailures, match="t failed on 11 of 20 images"):
-            budget.add([""] * 9)
 
     def test_counts_from_many_threads(self):
         class Slow(list):
@@ -286,7 +231,7 @@ class TestFailureBudget:
         assert (budget.seen, budget.failed) == (16, 8)
 
 
-@pytest.mark.parametrize("text", ["~" * 5000, "/" * 5000, "~/" * 2500, "a/" * 2500, "x" * 100_000])
+@pytest.mark.parametrize("text", ["~/" * 2500, "x" * 100_000])
 def test_hostile_messages_are_cleared_at_once(text):
     """Messages come from strangers: no text may take the search for paths more than a moment."""
     began = time.monotonic()
@@ -303,16 +248,6 @@ def test_what_the_answer_itself_says_is_no_failure():
     assert budget.failed == 1
 
 
-def test_a_target_that_changes_the_working_folder_changes_it_for_itself(tmp_path):
-    def move(images, answer):
-        os.chdir(tmp_path)
-        return answer
-
-    folder = Path.cwd()
-    assert not guarded(Custom(move), numbered(3), timeout=10, batch=2).failed.any()
-    assert Path.cwd() == folder
-
-
 class Unspeakable(Exception):
     def __str__(self):
         raise ValueError
@@ -321,13 +256,16 @@ class Unspeakable(Exception):
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
+        (ValueError("one\ntwo"), "raised ValueError: one"),
+        (OSError(2, "No such file", "/home/me/secret.pt"), "raised FileNotFoundError: No such file: '…/secret.pt'"),
+        (RuntimeError("GET https://key:secret@host/v1?token=abc failed"), "raised RuntimeError: GET <url> failed"),
+        (RuntimeError("<Tensor at 0x7f88aa>"), "raised RuntimeError: <Tensor at 0x…>"),
         (Unspeakable(), "raised Unspeakable"),
         (RuntimeError("half \ud800"), "raised RuntimeError: half �"),
         (RuntimeError("\x1b]0;owned\x07\x1b[2Jred"), "raised RuntimeError: red"),
-        (KeyError(), "raised KeyError"),
     ],
 )
-def test_a_reason_can_be_written_whatever_was_raised(error, reason):
+def test_a_reason_is_one_line_without_secrets_and_can_be_written_whatever_was_raised(error, reason):
     """A reason goes into Parquet, JSON, a page and onto the terminal."""
 
     def fails(pixels):

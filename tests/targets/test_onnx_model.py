@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from onnx import TensorProto, helper
 
-from transect.errors import BadInput, TargetChanged, UnknownName
+from transect.errors import BadInput, TargetChanged
 from transect.records import Images
 from transect.runs.model_files import external_digests
 from transect.targets import Preprocess, describe, guarded, resolve
@@ -47,9 +47,7 @@ def save(path, shape, dtype=TensorProto.FLOAT, metadata=None, graph=None):
         (["n", 3, 4, 6], "NCHW", [4, 6]),
         (["n", 4, 6, 3], "NHWC", [4, 6]),
         (["n", 3, "h", "w"], "NCHW", None),
-        (["n", "h", "w", 3], "NHWC", None),
         (["n", 1, 4, 6], "NCHW", [4, 6]),
-        (["n", "c", "h", "w"], "NCHW", None),
         ([2, 4, 6, 3], "NHWC", [4, 6]),
     ],
 )
@@ -68,7 +66,6 @@ def test_layout_size_and_batch_are_read_off_the_model(tmp_path, shape, layout, s
     [
         (TensorProto.FLOAT, [0, 1], MEANS, ["channel_order", "range"]),
         (TensorProto.FLOAT16, [0, 1], MEANS, ["channel_order", "range"]),
-        (TensorProto.DOUBLE, [0, 1], MEANS, ["channel_order", "range"]),
         (TensorProto.UINT8, [0, 255], MEANS * 255, ["channel_order"]),
     ],
 )
@@ -97,12 +94,6 @@ def test_image_metadata_tell_range_and_channel_order(tmp_path, metadata, span, o
     assert_allclose(target.predict(RAMP).scores[[0, -1], 0], span)
 
 
-def test_a_model_for_linear_light_is_refused(tmp_path):
-    spec = save(tmp_path / "model.onnx", ["n", 3, 8, 8], metadata={"Image.ColorSpaceGamma": "Linear"})
-    with pytest.raises(BadInput, match="expects linear light, Transect gives sRGB: wrap it in a Python function"):
-        resolve(spec)
-
-
 def test_given_preprocessing_is_used_and_takes_the_models_size(tmp_path):
     spec = save(tmp_path / "model.onnx", ["n", 3, 4, 6])
     target = resolve(spec, preprocess=Preprocess(range=(0, 255)), task="regression")
@@ -111,43 +102,9 @@ def test_given_preprocessing_is_used_and_takes_the_models_size(tmp_path):
     assert_allclose(target.predict(RAMP).scores[:, 0], MEANS * 255, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        (
-            {"size": (8, 8)},
-            "preprocess: size: model.onnx expects (4, 6), got (8, 8); set size = [4, 6] or leave size out",
-        ),
-        ({"layout": "NHWC"}, 'preprocess: layout: model.onnx expects NCHW, got NHWC; set layout = "NCHW"'),
-        ({"channel_order": "gray"}, 'preprocess: channels: model.onnx expects 3, got 1; set channel_order = "RGB"'),
-    ],
-)
-def test_preprocessing_that_contradicts_the_model(tmp_path, settings, fault):
-    with pytest.raises(BadInput) as error:
-        resolve(save(tmp_path / "model.onnx", ["n", 3, 4, 6]), preprocess=settings)
-    assert str(error.value) == fault
-
-
-def test_another_output_by_name(tmp_path):
-    spec = save(tmp_path / "model.onnx", ["n", 3, 8, 8])
-    assert describe(resolve(spec))["output_name"] == "score"
-    assert describe(resolve(spec, output_name="shape"))["output_name"] == "shape"
-    with pytest.raises(UnknownName, match="unknown output 'scores': did you mean score"):
-        resolve(spec, output_name="scores")
-
-
-@pytest.mark.parametrize("shape", [["n", 3, 8], ["n", 5, 8, 8], ["n", 3]])
-def test_models_that_take_no_images(tmp_path, shape):
-    spec = save(
-        tmp_path / "model.onnx", shape, graph=[helper.make_node("Shape", ["image"], ["shape"]), *scores_of_nothing()]
-    )
-    with pytest.raises(BadInput, match=r"model.onnx: expected .*input of .*, found .*8?"):
-        resolve(spec)
-
-
-def scores_of_nothing():
-    value = helper.make_tensor("value", TensorProto.FLOAT, [1, 1], [0.5])
-    return [helper.make_node("Constant", [], ["score"], value=value)]
+def test_preprocessing_that_contradicts_the_model(tmp_path):
+    with pytest.raises(BadInput, match=r"size: model.onnx expects \(4, 6\), got \(8, 8\)"):
+        resolve(save(tmp_path / "model.onnx", ["n", 3, 4, 6]), preprocess={"size": (8, 8)})
 
 
 def test_files_that_are_no_onnx_model(tmp_path):
@@ -155,8 +112,6 @@ def test_files_that_are_no_onnx_model(tmp_path):
     path.write_bytes(b"<!doctype html>")
     with pytest.raises(BadInput, match=r"model.onnx: expected an ONNX model, found an HTML or XML page"):
         resolve(f"onnx:{path}")
-    with pytest.raises(BadInput, match=r"none.onnx: expected a file, found none: check the path"):
-        resolve(f"onnx:{tmp_path}/none.onnx")
 
 
 def with_weights(path, value, location="w.bin"):
@@ -234,13 +189,6 @@ def test_weights_outside_the_models_folder_are_refused(tmp_path, location):
     (tmp_path / "w.bin").write_bytes(bytes(64))
     spec = with_weights(folder / "m.onnx", 0.25, location.replace("{folder}", str(tmp_path)))
     with pytest.raises(BadInput, match="expected weights in its folder, got"):
-        resolve(spec)
-
-
-def test_absent_weights_are_named(tmp_path):
-    spec = with_weights(tmp_path / "m.onnx", 0.25)
-    (tmp_path / "w.bin").unlink()
-    with pytest.raises(BadInput, match=r"w\.bin: expected a file, found none"):
         resolve(spec)
 
 

@@ -9,10 +9,9 @@ import pytest
 from drawn_face import draw, pictures
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transect.errors import BadInput, UnknownName
 from transect.generators import FaceWorld
 from transect.records import Images, Task
-from transect.targets import BoxConvention, catalogue, opencv, resolve
+from transect.targets import catalogue, resolve
 from transect.testing import check_target
 
 FRONTAL = "opencv:haarcascade_frontalface_default"
@@ -62,10 +61,6 @@ def test_a_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
         assert (np.diff(boxes[:, 4]) <= 0).all()
 
 
-def test_it_keeps_the_contract():
-    check_target(resolve(FRONTAL), images=Images(pictures(96)))
-
-
 @pytest.mark.parametrize(("cv2_threads", "threads"), [(1, 3), (4, 1)])
 def test_threads_change_nothing(cv2_threads, threads):
     wanted = resolve("opencv:haarcascade_smile", threads=1).predict(IMAGES).boxes
@@ -109,52 +104,6 @@ def test_enlarged_images_give_boxes_in_pixels_of_the_image():
     assert_allclose(box[:4], large[:4] * 24 / 128, atol=1)
 
 
-def test_the_smallest_images():
-    answer = resolve(FRONTAL).predict(Images(np.zeros((2, 1, 1, 3), np.uint8)))
-    assert_array_equal(answer.scores, [[0], [0]])
-    assert len(resolve(FRONTAL).predict(Images(np.zeros((0, 32, 32, 3), np.uint8)))) == 0
-
-
-def test_what_is_found_and_which_boxes_count():
-    assert resolve(FRONTAL).box_convention == opencv.FRONTAL_FACE
-    assert resolve("opencv:haarcascade_profileface").box_convention == opencv.PROFILE_FACE
-    kinds = {name: resolve(f"opencv:{name}") for name in catalogue.cascade_files()}
-    assert kinds["haarcascade_frontalface_alt"].kind == "face"
-    assert kinds["haarcascade_frontalcatface"].kind == "cat face"
-    assert kinds["haarcascade_lefteye_2splits"].kind == "eye"
-    assert kinds["haarcascade_smile"].kind == "smile"
-    assert all(target.box_convention is None for target in kinds.values() if target.kind != "face")
-
-
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        ({"scale_factor": 1.0}, "scale_factor: expected a number above 1, got 1"),
-        ({"min_neighbors": 0}, "min_neighbors: expected at least 1, got 0"),
-        ({"min_size": -1}, "min_size: expected 0 pixels or more, got -1"),
-        ({"enlarge": 0}, "enlarge: expected a side of 1 pixel or more, got 0"),
-        ({"threads": 0}, "threads: expected at least 1, got 0"),
-    ],
-)
-def test_settings_out_of_range(options, fault):
-    with pytest.raises(BadInput) as error:
-        resolve(FRONTAL, **options)
-    assert str(error.value) == fault
-
-
-def test_an_unknown_cascade_and_an_unknown_option_name_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean opencv:haarcascade_frontalface_default"):
-        resolve("opencv:haarcascade_frontalface_defalt")
-    with pytest.raises(UnknownName, match="'scale': did you mean scale_factor"):
-        resolve(FRONTAL, scale=1.1)
-
-
-def test_opencv_5_has_no_cascades(monkeypatch):
-    monkeypatch.setattr(opencv, "cascade_files", dict)
-    with pytest.raises(BadInput, match=r"ships no cascades: pip install 'opencv-python-headless>=4.8,<5'"):
-        resolve(FRONTAL)
-
-
 FACES = 72
 
 
@@ -185,7 +134,5 @@ def median_relation(boxes, faces):
     return np.median(np.hstack([shift, (boxes[:, 2:] - boxes[:, :2]) / size]), axis=0)
 
 
-def test_the_median_relation_is_the_inverse_of_the_expected_box():
-    convention = BoxConvention(0.1, 0.2, 0.9, 0.7)
-    faces = np.array([[0.0, 0, 10, 20], [5, 5, 25, 55]])
-    assert_allclose(median_relation(convention.expected_box(faces), faces), [0.1, 0.2, 0.9, 0.7])
+def test_it_keeps_the_contract():
+    check_target(resolve(FRONTAL), images=Images(pictures(96)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Task
 from transect.targets import OutputSpec
 
@@ -63,10 +63,8 @@ def test_logits_against_scipy(raw):
         (Task.BINARY, [NAN], "score is NaN"),
         (Task.BINARY, [math.inf], "score is infinite"),
         (Task.BINARY, [1.2], "score outside [0, 1]: is it a logit?"),
-        (Task.BINARY, [-0.1], "score outside [0, 1]: is it a logit?"),
         (Task.MULTILABEL, [0.1, 1.2], "score outside [0, 1]: is it a logit?"),
         (Task.MULTICLASS, [0.5, 0.2], "class probabilities do not sum to 1"),
-        (Task.REGRESSION, [NAN], "score is NaN"),
         (Task.EMBEDDING, [1.0, -math.inf], "score is infinite"),
     ],
 )
@@ -75,12 +73,6 @@ def test_an_image_whose_numbers_are_unusable_fails_alone(task, row, reason):
     answer = OutputSpec(task).read([sound, row], 2)
     assert answer.failures == ("", reason)
     assert_array_equal(answer.scores, [sound, [NAN] * len(row)])
-
-
-@pytest.mark.parametrize("task", [Task.BINARY, Task.MULTILABEL, Task.MULTICLASS])
-def test_an_infinite_logit_is_no_certainty(task):
-    answer = OutputSpec(task, "logit").read([[math.inf] * (1 if task is Task.BINARY else 2)], 1)
-    assert answer.failures == ("score is infinite",)
 
 
 def test_rounding_is_not_a_fault():
@@ -92,27 +84,15 @@ def test_rounding_is_not_a_fault():
     ("spec", "raw", "fault"),
     [
         (OutputSpec(), [0.5], "expected one row of scores for each of 2 images, got an array [1, 1]"),
-        (OutputSpec(), 0.5, "expected one row of scores for each of 2 images, got an array []"),
-        (OutputSpec(), np.zeros((2, 1, 1)), "expected one row of scores for each of 2 images, got an array [2, 1, 1]"),
         (OutputSpec(), [[1, 2], [3, 4]], "expected one binary score per image, got 2: set the task"),
-        (OutputSpec(Task.REGRESSION), [[1, 2], [3, 4]], "expected one regression score per image, got 2: set the task"),
         (
             OutputSpec(Task.MULTICLASS),
             [0, 1],
             "expected a score for each of two or more classes, got one per image: set the task",
         ),
-        (
-            OutputSpec(Task.MULTILABEL, labels=("a",)),
-            [[0, 1], [1, 0]],
-            "expected 1 columns as there are labels, got 2",
-        ),
         (OutputSpec(), [[1], [1, 2]], "expected one array, got rows of different lengths"),
-        (OutputSpec(), ["yes", "no"], "expected numbers, got list"),
         (OutputSpec(), None, "expected numbers, got NoneType"),
-        (OutputSpec(), [1j, 2], "expected numbers, got list"),
-        (OutputSpec(Task.EMBEDDING), np.zeros((2, 0)), "expected one row of scores for each of 2 images"),
         (OutputSpec(Task.DETECTION), [[]], "expected a list of boxes for each of 2 images, got 1 entries"),
-        (OutputSpec(Task.DETECTION), 3, "expected a list of boxes for each of 2 images, got int"),
     ],
 )
 def test_outputs_that_do_not_fit_the_task(spec, raw, fault):
@@ -146,9 +126,7 @@ class TestDetections:
         [
             ([[0, 0, NAN, 1]], "box with NaN or infinite corners"),
             ([[5, 5, 2, 2]], "box with x1 < x0 or y1 < y0: expected x0, y0, x1, y1"),
-            ([[0, 0, 1]], "boxes of a wrong shape: expected floats [m, 5]"),
             ({"boxes": [[0, 0, 1, 1]], "scores": [0.5, 0.6]}, "expected one score per box"),
-            ({"bboxes": []}, "expected numbers, got NoneType"),
         ],
     )
     def test_a_malformed_box_fails_its_image_alone(self, raw, reason):
@@ -156,19 +134,3 @@ class TestDetections:
         assert answer.failures == (reason, "")
         assert_array_equal(answer.scores[:, 0], [NAN, 0.9])
         assert [len(boxes) for boxes in answer.boxes] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("settings", "kind", "fault"),
-    [
-        ({"task": Task.EMBEDDING, "scale": "logit"}, BadInput, "output: embedding has no logits"),
-        ({"threshold": NAN}, BadInput, "threshold: expected a finite number, got nan"),
-        ({"labels": ("a", "b"), "positive": "c"}, UnknownName, "unknown positive label 'c': expected a, b"),
-        ({"labels": ("a", "b"), "positive": 2}, BadInput, "positive: expected a column from 0 to 1, got 2"),
-        ({"positive": -1}, BadInput, "positive: expected a column"),
-    ],
-)
-def test_settings_that_contradict_each_other(settings, kind, fault):
-    with pytest.raises(kind) as error:
-        OutputSpec(**settings)
-    assert str(error.value).startswith(fault)

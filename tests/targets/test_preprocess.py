@@ -1,7 +1,5 @@
 """What a model sees, worked out by hand."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -129,19 +127,6 @@ def test_read_from_toml(tmp_path):
     path.write_text(FULL)
     read = Preprocess.from_toml(path)
     assert read == Preprocess((224, 224), 0.875, "BGR", "NHWC", (0.485, 0.456, 0.406), (0.5,), (0, 255), "bicubic")
-    assert str(read) == (
-        "central square (0.875 of the shorter side), BGR, resized to 224x224 (bicubic), range 0 to 255, "
-        "mean 0.485 0.456 0.406, std 0.5, NHWC"
-    )
-
-
-def test_described_as_json_has_it(tmp_path):
-    described = Preprocess(size=(2, 3), mean=(0.1, 0.2, 0.3)).describe()
-    assert json.loads(json.dumps(described)) == described
-    text, resized_by = described.pop("text"), described.pop("resized_by")
-    assert text == str(Preprocess(size=(2, 3), mean=(0.1, 0.2, 0.3)))
-    assert resized_by.startswith("Pillow ")
-    assert Preprocess.from_mapping(described) == Preprocess(size=(2, 3), mean=(0.1, 0.2, 0.3))
 
 
 @pytest.mark.parametrize(
@@ -149,18 +134,9 @@ def test_described_as_json_has_it(tmp_path):
     [
         ("siz = 3", "unknown key 'siz': did you mean size?"),
         ("size = [3]", "size: expected two whole numbers above 0 (height, width), got (3,)"),
-        ("size = [0, 3]", "size: expected two whole numbers above 0 (height, width), got (0, 3)"),
-        ('size = "big"', "size: expected two whole numbers above 0 (height, width), got 'big'"),
         ("crop = 1.5", "crop: expected a number above 0, up to 1, got 1.5"),
-        ('channel_order = "rgb"', "channel_order: expected one of RGB, BGR, gray, got 'rgb'"),
-        ('layout = ["NCHW"]', "layout: expected one of NCHW, NHWC, got ('NCHW',)"),
         ("mean = [1, 2]", "mean: expected 1 or 3 numbers, got (1, 2)"),
-        ('channel_order = "gray"\nmean = [1, 2, 3]', "mean: expected 1 numbers, got (1, 2, 3)"),
-        ("std = 0", "std: expected numbers above 0, got (0,)"),
-        ("std = [nan, 1, 1]", "std: expected 1 or 3 numbers, got (nan, 1, 1)"),
         ("range = [1, 0]", "range: expected two numbers low < high, got (1, 0)"),
-        ("range = true", "range: expected two numbers low < high, got True"),
-        ("preprocess = 3", "preprocess: expected a table [preprocess], got 3"),
     ],
 )
 def test_errors_name_file_and_key(tmp_path, text, fault):

@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-import zipfile
 
 import audited_models
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.torch import save_file
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import Preprocess, as_target, describe, resolve
 from transect.testing import check_target
@@ -60,12 +59,6 @@ def test_a_torch_script_file(script):
     target = resolve(f"torch:{script}")
     assert_allclose(target.predict(GRAY).scores[:, 0], SCORES, rtol=1e-6)
     check_target(target)
-
-
-def test_a_module_without_weights_and_an_object():
-    for target in (resolve(MODULE), as_target(audited_models.Brightness()), as_target(audited_models.Brightness)):
-        assert_allclose(target.predict(GRAY).scores[:, 0], [0, 0.2, 1], rtol=1e-6)
-        check_target(target)
 
 
 def test_it_is_run_without_gradients_in_evaluation_mode():
@@ -126,48 +119,19 @@ def test_a_bare_pickle_is_not_unpickled(tmp_path):
     assert not touched.exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (b"", "an empty file"),
-        (b"<!doctype html>", "an HTML or XML page"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
-    ],
-)
-def test_weights_of_another_kind(tmp_path, content, found):
+def test_files_of_another_kind(tmp_path, script):
     path = tmp_path / "weights.pt"
-    path.write_bytes(content)
-    with pytest.raises(BadInput) as error:
-        resolve(f"{MODULE}@{path}")
-    assert str(error.value).startswith(f"{path}: expected a state_dict or safetensors, found {found}")
-    with pytest.raises(BadInput) as error:
-        resolve(f"torch:{path}")
-    assert str(error.value).startswith(f"model file {path}: expected a TorchScript archive, found {found}")
-
-
-def test_weights_given_as_torch_script_and_the_reverse(tmp_path, script):
-    with pytest.raises(BadInput, match="expected a state_dict or safetensors, found a TorchScript archive"):
-        resolve(f"{MODULE}@{script}")
-    path = tmp_path / "weights.pt"
-    torch.save(STATE, path)
-    with pytest.raises(
-        BadInput, match=r"found a PyTorch checkpoint .* name the module: torch:module:attribute@weights"
+    path.write_bytes(b"<!doctype html>")
+    for spec, message in (
+        (f"{MODULE}@{path}", "expected a state_dict or safetensors, found an HTML"),
+        (f"torch:{path}", "expected a TorchScript archive, found an HTML"),
+        (f"{MODULE}@{script}", "expected a state_dict or safetensors, found a TorchScript archive"),
     ):
-        resolve(f"torch:{path}")
-
-
-def test_damaged_files(tmp_path, script):
-    path = tmp_path / "damaged.pt"
-    path.write_bytes(script.read_bytes()[:-200])
-    with pytest.raises(BadInput, match="expected a TorchScript archive, found an unknown kind of file"):
-        resolve(f"torch:{path}")
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model/constants.pkl", b"")
-    with pytest.raises(BadInput, match=r"damaged.pt: TorchScript that does not load"):
-        resolve(f"torch:{path}")
+        with pytest.raises(BadInput, match=message):
+            resolve(spec)
     save_file(STATE, path)
     path.write_bytes(path.read_bytes()[:-2])
-    with pytest.raises(BadInput, match=r"damaged.pt: expected a safetensors file, found a damaged one"):
+    with pytest.raises(BadInput, match="expected a safetensors file, found a damaged one"):
         resolve(f"{MODULE}@{path}")
 
 
@@ -176,15 +140,7 @@ def test_damaged_files(tmp_path, script):
     [
         ({"weight": torch.ones(())}, "expected the weights of this network, but it lacks bias"),
         ({**STATE, "extra": torch.ones(1)}, "expected the weights of this network, but it has an unexpected extra"),
-        (
-            {"extra": torch.ones(1)},
-            "expected the weights of this network, but it lacks weight and has 2 more differences",
-        ),
-        (
-            {**STATE, "bias": torch.ones(2)},
-            "expected the weights of this network, but it has bias of shape [2] instead of []",
-        ),
-        ([torch.ones(1)], "expected a state_dict of tensors, found list"),
+        ({**STATE, "bias": torch.ones(2)}, "expected the weights of this network, but it has bias of shape [2]"),
         ({"weight": 3.0}, "expected a state_dict of tensors, found dict"),
     ],
 )
@@ -194,33 +150,3 @@ def test_weights_that_do_not_fit(tmp_path, state, fault):
     with pytest.raises(BadInput) as error:
         resolve(f"{MODULE}@{path}")
     assert str(error.value).startswith(f"{path}: {fault}")
-
-
-def test_modules_that_are_none():
-    with pytest.raises(BadInput, match="expected an nn.Module or what makes one, got int"):
-        resolve("torch:audited_models:number")
-    with pytest.raises(BadInput, match="calling it without arguments raised TypeError"):
-        resolve("torch:audited_models:Needy")
-    with pytest.raises(UnknownName, match="unknown attribute of audited_models 'Brightnes': did you mean Brightness"):
-        resolve("torch:audited_models:Brightnes")
-    with pytest.raises(BadInput, match="expected module:attribute, got 'audited_models'"):
-        resolve("torch:audited_models")
-
-
-@pytest.mark.parametrize("content", [b"\x80\x02I" + b"9" * 5000 + b"\n.", b"\x80\x02}q\x00.", b"\x80\x02K"])
-def test_messages_about_a_damaged_file_are_our_own(tmp_path, content):
-    """Python advised to call sys.set_int_max_str_digits, PyTorch to load the file unsafely."""
-    from transect.generators.stylegan2.reading import read_pickle
-    from transect.runs.model_files import read_weights
-
-    path = tmp_path / "x.pkl"
-    path.write_bytes(content)
-    with pytest.raises(BadInput) as caught:
-        read_weights(path, pytorch=True)
-    assert str(caught.value) == (
-        f"{path}: holds more than tensors, or is damaged (no reader understands it): save model.state_dict(), or use safetensors"
-    )
-    if content.endswith(b"q\x00."):
-        return
-    with pytest.raises(BadInput, match=r"found a damaged or hostile one \(\w+\)$|the file is truncated or damaged$"):
-        read_pickle(path)

@@ -5,7 +5,6 @@ import pytest
 import tiny_open_models as tiny
 
 import transect
-from transect.errors import BadInput, UnknownName
 from transect.records import Images, Task
 from transect.targets import describe, resolve
 from transect.testing import check_target
@@ -34,33 +33,9 @@ def test_boxes_of_one_class_as_the_library_finds_them(tmp_path, make):
     check_target(target)
 
 
-def test_one_class_needs_no_name(tmp_path):
-    target = resolve(f"hf:{tiny.yolos(tmp_path / 'detector', ['face'])}", threshold=0.2)
-    assert describe(target)["kind"] == "face"
-
-
-def test_own_preprocessing_keeps_boxes_on_the_image(tmp_path):
-    folder = tiny.yolos(tmp_path / "detector")
-    options = {"positive": "face", "threshold": 0.2}
-    own = resolve(f"hf:{folder}", preprocess={"size": [48, 64], "mean": 0.5, "std": 0.5}, **options)
-    boxes = np.concatenate(own.predict(Images(PIXELS)).boxes)
-    assert len(boxes)
-    assert boxes[:, :4].max() > 64
-
-
 def test_an_audit_of_a_detector(tmp_path):
     folder = tiny.yolos(tmp_path / "detector", ["face"])
     result = transect.audit(
         f"hf:{folder}", vary="glasses=0,1", subjects=3, image_size=32, truth="face", quiet=True, out=tmp_path / "run"
     )
     assert "miss" in {effect.outcome for effect in result.effects}
-
-
-def test_what_is_refused(tmp_path):
-    folder = tiny.yolos(tmp_path / "detector")
-    with pytest.raises(BadInput, match=r"positive: expected the class whose boxes count \(face, hand, …\), got none"):
-        resolve(f"hf:{folder}")
-    with pytest.raises(UnknownName, match="did you mean face"):
-        resolve(f"hf:{folder}", positive="faces")
-    with pytest.raises(BadInput, match="an object detector has boxes and no labels of yours"):
-        resolve(f"hf:{folder}", positive="face", labels=["a", "b"])

@@ -9,7 +9,7 @@ import tiny_open_models as tiny
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, resolve
-from transect.targets.hf.embedding import DualEncoder, by_template
+from transect.targets.hf.embedding import by_template
 from transect.targets.reopening import reopen
 from transect.testing import check_target
 
@@ -71,72 +71,25 @@ def test_scores_are_averaged_over_templates_and_each_is_a_target_of_its_own(clip
     assert np.abs(each[0] - each[1]).max() > 0.01
 
 
-def test_the_network_is_asked_once_however_many_templates_and_labels(clip, monkeypatch):
-    asked = []
-    images_of = DualEncoder._images
-    monkeypatch.setattr(
-        DualEncoder, "_images", lambda self, inputs: asked.append(len(inputs)) or images_of(self, inputs)
-    )
-    images = Images(tiny.photographs(seed=5))
-    targets = [resolve(f"hf:{clip}{which}", labels=LABELS, templates=TEMPLATES) for which in ("", "#1", "#2")]
-    for target in targets:
-        target.predict(images)
-    assert asked == [3]
-
-
-def test_two_labels_are_binary_and_the_second_is_yes(clip):
-    expected = judged(clip, LABELS[:2])
-    target = resolve(f"hf:{clip}", labels=LABELS[:2])
-    assert (target.task, describe(target)["positive_class"]) == (Task.BINARY, LABELS[1])
-    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, expected[:, 1:], atol=1e-5)
-    target = resolve(f"hf:{clip}", labels=LABELS[:2], positive=LABELS[0])
-    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, expected[:, :1], atol=1e-5)
-
-
 def test_a_target_opens_again_from_its_description(clip):
     target = resolve(f"hf:{clip}#2", labels=LABELS[:2], templates=TEMPLATES, positive=LABELS[0], dtype="bfloat16")
     assert describe(reopen(describe(target), f"hf:{clip}#2")) == describe(target)
-
-
-def test_half_precision_is_near(clip):
-    target = resolve(f"hf:{clip}", labels=LABELS, dtype="float16")
-    assert describe(target)["dtype"] == "float16"
-    np.testing.assert_allclose(target.predict(Images(PIXELS)).scores, judged(clip, LABELS), atol=0.1)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"labels": LABELS, "templates": ["a photo"]}, "template: expected one {} for the label, got 'a photo'"),
-        ({"templates": ["a {}"]}, "template: expected labels to put into it, got none"),
         ({"labels": ["a", "a"]}, "labels: expected each once and none empty, got 'a'"),
         ({"labels": ["a face"]}, "this model compares texts with each other: expected two labels or more"),
-        ({"labels": LABELS, "task": "multilabel"}, "this model compares texts with each other"),
         ({"labels": LABELS, "task": "regression"}, "task: expected one that fits 3 labels in words, got regression"),
         ({"labels": ["a", "b" * 90]}, "expected at most 77 tokens, got 107"),
-        ({"labels": LABELS, "dtype": "float64"}, "unknown dtype 'float64'"),
-        ({"labels": LABELS, "task": "embedding"}, "the network embeds images and has no classes"),
     ],
 )
 def test_what_is_refused(clip, options, message):
     with pytest.raises(BadInput, match=message.replace("{}", r"\{\}")) as error:
         resolve(f"hf:{clip}", **options)
     assert "\n" not in str(error.value)
-
-
-def test_a_template_of_another_number_is_refused(clip):
-    with pytest.raises(BadInput, match="template #4: expected a number from 1 to 3"):
-        resolve(f"hf:{clip}#4", labels=LABELS, templates=TEMPLATES)
-    with pytest.raises(BadInput, match="template #2: expected --labels and --template to choose from"):
-        resolve(f"hf:{clip}#2")
-
-
-def test_a_missing_tokenizer_is_named(tmp_path):
-    folder = tiny.clip(tmp_path / "clip")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / name).unlink()
-    with pytest.raises(BadInput, match="expected the tokenizer that reads the labels"):
-        resolve(f"hf:{folder}", labels=LABELS)
 
 
 def test_code_beside_a_tokenizer_is_refused(tmp_path):

@@ -46,13 +46,6 @@ def test_a_network_answers_as_timm_does(timm, tmp_path):
     check_target(target)
 
 
-def test_weights_without_a_head_embed(timm, tmp_path):
-    weights(timm, tmp_path / "own.safetensors", 0)
-    target = resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}")
-    assert target.task is Task.EMBEDDING
-    assert target.predict(Images(PIXELS)).scores.shape == (3, 512)
-
-
 def test_a_config_beside_the_weights_names_the_classes(timm, tmp_path):
     weights(timm, tmp_path / "own.safetensors", 3)
     overlay = '{"input_size": [3, 64, 64], "crop_pct": 0.5, "mean": [0.5, 0.5, 0.5]}'
@@ -62,23 +55,6 @@ def test_a_config_beside_the_weights_names_the_classes(timm, tmp_path):
     assert target.labels == ("a", "b", "c")
     facts = describe(target)["preprocess"]
     assert (facts["size"], facts["crop"], facts["mean"]) == ([64, 64], 0.5, [0.5] * 3)
-
-
-def test_what_is_refused(timm, tmp_path):
-    weights(timm, tmp_path / "own.safetensors", 3)
-    with pytest.raises(BadInput, match=r"labels: expected 3, as the weights have classes, got 2"):
-        resolve(f"timm:resnet10t@{tmp_path / 'own.safetensors'}", labels=["a", "b"])
-    with pytest.raises(BadInput, match="timm:resnet10000: expected a network of timm's, got"):
-        resolve(f"timm:resnet10000@{tmp_path / 'own.safetensors'}")
-    with pytest.raises(BadInput, match="expected the weights of this network, but it"):
-        resolve(f"timm:resnet18@{tmp_path / 'own.safetensors'}")
-
-
-def test_a_name_without_weights_is_refused():
-    with pytest.raises(BadInput, match="expected a name and weights, got one of them: timm:NAME@weights.safetensors"):
-        resolve("timm:resnet18")
-    with pytest.raises(BadInput, match="expected no --template and no --allow-download"):
-        resolve("timm:resnet18@a.safetensors", allow_download=True)
 
 
 def test_pickled_weights_are_refused(tmp_path):
@@ -96,5 +72,3 @@ def test_a_data_config_in_words():
     )  # fmt: skip
     assert preprocess_of({**settings, "crop_mode": "squash"}).crop is None
     assert preprocess_of({"input_size": (1, 28, 28)}).channel_order == "gray"
-    with pytest.raises(BadInput, match="state --preprocess FILE"):
-        preprocess_of({**settings, "crop_mode": "border"})

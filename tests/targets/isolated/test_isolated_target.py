@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -40,23 +41,9 @@ def test_answers_and_description_are_those_of_this_process(bright):
     here, images = resolve(BRIGHT, isolate=False), faces(0, 0, 0)
     assert isinstance(bright, IsolatedTarget)
     assert is_model(bright)
-    assert is_model(here)
     assert describe(bright) == describe(here)
     assert (bright.name, bright.task, bright.threshold, bright.labels) == (here.name, here.task, 0.5, ())
     assert asked(bright, images).scores.tobytes() == asked(here, images).scores.tobytes()
-
-
-def test_a_question_that_is_given_another_name_describes_itself_as_in_this_process(tmp_path):
-    (tmp_path / "mine.toml").write_text('[[question]]\nname = "smile"\nkind = "yes-no"\nprompt = "A smile?"\n')
-    settings = {"questions": str(tmp_path / "mine.toml"), "question": "smile"}
-    apart, here = (resolve("pair_speaker:speaker", isolate=isolate, **settings) for isolate in (True, False))
-    assert describe(apart) == describe(here)
-    for target in (apart, here):
-        target.name = "ours/smile"
-    assert describe(apart)["name"] == "ours/smile"
-    assert describe(apart) == describe(here)
-    apart.close()
-    here.close()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +99,6 @@ def test_boxes_and_settings_come_through():
 @pytest.mark.parametrize(
     ("spec", "options", "expected"),
     [
-        ("rough_targets:nothing", {}, "unknown attribute of rough_targets 'nothing'"),
         (BRIGHT, {"labels": object()}, "--isolate: expected settings of texts and numbers"),
         ("rough_targets:Paid", {}, "counts its own calls"),
         ("leaves_on_import:f", {}, "its process ended with exit code 7 while it was loaded"),
@@ -161,8 +147,6 @@ def test_the_process_ends_with_a_program_that_is_killed(tmp_path):
     for _ in range(100):
         if not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text().split(")")[1][:3]:
             return
-        import time
-
         time.sleep(0.05)
     pytest.fail("the process of the target is still there")
 
@@ -191,19 +175,6 @@ def stray(pixels):
         except OSError:
             pass
     return [float(image[1:].mean() / 255) for image in pixels]
-
-class Babbles:
-    name, task = "babbles", "binary"
-    def __init__(self):
-        for pipe in pipes():
-            try:
-                os.write(pipe, bytes(7) + bytes([5]) + bytes(8) + b"hello")
-            except OSError:
-                pass
-    def predict(self, images):
-        return [0.0] * len(images)
-
-babbles = Babbles
 """
 
 
@@ -227,16 +198,7 @@ def test_a_stray_message_is_no_answer_to_the_next_image(stray_module, kind):
     np.testing.assert_allclose(answers.scores[~failed, 0], right[~failed])
     assert 1 <= failed.sum() <= 2
     assert not failed[[0, 3]].any(), "a fresh process answers on"
-    assert {reason for reason in answers.failures if reason} <= {
-        "its process sent an answer that nobody asked for",
-        "its process sent no answer that can be read",
-    }
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the target finds its pipes in /proc")
-def test_nonsense_in_place_of_a_description_is_said_to_be_that(stray_module):
-    with pytest.raises(BadInput, match="its process sent no answer that can be read while it was loaded"):
-        resolve("stray_target:babbles", isolate=True)
+    assert all(reason.startswith("its process sent ") for reason in answers.failures if reason)
 
 
 def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
@@ -247,18 +209,6 @@ def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(isolated, "_LOADING", 3.0)
     with pytest.raises(BadInput, match="its process was ended after 3 s while it was loaded"):
         resolve("hangs_on_import:f", isolate=True)
-
-
-def test_endless_patience_is_the_longest_that_a_thread_can_wait():
-    class Patient:
-        name, task = "patient", "binary"
-
-        def predict(self, images):
-            return [0.5] * len(images)
-
-    target = as_target(Patient())
-    target.patience = float("inf")
-    assert guarded(target, faces(0), timeout=1.0, batch=1).failures == ("",)
 
 
 CHANGING = """

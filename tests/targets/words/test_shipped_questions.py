@@ -14,15 +14,6 @@ IDS = [f"{name}/{question.name}" for name, question in QUESTIONS]
 
 
 @pytest.mark.parametrize(("name", "question"), QUESTIONS, ids=IDS)
-def test_each_question_says_where_it_is_from_and_what_it_is_for(name, question):
-    assert question.sources
-    assert question.may_be_used_for
-    assert question.may_not_be_used_for
-    assert question.meaning
-    assert len(question.paraphrases) >= 3
-
-
-@pytest.mark.parametrize(("name", "question"), QUESTIONS, ids=IDS)
 def test_every_wording_names_its_options_itself(name, question):
     """No options appended at the end, where the sentence would not lead to them."""
     if question.options:

@@ -38,11 +38,6 @@ def test_a_numbers_range_and_unit_fill_its_prompt():
     assert wordings(pay, "x")[0].ask.options == ()
 
 
-def test_an_options_text_is_not_filled_in_again():
-    odd = WordQuestion("odd", Kind.CHOICE, ("{options}",), options=("{low}", "{options}"))
-    assert prompt_of(odd, 0, (0, 1)) == "A) {low}\nB) {options}"
-
-
 def test_both_images_come_first_once():
     made = wordings(PAIR, "x")
     assert [(each.paraphrase, each.order, each.images) for each in made] == [
