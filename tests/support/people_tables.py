@@ -35,3 +35,10 @@ def given_table(folder, *more):
 def embedder(pixels):
     """The picture's shade over ten: the places above."""
     return pixels[:, 0, 0, :1] / 10.0
+
+
+def embedder_of_some(pixels):
+    """The same; fails on 40 and 30, so that of seven pictures two fail. Tests name it by text."""
+    if set(pixels[:, 0, 0, 0].tolist()) & {40, 30}:
+        raise ValueError("no answer")
+    return embedder(pixels)
