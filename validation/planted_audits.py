@@ -343,8 +343,13 @@ def _audited(
         answers = answers_of(run, target, outcomes)
         if answers.asked is not None:
             built = [
-                part.section(answers, answers.asked)
-                for part in (spoken_answers, spoken_answers, spoken_answers, spoken_answers)
+                section(answers, answers.asked)
+                for section in (
+                    spoken_answers.refusal_section,
+                    spoken_answers.option_section,
+                    spoken_answers.wording_section,
+                    spoken_answers.place_section,
+                )
             ]
             sections += [each for each in built if each is not None]
     for asked in pairs:
