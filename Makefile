@@ -13,14 +13,23 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
 
+# pip takes PyTorch from wherever it is set up to (a build without CUDA, say) and uv the rest, in seconds where pip takes minutes;
+# pip again where uv cannot reach what pip can.
+TORCH := $(shell sed -n 's/^ *"\(torch>[^"]*\)".*/\1/p' pyproject.toml)
+define install
+@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(BIN)/python -m pip install --quiet --disable-pip-version-check uv '$(TORCH)'
+$(BIN)/python -m pip freeze --disable-pip-version-check | sed -n 's/^\(torch==[^+]*\).*/\1/p' >$(VENV)/torch.txt
+$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/torch.txt --editable '.[$(1)]' || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]'
+endef
+
 $(VENV)/demo.stamp: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	$(call install,demo)
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(call install,test)
 	@touch $@ $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp   ## audit two stock detectors on rendered faces and write a report
@@ -54,7 +63,7 @@ LOWEST_TESTS := tests/cli tests/runs tests/datasets tests/targets tests/generato
 
 $(LOWEST)/stamp: pyproject.toml
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv 'torch>=2.6,<2.14'
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv '$(TORCH)'
 	$(LOWEST)/bin/python -m pip freeze --disable-pip-version-check | sed -n 's/^\(torch==[^+]*\).*/\1/p' >$(LOWEST)/torch.txt
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 		--constraint $(LOWEST)/torch.txt --editable '.[test]'
