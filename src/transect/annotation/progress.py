@@ -12,7 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.agreement import krippendorff_alpha, percent_agreement
+from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement
 from transect.annotation.agreement.summary import level_values, valued_as
 from transect.annotation.database import Database, read_setting
 from transect.annotation.project import Project, Row, matrix, rows

@@ -110,7 +110,8 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
     figures = code.figures
     people = f"{counted(code.raters, 'rater')}, {counted(figures.texts, 'text')}"
     yield (
-        f"{code.target}, code {code.code}: judge {code.judge} against {people}: {_agreement(code)}; "
+        f"{code.target}, code {code.code}: judge {code.judge} against {people}: sensitivity {shown(figures.sensitivity)}, "
+        f"specificity {shown(figures.specificity)}; "
         f"{code.undecided} undecided, {code.unjudged} not judged"
     )
     if code.simulated:
@@ -127,14 +128,6 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
             f"  {spaced(effect.attribute)}, {effect.first} to {effect.level}: {own} by the judge, corrected "
             f"{shown(effect.corrected)}"
         )
-
-
-def _agreement(code: CodeAgreement) -> str:
-    figures = code.figures
-    return (
-        f"sensitivity {shown(figures.sensitivity)}, specificity {shown(figures.specificity)}, Cohen's kappa "
-        f"{shown(figures.kappa)}"
-    )
 
 
 def shown(figure: Figure) -> str:
