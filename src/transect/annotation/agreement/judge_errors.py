@@ -58,7 +58,8 @@ def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " 
 def agreement(codes: Codes, seed: int = 0) -> Agreement:
     """The figures of the texts that both coded, with intervals by subject (95 %).
 
-    Sensitivity and specificity have Wilson's interval with the design effect of subjects. A figure that cannot be estimated is null, with the reason.
+    Sensitivity and specificity have Wilson's interval with the design effect of subjects. A figure that cannot be
+    estimated is null, with the reason.
     """
     both = codes.take(codes.both)
     counts = _by_subject(both)

@@ -24,6 +24,8 @@ from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput
 
 _KEY: Final = "workers"
+_FIRST, _LAST = -62_135_596_800, 253_402_300_800
+"""The years 1 to 9999 in UTC, which an export can write."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -128,9 +130,10 @@ def _check(incoming: Sequence[Incoming]) -> None:
             raise BadInput(
                 f"{answer.where}: expected a rater's number (letters, digits, _ . -), got {answer.rater!r}; fix it"
             )
-        for what, value in (("seconds", answer.seconds), ("given", answer.given)):
-            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise BadInput(f"{answer.where}: expected a finite number of {what}, got {value!r:.40}; fix it")
+        if answer.seconds is not None and not math.isfinite(answer.seconds):
+            raise BadInput(f"{answer.where}: expected a finite number of seconds, got {answer.seconds}; fix it")
+        if answer.given is not None and not _FIRST <= answer.given < _LAST:
+            raise BadInput(f"{answer.where}: given: expected a time of the years 1 to 9999, got another; fix it")
         before = checked.setdefault(
             (answer.study, answer.first, answer.second, answer.question, answer.rater, answer.repeat), answer
         )

@@ -119,21 +119,6 @@ def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
     }
 
 
-def level_of(question: RaterQuestion, text: str) -> int | None:
-    """The level that a text names: its name, or its index.
-
-    Raises KeyError for another text; None for an empty one.
-    """
-    if not text:
-        return None
-    names = [level.name for level in question.levels]
-    if text in names:
-        return names.index(text)
-    if text.isdecimal() and int(text) < len(names):
-        return int(text)
-    raise KeyError(text)
-
-
 _DEFAULT: Final = {
     "answers": "answers.parquet",
     "ratings": "ratings.parquet",
