@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,21 +11,24 @@ from typing import Any, Final
 import numpy as np
 
 from transect.datasets.files import (
+    COUNTS,
     TABLES,
     Files,
     Points,
     by_stem,
-    columns,
     columns_of,
     find,
     folder_of,
     images_below,
-    lines_of,
-    of_celeba,
+    needed,
     of_lists,
+    texts_of,
 )
 from transect.datasets.folder import look
 from transect.datasets.labelled import (
+    NO_IMAGE,
+    NO_ROW,
+    OTHER_PART,
     SUBJECT,
     Labelled,
     LabelledImages,
@@ -35,6 +38,7 @@ from transect.datasets.labelled import (
     build,
     digest,
     divided,
+    joined,
     levels_in_order,
     subjects_of,
 )
@@ -43,9 +47,6 @@ from transect.records import Attribute
 from transect.runs.json_records import loads
 
 PARTS: Final = {"train": "0", "valid": "1", "test": "2"}
-NO_IMAGE: Final = "rows of labels without an image"
-NO_ROW: Final = "images without a row of labels"
-OTHER_PART: Final = "rows of other parts"
 ABOUT: Final = "Labels are the data set's: how annotators saw the faces, not who the people are."
 
 _ATTRIBUTES: Final = ("list_attr_celeba.txt", "list_attr_celeba.csv")
@@ -63,19 +64,21 @@ _HQ_PICTURES: Final = ("CelebA-HQ-img",)
 def read_celeba(path: Path, request: Request) -> LabelledImages:
     """CelebA below `path`. split: train, valid or test, where the file of parts is there."""
     folder_of(path, "CelebA's folder")
-    table = _needed(path, _ATTRIBUTES, _TABLES_IN)
-    pictures = _needed(path, _CELEBA_PICTURES, _PICTURES_IN)
-    files = by_stem(images_below(pictures), path)
-    identities = find(path, _IDENTITIES, _TABLES_IN)
-    people = {} if identities is None else _pairs(identities)
-    parts = find(path, _PARTITION, _TABLES_IN)
-    part_of = {} if parts is None else _pairs(parts)
-    wanted = None if request.split is None else _of_part(path, part_of, request.split)
-    sources = [file for file in (table, identities, parts) if file is not None]
-    rows = _rows(_celeba_cells(table), table, files, people, wanted, sources)
+    table = needed(path, _ATTRIBUTES, "CelebA", _TABLES_IN)
+    pictures = needed(path, _CELEBA_PICTURES, "CelebA", _PICTURES_IN)
+    identities, parts = find(path, _IDENTITIES, _TABLES_IN), find(path, _PARTITION, _TABLES_IN)
+    part_of = _by_name(parts)
+    if request.split is not None and request.split not in PARTS:
+        raise UnknownName("part of CelebA", request.split, PARTS)
+    if request.split is not None and not part_of:
+        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
+    wanted = None if request.split is None else {n for n, part in part_of.items() if part == PARTS[request.split]}
+    rows = _celeba_rows(table, pictures, _by_name(identities), [table, identities, parts], wanted)
     landmarks = find(path, _LANDMARKS, _TABLES_IN) if pictures.name.startswith(_CELEBA_PICTURES[0]) else None
-    points = None if landmarks is None else of_celeba(landmarks, rows.ids)
-    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids), points=points), request)
+    points = None if landmarks is None else _celeba_points(landmarks, rows.ids)
+    named = {number: name for name, number in PARTS.items()}
+    of_rows = tuple(named.get(part_of.get(stem, ""), "") for stem in rows.ids) if part_of else ()
+    return build("celeba", path, replace(rows, parts=of_rows, points=points), request)
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:
@@ -83,120 +86,73 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
         raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")
-    table = _needed(path, _HQ_ATTRIBUTES, _TABLES_IN)
-    files = by_stem(images_below(_needed(path, _HQ_PICTURES, (".",))), path)
+    table = needed(path, _HQ_ATTRIBUTES, "CelebA-HQ", _TABLES_IN)
     mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
     people: dict[str, str] = {}
     if mapping is not None and identities is not None:
-        known = _pairs(identities)
-        people = {new: known[old] for new, old in _renamed(mapping).items() if old in known}
-    sources = [file for file in (table, mapping, identities) if file is not None]
-    return build("celeba-hq", path, _rows(_celeba_cells(table), table, files, people, None, sources), request)
+        known, names = _by_name(identities), texts_of(mapping, ("idx", "orig_idx", "orig_file"))
+        pairs = zip(names["idx"], (Path(name).stem for name in names["orig_file"]), strict=True)
+        people = {new: known[old] for new, old in pairs if old in known}
+    pictures = needed(path, _HQ_PICTURES, "CelebA-HQ")
+    return build("celeba-hq", path, _celeba_rows(table, pictures, people, [table, mapping, identities]), request)
 
 
-def _rows(
-    labels: tuple[list[str], dict[str, list[str]]],
+def _celeba_rows(
     table: Path,
-    files: Mapping[str, Path],
+    pictures: Path,
     people: Mapping[str, str],
-    wanted: set[str] | None,
-    sources: Iterable[Path],
+    sources: Sequence[Path | None],
+    wanted: set[str] | None = None,
 ) -> Rows:
-    names, cells = labels
-    stems = [Path(name).stem for name in names]
-    in_part = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
-    kept = [row for row in in_part if stems[row] in files]
-    left = {
-        NO_IMAGE: len(in_part) - len(kept),
-        NO_ROW: len(files.keys() - set(stems)),
-        OTHER_PART: len(stems) - len(in_part),
-    }
-    labelled, skipped = _attributes(cells, table, kept)
-    ids = tuple(stems[row] for row in kept)
-    subjects = subjects_of([people.get(name, "") for name in ids], len(ids))
-    pictures = Files(tuple(files[name] for name in ids))
-    return Rows(pictures, ids, labelled, subjects, digest(sources), skipped, left, ABOUT)
+    """The rows whose pictures are there. people: who is on each, by name without suffix; wanted: such names."""
+    cells = texts_of(table)
+    if "image_id" not in cells:
+        raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
+    stems = [Path(name).stem for name in cells.pop("image_id")]
+    rows = joined(
+        stems,
+        by_stem(images_below(pictures), pictures),
+        lambda kept: _celeba_labels(cells, table, kept),
+        [source for source in sources if source is not None],
+        wanted=None if wanted is None else [stem in wanted for stem in stems],
+        about=ABOUT,
+    )
+    return replace(rows, subjects=subjects_of([people.get(name, "") for name in rows.ids], len(rows.ids)))
 
 
-def _celeba_cells(table: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """File names, and the cells of each attribute as text."""
-    if table.suffix == ".csv":
-        cells = dict(columns_of(table))
-        if "image_id" not in cells:
-            raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
-        return cells.pop("image_id"), cells
-    lines = lines_of(table)
-    if len(lines) < 3 or not lines[0].strip().isdigit():
-        raise BadInput(f"{table}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
-    rows = [line.split() for line in lines[2:]]
-    if len(rows) != int(lines[0]):
-        raise BadInput(f"{table}: expected {int(lines[0])} rows as its first line says, got {len(rows)}; it is cut")
-    cells = columns(table, ["image_id", *lines[1].split()], rows, first=3)
-    return cells.pop("image_id"), cells
-
-
-def _attributes(
+def _celeba_labels(
     cells: Mapping[str, list[str]], table: Path, kept: list[int]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
-    labelled: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
+    found: dict[str, Labelled | str] = {}
     known = {"1": 1.0, "-1": 0.0, "0": 0.0}
     for name, column in cells.items():
         values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
         if np.isnan(values).any():
             bad = int(np.isnan(values).argmax())
             raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; fix it")
-        if len(np.unique(values[kept])) < 2:
-            skipped[name] = "one value only"
-            continue
         meaning = f"label {name}: annotators saw it"
-        labelled[name] = (
-            Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels"),
-            values[kept],
-        )
-    return labelled, skipped
+        attribute = Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels")
+        found[name] = (attribute, values[kept]) if len(np.unique(values[kept])) > 1 else "one value only"
+    return divided(found)
 
 
-def _pairs(source: Path) -> dict[str, str]:
-    """The second column by the stem of the first: identities, parts."""
-    rows: list[list[str]]
-    if source.suffix == ".csv":
-        read_columns = list(columns_of(source).values())
-        rows = [list(row) for row in zip(*read_columns[:2], strict=True)] if len(read_columns) > 1 else []
-    else:
-        rows = [line.split() for line in lines_of(source)]
-    if not rows or any(len(row) != 2 for row in rows):
-        raise BadInput(f"{source}: expected a file name and a number in every row, got something else; fetch it again")
-    return {Path(name).stem: value for name, value in rows}
+def _by_name(source: Path | None) -> dict[str, str]:
+    """The second column, identities or parts, by the name without suffix in the first; empty without the file."""
+    if source is None:
+        return {}
+    first, second = [*texts_of(source, ("image_id", "value")).values(), [], []][:2]
+    return {Path(name).stem: value for name, value in zip(first, second, strict=True)}
 
 
-def _parts(part_of: Mapping[str, str], ids: Sequence[str]) -> tuple[str, ...]:
-    """The name of each row's part; empty without the file of parts."""
-    names = {number: name for name, number in PARTS.items()}
-    return tuple(names.get(part_of.get(stem, ""), "") for stem in ids) if part_of else ()
-
-
-def _of_part(path: Path, part_of: Mapping[str, str], split: str) -> set[str]:
-    if split not in PARTS:
-        raise UnknownName("part of CelebA", split, PARTS)
-    if not part_of:
-        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
-    return {stem for stem, part in part_of.items() if part == PARTS[split]}
-
-
-def _renamed(mapping: Path) -> dict[str, str]:
-    """CelebA's stem by CelebA-HQ's: the mapping's columns idx, orig_idx, orig_file."""
-    rows = [line.split() for line in lines_of(mapping)]
-    if not rows or rows[0][:1] != ["idx"] or any(len(row) != 3 for row in rows):
-        raise BadInput(f"{mapping}: expected columns idx, orig_idx and orig_file, got something else; fetch it again")
-    return {row[0]: Path(row[2]).stem for row in rows[1:]}
-
-
-def _needed(path: Path, names: tuple[str, ...], inside: tuple[str, ...]) -> Path:
-    place = find(path, names, inside)
-    if place is None:
-        raise BadInput(f"{path}: expected {' or '.join(names[:2])}, found neither; name the data set's folder")
-    return place
+def _celeba_points(source: Path, ids: Sequence[str]) -> Points:
+    """The five points of each picture; NaN for one that the file lacks."""
+    try:
+        rows = zip(*texts_of(source).values(), strict=True)
+        known = {Path(name).stem: [float(cell) for cell in cells] for name, *cells in rows}
+    except (ValueError, TypeError):
+        raise BadInput(f"{source}: expected a file name and numbers in each row, got others; fetch it again") from None
+    cells = [known.get(name) for name in ids]
+    return of_lists(cells, str(source)) if any(cells) else np.full((len(ids), COUNTS[0], 2), np.nan)
 
 
 AGES: Final = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")

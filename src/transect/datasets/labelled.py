@@ -8,11 +8,12 @@ missing value, NaN.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from transect.datasets.files import (
     DEFAULT_SIZE,
     SUFFIXES,
     Crop,
+    Files,
     Pictures,
     Points,
     check_size,
@@ -126,6 +128,9 @@ def _measured(name: str, values: Float[np.ndarray, " n"]) -> Labelled | str:
 
 SUBJECT = "subject"
 BROKEN = "unreadable image files"
+NO_IMAGE: Final = "rows of labels without an image"
+NO_ROW: Final = "images without a row of labels"
+OTHER_PART: Final = "rows of other parts"
 _MOST_NAMED = 10
 
 
@@ -157,8 +162,7 @@ class Request:
             raise BadInput(f"limit: expected at least 1 row, got {self.limit}; change it")
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
 
@@ -178,7 +182,7 @@ class Rows:
     parts: tuple[str, ...] = ()
     points: Points | None = None
 
-    def take(self, rows: Sequence[int]) -> Rows:
+    def take(self, rows: Sequence[int]) -> Self:
         """The chosen rows."""
         chosen = np.asarray(rows, dtype=np.int64)
         return replace(
@@ -193,35 +197,34 @@ class Rows:
 
 
 @final
-@dataclass(frozen=True)
-class LabelledImages:
+@dataclass(frozen=True, kw_only=True)
+class LabelledImages(Rows):
     """Photographs with labels, as a world that samples its rows in order, reads their labels and opens their files.
 
-    reader, path: from READER:PATH. ids: a name for each row, each once. values: float64 by attribute, NaN where a
-    label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
-    image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many. parts: the
-    official part of each row, as train or val; empty where the data set names none. unreadable: the ids of images that
-    cannot be read and are left out. points: landmarks of the faces on the pictures as stored; None without.
+    reader, path: from READER:PATH. ids: a name for each row, each once. subjects: who is on each image, as numbers.
+    fitted: whether images are sized to a square of image_size. skipped: columns that are no attribute, with the reason.
+    left_out: reason -> how many. parts: the official part of each row, as train or val; empty where the data set names
+    none. unreadable: the ids of images that cannot be read and are left out. points: landmarks of the faces on the
+    pictures as stored; None without.
     """
 
     reader: str
     path: Path
-    attributes: tuple[Attribute, ...]
-    pictures: Pictures
-    ids: tuple[str, ...]
-    values: dict[str, Float[np.ndarray, " n"]]
-    subjects: tuple[int, ...]
-    sha256: str
     image_size: int
     fitted: bool
     crop: Crop | None
-    skipped: dict[str, str]
-    left_out: dict[str, int]
-    about: str = ""
-    parts: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
-    points: Points | None = None
     latent_dim: int = 0
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes that the labels are of."""
+        return tuple(attribute for attribute, _ in self.labels.values())
+
+    @cached_property
+    def values(self) -> dict[str, Float[np.ndarray, " n"]]:
+        """Float64 by attribute, NaN where a label is missing."""
+        return {name: values for name, (_, values) in self.labels.items()}
 
     @property
     def name(self) -> str:
@@ -280,12 +283,8 @@ class LabelledImages:
     def read(self, latents: Latents) -> pa.Table:
         """The labels of the rows."""
         rows = latents.seeds % SUBJECTS_PER_SEED
-        return pa.table(
-            {
-                **{name: column[rows] for name, column in self.values.items()},
-                SUBJECT: np.array(self.subjects, dtype=np.float64)[rows],
-            }
-        )
+        labels = {name: column[rows] for name, column in self.values.items()}
+        return pa.table({**labels, SUBJECT: np.array(self.subjects, dtype=np.float64)[rows]})
 
     def render(self, latents: Latents) -> Images:
         """The photographs of the rows."""
@@ -359,26 +358,40 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
         raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; look at the files")
-    crop, (size, fitted) = request.crop, _framing(sizes, request)
+    size, fitted = _framing(sizes, request)
+    found = {**vars(rows), "left_out": {reason: count for reason, count in rows.left_out.items() if count}}
     return LabelledImages(
-        reader,
-        path,
-        tuple(attribute for attribute, _ in rows.labels.values()),
-        rows.pictures,
-        rows.ids,
-        {name: values for name, (_, values) in rows.labels.items()},
-        rows.subjects,
-        rows.sha256,
-        size,
-        fitted,
-        crop,
-        dict(rows.skipped),
-        {reason: count for reason, count in rows.left_out.items() if count},
-        rows.about,
-        rows.parts,
-        unreadable,
-        rows.points,
+        **found, reader=reader, path=path, image_size=size, fitted=fitted, crop=request.crop, unreadable=unreadable
     )
+
+
+def joined(
+    names: Sequence[str],
+    files: Mapping[str, Path],
+    labels: Callable[[list[int]], tuple[dict[str, Labelled], dict[str, str]]],
+    sources: Iterable[bytes | Path],
+    *,
+    wanted: Sequence[bool] | None = None,
+    parts: Sequence[str] = (),
+    about: str = "",
+) -> Rows:
+    """The rows of labels whose images are there, and what is left out, counted.
+
+    names: of each row's image, as `files` has them; the ids are these. labels: of chosen rows. wanted: which rows are
+    of the part that was asked for; all by default. parts: the part of each row. Each image is a person of its own.
+    """
+    in_part = [row for row in range(len(names)) if wanted is None or wanted[row]]
+    kept = [row for row in in_part if names[row] in files]
+    left = {
+        NO_IMAGE: len(in_part) - len(kept),
+        NO_ROW: len(files.keys() - set(names)),
+        OTHER_PART: len(names) - len(in_part),
+    }
+    attributes, skipped = labels(kept)
+    ids = tuple(names[row] for row in kept)
+    pictures = Files(tuple(files[name] for name in ids))
+    of_rows = tuple(parts[row] for row in kept) if parts else ()
+    return Rows(pictures, ids, attributes, subjects_of(None, len(ids)), digest(sources), skipped, left, about, of_rows)
 
 
 def digest(parts: Iterable[bytes | Path]) -> str:

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transect.datasets.face_sets import NO_IMAGE, OTHER_PART
 from transect.datasets.features import column
 from transect.datasets.files import Encoded, Points, of_lists
 from transect.datasets.folder import look
 from transect.datasets.labelled import (
+    NO_IMAGE,
+    OTHER_PART,
     SUBJECT,
     Labelled,
     LabelledImages,
