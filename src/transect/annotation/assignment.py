@@ -514,15 +514,20 @@ def ratings_of(run: Path, each: int) -> Ratings | None:
     return Ratings(sum(answers for _, answers, _ in counted), missing)
 
 
-def _counts(project: Project) -> list[tuple[str, int, bool]]:
-    """Question, answers in force and whether it is closed, of each item without a known answer."""
-    given = (
+def answers_by_item() -> sa.Subquery:
+    """Of each item that has some the count `answers` in force: repeats and excluded raters do not count."""
+    return (
         sa.select(tasks.c.item_id, sa.func.count().label("answers"))
         .join(raters, raters.c.id == tasks.c.rater_id)
         .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
         .group_by(tasks.c.item_id)
         .subquery()
     )
+
+
+def _counts(project: Project) -> list[tuple[str, int, bool]]:
+    """Question, answers in force and whether it is closed, of each item without a known answer."""
+    given = answers_by_item()
     query = (
         sa.select(items.c.question, sa.func.coalesce(given.c.answers, 0), items.c.done)
         .select_from(items.outerjoin(given, given.c.item_id == items.c.id))

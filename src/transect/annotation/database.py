@@ -126,8 +126,8 @@ class Database:
         config = Config()
         config.set_main_option("script_location", str(resources.files(__package__) / "migrations"))
         config.set_main_option("path_separator", "os")
-        head = ScriptDirectory.from_config(config).get_current_head()
-        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+        steps = ScriptDirectory.from_config(config)
+        head, known = steps.get_current_head(), {step.revision for step in steps.walk_revisions()}
 
         def work(connection: Connection) -> None:
             if not self.is_sqlite:
@@ -142,7 +142,10 @@ class Database:
                 raise _another(self.address, tables)
             if there is None and not self._make:
                 raise NotCreated(self.address)
-            if there != head:
+            if there is None:
+                schema.metadata.create_all(connection)
+                MigrationContext.configure(connection).stamp(steps, "head")
+            elif there != head:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.annotation.questions import RaterQuestion, load
-from transect.annotation.sources import Pictures, home_of, source_of
-from transect.annotation.texts import is_texts
+from transect.annotation.sources import Pictures, home_of, is_texts, source_of
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.folder import write_atomically, write_table

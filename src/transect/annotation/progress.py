@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement
 from transect.annotation.agreement.summary import level_values, valued_as
+from transect.annotation.assignment import answers_by_item
 from transect.annotation.database import Database, read_setting
 from transect.annotation.project import Project, Row, matrix, rows
 from transect.annotation.questions import RaterQuestion
@@ -94,13 +95,7 @@ def status(project: Project, now: float) -> dict[str, Any]:
 
 def _of_question(connection: Connection, name: str) -> dict[str, Any]:
     """Counts of answers in force, not of tasks under way. closed: items that want no more."""
-    counted = (
-        sa.select(tasks.c.item_id, sa.func.count().label("answers"))
-        .join(raters, raters.c.id == tasks.c.rater_id)
-        .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
-        .group_by(tasks.c.item_id)
-        .subquery()
-    )
+    counted = answers_by_item()
     there = sa.func.coalesce(counted.c.answers, 0)
     full = sa.case((sa.or_(items.c.done, there >= items.c.wanted), 1), else_=0)
     wanted, answered, closed, count = connection.execute(

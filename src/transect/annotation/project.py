@@ -25,8 +25,8 @@ from transect.annotation import schema
 from transect.annotation.database import Database, NotCreated, read_setting, write_setting
 from transect.annotation.questions import RECONSTRUCTIONS, Plan, Questionnaire, RaterQuestion, load
 from transect.annotation.schema import answers, items, raters, tasks
-from transect.annotation.sources import FILE, Picture, Pictures, home_of, source_of
-from transect.annotation.texts import is_texts, questionnaire_of
+from transect.annotation.sources import FILE, Picture, Pictures, home_of, is_texts, source_of
+from transect.annotation.texts import questionnaire_of
 from transect.errors import BadInput
 from transect.runs import table_inputs
 from transect.runs.folder import canonical_json

@@ -38,6 +38,7 @@ from transect.runs.tables import people_of
 
 FOLDER: Final = "annotations"
 FILE: Final = "annotation.sqlite"
+TEXTS: Final = "texts:"
 DIGITS: Final = 32
 """Of a digest in hexadecimal: 128 bits distinguish pictures."""
 LONGEST: Final = 1024
@@ -190,15 +191,10 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
     """
     from transect.inversion.parts import KINDS
 
-    if _is_texts(place):
-        from transect.annotation.texts import place_of
-
-        if photographs is not None:
-            raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
-        return place_of(place)
+    texts = is_texts(place)
     path = Path(place)
-    studies = studies_of(path)
-    if not studies and is_run(path):
+    studies = [] if texts else studies_of(path)
+    if not (texts or studies) and is_run(path):
         run = FinishedRun(path)
         if run.record.get("kind") in KINDS:
             originals = None if photographs is None else _photographs(photographs)
@@ -206,6 +202,10 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
         studies = [path]
     if photographs is not None:
         raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
+    if texts:
+        from transect.annotation.texts import sources_of
+
+        return Place(dict(sources_of(place)), home_of(place), f"{run_of_texts(place).name}: texts")
     if studies:
         names = [""] if studies == [path] else [study.name for study in studies]
         runs = [RunImages(FinishedRun(study)) for study in studies]
@@ -220,16 +220,14 @@ def home_of(place: str | Path) -> Path:
     >>> home_of("celeba:data/celeba?split=test").as_posix()
     'annotations-celeba-data-celeba-split-test'
     """
-    if _is_texts(place):
-        from transect.annotation.texts import home_of as home_of_texts
-
-        return home_of_texts(place)
+    if is_texts(place):
+        return run_of_texts(place) / FOLDER / "texts"
     return Path(place) / FOLDER if is_run(Path(place)) else Path(f"{FOLDER}-{slug(str(place))}")
 
 
 def check_place(place: str | Path) -> None:
     """Refuse a place that is neither a folder with images nor READER:PATH, without opening one. Raises BadInput."""
-    if _is_texts(place):
+    if is_texts(place):
         from transect.annotation.texts import sources_of
 
         sources_of(place)
@@ -243,10 +241,14 @@ def check_place(place: str | Path) -> None:
         )
 
 
-def _is_texts(place: str | Path) -> bool:
-    from transect.annotation.texts import is_texts
+def is_texts(place: str | Path) -> bool:
+    """Whether a place names the texts of a run, as texts:runs/alt?sample=60."""
+    return str(place).startswith(TEXTS)
 
-    return is_texts(place)
+
+def run_of_texts(place: str | Path) -> Path:
+    """The folder of the run whose texts a place names."""
+    return Path(str(place).removeprefix(TEXTS).partition("?")[0])
 
 
 def _photographs(place: str | Path) -> LabelledImages:

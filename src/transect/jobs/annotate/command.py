@@ -373,11 +373,7 @@ def judge(run: Run, database: Address = None, json: Json = False) -> None:
 
     Writes judge_agreement.json into the run's folder, which its report reads.
     """
-    import transect.annotation.database  # noqa: F401  (says which extra is missing)
-    from transect.annotation.project import open_project
-    from transect.jobs.annotate.judging import lines, measure
+    found = _project(run, database).judge()
+    from transect.jobs.annotate.judging import lines
 
-    project = open_project(run, database, create=False)
-    with closing(project.database):
-        found = measure(project, run)
     say(dumps(found) if json else "\n".join(lines(found)))

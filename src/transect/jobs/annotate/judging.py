@@ -12,7 +12,8 @@ from jaxtyping import Int
 from transect.annotation.agreement.judge_errors import Codes, agreement, corrected_effects, figure_of, majority
 from transect.annotation.agreement.numbers import NO_PEOPLE, simulated_count
 from transect.annotation.project import Matrix, Project, Row, matrix, rows
-from transect.annotation.texts import RunTexts, codes_of, run_of
+from transect.annotation.sources import run_of_texts
+from transect.annotation.texts import RunTexts, codes_of
 from transect.errors import BadInput
 from transect.runs import human_answers as kept
 from transect.runs.human_answers import CodeAgreement, CorrectedEffect, Figure, JudgeAgreement, LevelAgreement
@@ -40,7 +41,7 @@ def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
                 found.setdefault(study, []).append(_code(sources[name], name, code, table, mine))
     if not found:
         raise BadInput(f"{place}: expected texts that people coded, found none; invite raters first")
-    folder = run_of(place)
+    folder = run_of_texts(place)
     studies = {study.name: study for study in studies_of(folder)} or {"": folder}
     agreements = {study: JudgeAgreement(tuple(codes)) for study, codes in found.items()}
     for study, each in agreements.items():
@@ -110,8 +111,8 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
     figures = code.figures
     people = f"{counted(code.raters, 'rater')}, {counted(figures.texts, 'text')}"
     yield (
-        f"{code.target}, code {code.code}: judge {code.judge} against {people}: sensitivity {shown(figures.sensitivity)}, "
-        f"specificity {shown(figures.specificity)}; "
+        f"{code.target}, code {code.code}: judge {code.judge} against {people}: sensitivity "
+        f"{shown(figures.sensitivity)}, specificity {shown(figures.specificity)}; "
         f"{code.undecided} undecided, {code.unjudged} not judged"
     )
     if code.simulated:

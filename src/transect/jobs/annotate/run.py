@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, final
@@ -292,6 +292,12 @@ class AnnotationProject(Result):
 
         return open_project(self.run, self.database, self.questions, create=create, photographs=self.photographs)
 
+    @contextmanager
+    def _opened(self, *, create: bool = False) -> Iterator[Project]:
+        project = self.open(create=create)
+        with closing(project.database):
+            yield project
+
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
@@ -299,8 +305,7 @@ class AnnotationProject(Result):
 
         if not self._exists:
             return SCHEMA.empty_table()
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return answers_table(project)
 
     @property
@@ -343,8 +348,7 @@ class AnnotationProject(Result):
         """
         from transect.annotation.agreement.summary import summary
 
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return AgreementResult(summary(project), self)
 
     def validate(
@@ -380,8 +384,7 @@ class AnnotationProject(Result):
         from transect.annotation.exchange import outgoing
 
         place = outgoing.default(self.run, kind) if out is None else Path(out)
-        project = self.open(create=kind not in ("answers", "ratings"))
-        with closing(project.database):
+        with self._opened(create=kind not in ("answers", "ratings")) as project:
             return outgoing.write(project, kind, place, scale, image_url)
 
     def invite(self, raters: int = 1, url: str | None = None) -> tuple[Invitation, ...]:
@@ -390,8 +393,7 @@ class AnnotationProject(Result):
         from transect.annotation.raters import check_count, invite
 
         check_count(raters)
-        project = self.open()
-        with closing(project.database):
+        with self._opened(create=True) as project:
             invited = invite(project.database, raters, time.time())
             base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
         return tuple(Invitation(rater.name, f"{base}/invite/{rater.token}") for rater in invited)
@@ -434,8 +436,7 @@ class AnnotationProject(Result):
 
         if not self._exists:
             return Pictures(source_of(self.run).sources)
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return project.pictures
 
     def judge(self) -> dict[str, JudgeAgreement]:
@@ -443,11 +444,9 @@ class AnnotationProject(Result):
 
         Writes judge_agreement.json into the run's folder. Raises BadInput where people coded no text.
         """
-        import transect.annotation.database  # noqa: F401  (as above)
-        from transect.jobs.annotate.judging import measure
+        with self._opened() as project:
+            from transect.jobs.annotate.judging import measure
 
-        project = self.open(create=False)
-        with closing(project.database):
             return measure(project, self.run)
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
@@ -455,14 +454,13 @@ class AnnotationProject(Result):
 
         Raises BadInput for the texts of a run, which have no page of pictures.
         """
-        from transect.annotation.texts import is_texts
+        from transect.annotation.sources import is_texts
 
         if is_texts(self.run):
             raise BadInput(f"{self.run}: expected images, got texts; see transect annotate agreement and judge")
         if not self._exists:
             return rater_report.from_stored(self.run)
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return rater_report.from_project(project, scale)
 
 
