@@ -1,21 +1,14 @@
 """Who is asked what next, the answers that come back, and when there are enough.
 
-How many answers an item has or awaits, and whether it needs more; excluded raters do not count.
+Tasks are leased to a rater for a while, and every item gets as many answers as wanted. Raters go through one question
+after another, each beginning with another one, and through its images along one shuffled circle, each from another
+place and half of them backwards, so that no order is everybody's; among open items those with the fewest answers come
+first. Rows are locked in one order (rater, task, item), and locked items are passed over (SKIP LOCKED on PostgreSQL;
+SQLite has one writer at a time).
 
-Who is asked what next: tasks are leased to a rater for a while, and every item gets as many answers as wanted.
-
-Raters go through one question after another, each beginning with another one, and through its images along one
-shuffled circle, each from another place and half of them backwards, so that no order is everybody's; among open
-items those with the fewest answers come first. Rows are locked in one order (rater, task, item), and locked items
-are passed over (SKIP LOCKED on PostgreSQL; SQLite has one writer at a time).
-
-Taking answers: each is added once, whatever is sent twice, and can be taken back by another row.
-
-A key that the page chose stands for one answer: sent again, after a lost connection or by anybody who recorded it,
-it changes nothing and gets the same reply. An answer that comes after its lease ran out is kept too; its image may
-then have one more answer than was asked for.
-
-Whether a run's images have as many answers as a study wants.
+A key that the page chose stands for one answer: sent again, after a lost connection or by anybody who recorded it, it
+changes nothing and gets the same reply. An answer that comes after its lease ran out is kept too; its image may then
+have one more answer than was asked for.
 """
 
 from __future__ import annotations
@@ -132,10 +125,7 @@ def next_tasks(project: Project, rater: int, now: float, count: int = 2) -> list
 
 
 def expire(database: Database, plan: Plan, now: float) -> int:
-    """Take back tasks whose time has run out, or lies further ahead than two leases (a clock that was set back).
-
-    Returns how many were taken back.
-    """
+    """Take back tasks whose time has run out, or lies over two leases ahead (a clock set back); returns how many."""
     # Twice: a request that waited for its turn has an older `now` than leases that were given meanwhile.
     late = sa.or_(tasks.c.until < now, tasks.c.until > now + 2 * plan.lease_minutes * 60)
     query = sa.select(tasks.c.id).where(tasks.c.state == "leased", late).limit(_BATCH)

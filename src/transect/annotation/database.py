@@ -53,9 +53,7 @@ class NotCreated(BadInput):
 class Database:
     """An open annotation database of the current version; safe to share between threads.
 
-    make: begin one where there is none. Raises BadInput for an address that cannot be used, a database of a newer
-    version, or one that is no annotation database; NotCreated for none that is not to be made; MissingExtra where
-    PostgreSQL's driver is missing.
+    make: begin one where there is none. Raises BadInput for an address that cannot be used or another database.
     """
 
     def __init__(self, address: str | Path, make: bool = True) -> None:

@@ -1,7 +1,4 @@
-"""Machines as raters: the attribute network that ships, and CLIP asked in words; what they say is a machine's.
-
-A machine's answers about a run's images as a table, with what recreates them in its metadata.
-"""
+"""Machines as raters, the attribute network that ships and CLIP asked in words, and the table of what they say."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ _AT_ONCE: Final = 32
 
 @final
 class AttributeRater:
-    """Answers questions about FaceWorld's attributes by the network that ships, which saw FaceWorld alone.
-
-    An answer is the level whose value is nearest to what the network reads off the image.
-    """
+    """Answers by the network that ships, which saw FaceWorld alone: the level whose value is nearest to its reading."""
 
     name = "machine-attributes"
 
@@ -67,8 +61,7 @@ class ClipRater:
     """Answers by CLIP: the level whose words lie nearest to the image (zero-shot, Radford et al. 2021).
 
     folder: a CLIP as `save_pretrained` writes it, with its tokenizer; safetensors alone, no network, no code of its
-    own. template: what the level's name is put into. Raises MissingExtra without transformers, BadInput for a folder
-    that holds no such model.
+    own.
     """
 
     def __init__(
@@ -193,9 +186,8 @@ def write(
 ) -> dict[str, Any]:
     """Ask a machine about every image and write id, study where there are several, and a column per question.
 
-    Values are in the units of each question's attribute, as `--perceived` takes them. Questions about pairs, and those
-    that the machine cannot answer, are left out and named. Raises BadInput where none is left, UnknownName for another
-    machine.
+    Values are in the units of each question's attribute, as `--perceived` takes them. Questions that it cannot answer
+    are left out and named.
     """
     path = out or home_of(place) / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):

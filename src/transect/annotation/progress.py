@@ -1,7 +1,4 @@
-"""How far the ratings are: for a rater, and for the organiser.
-
-What ratings cost, and the hourly wage that measured answer times imply.
-"""
+"""How far the ratings are, for a rater and for the organiser, and what they cost."""
 
 from __future__ import annotations
 
@@ -156,9 +153,7 @@ def check_price(price: float) -> None:
 def estimate(project: Project, price: float) -> dict[str, object]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
-    Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None
-    where no answer was timed yet; times of excluded raters do not count. Raises BadInput as `check_price`
-    does.
+    Items whose answer is known are asked as often as the others by a market's batch, and count.
     """
     check_price(price)
     with project.database.reading() as connection:

@@ -1,9 +1,4 @@
-"""The images of each question: every image, or pairs of them, and those whose answer is known.
-
-Answers in force, read back: one row per item, rater and repeat.
-
-What is being asked about which images: set up once in a database, and read back.
-"""
+"""What is being asked about which images, set up once in a database; and its answers, read back."""
 
 from __future__ import annotations
 
@@ -44,10 +39,7 @@ class Unit(NamedTuple):
 
 
 def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, object]]:
-    """Rows of the table of items, in an order that depends on the plan's seed alone.
-
-    Raises BadInput for pairs or known answers of images that are not there.
-    """
+    """Rows of the table of items, in an order that depends on the plan's seed alone."""
     rows: list[dict[str, object]] = []
     for block, question in enumerate(questionnaire.question):
         gold = _gold(question, pictures)
@@ -246,9 +238,8 @@ def open_project(
 ) -> Project:
     """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
 
-    questions: the paper's by default; of a run's texts those of its judge, and no others. create: False refuses a place
-    without an annotation, and makes nothing. photographs: those that an inversion began with; kept in the database.
-    Raises BadInput where the database is of other images, or was created with other questions.
+    questions: the paper's by default; of a run's texts those of its judge. create: False refuses a place without an
+    annotation. photographs: those that an inversion began with; kept in the database.
     """
     questionnaire = _stated(place, questions)
     address = address or default_database(place)
@@ -264,7 +255,7 @@ def change(
 ) -> _T:
     """What `work` makes of the annotation of a place; where there is none yet, and `work` raises, none is created.
 
-    Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
+    Hence `work` is done twice then, first on a database that is thrown away.
     """
     questionnaire, there = _stated(place, questions), address or default_database(place)
     pictures = _pictures(place, there, photographs)

@@ -1,15 +1,8 @@
 """Where the images come from that people rate: an audit's run or rendered data set, an inversion, photographs.
 
-Each source lists its images with the digest of their content, and reads them when they are shown. `source_of`
-decides by what lies at the place that the user named.
-
-The images of an inversion, and with the photographs that were inverted the pairs of Singh et al. 2021 (appendix A).
-
-Raters say of each pair whether both images show the same person: two photographs of a person ("real"), a photograph
-and the reconstruction of another one ("fake"), or a photograph and a small crop of it ("dup": is the rater
-attentive?).
-
-The images that people rate, of all studies of a place, and the PNG of one.
+With the photographs that were inverted there are the pairs of Singh et al. 2021 (appendix A), of which raters say
+whether both images show the same person: two photographs of a person ("real"), a photograph and the reconstruction of
+another one ("fake"), or a photograph and a small crop of it ("dup": is the rater attentive?).
 """
 
 from __future__ import annotations
@@ -104,10 +97,7 @@ class Source(Protocol):
 
 @final
 class RunImages:
-    """The images of an audit, or of what `transect render --data-set` wrote.
-
-    Raises BadInput for a run of something else, or one that is not finished.
-    """
+    """The images of an audit, or of what `transect render --data-set` wrote."""
 
     def __init__(self, run: FinishedRun) -> None:
         self.run, self.identity, self.pairs = run, run.spec_hash, ()
@@ -185,9 +175,7 @@ class Place:
 def source_of(place: str | Path, photographs: str | Path | None = None) -> Place:
     """The images at a place: a run folder (also of `invert` or `encode`), a folder of studies or images, READER:PATH.
 
-    photographs: of an inversion or encoding, what has the codes, as a folder or READER:PATH; None shows
-    reconstructions alone.
-    Raises BadInput where there are no images, UnknownName for another reader.
+    photographs: of an inversion or encoding, what has the codes; None shows reconstructions alone.
     """
     from transect.inversion.parts import KINDS
 
@@ -282,10 +270,9 @@ _CUT: Final = 20
 class Reconstructions:
     """The reconstructions of an inversion or encoding, under the ids that it has; failed ones are left out.
 
-    photographs: what was inverted. Their ids are compared as `datasets.ids` does; a photograph is then the image
-    "ID@photograph", and a small crop of it "ID@crop", which is shown only in pairs. Who is on each is the data set's
-    subject; without one every photograph is another person, and a fake pair is a photograph and its own reconstruction.
-    Raises BadInput for an inversion that is not finished, or none of whose photographs are there.
+    photographs: what was inverted; a photograph is then the image "ID@photograph", and a small crop of it "ID@crop",
+    which is shown only in pairs. Who is on each is the data set's subject; without one every photograph is another
+    person, and a fake pair is a photograph and its own reconstruction.
     """
 
     def __init__(self, run: FinishedRun, photographs: LabelledImages | None = None) -> None:
@@ -380,10 +367,7 @@ class Picture(NamedTuple):
 
 @final
 class Pictures:
-    """The images of one source, or of several by study; safe to share between threads.
-
-    all: every picture; alone: those that are also asked about by themselves. Raises BadInput where there is none.
-    """
+    """The images of all studies, `alone` those that are asked about by themselves; safe to share between threads."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources

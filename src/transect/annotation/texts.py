@@ -110,10 +110,7 @@ class RunTexts:
 
 
 def sources_of(place: str | Path) -> dict[str, RunTexts]:
-    """The judged texts of a run, by target, of several studies by study and target.
-
-    Raises BadInput for a folder without a run, or a run whose texts no judge coded.
-    """
+    """The judged texts of a run, by target, of several studies by study and target."""
     folder = run_of_texts(place)
     if not is_run(folder):
         raise BadInput(f"{place}: expected a run folder behind {TEXTS}, found none; check the path")
@@ -144,10 +141,7 @@ def codes_of(sources: dict[str, RunTexts]) -> dict[str, tuple[Code, tuple[str, .
 
 
 def questionnaire_of(place: str | Path) -> Questionnaire:
-    """What people are asked about the texts of a run: each judged code's own question, yes or no.
-
-    Raises BadInput or UnknownName for options behind `?` that there are not.
-    """
+    """What people are asked about the texts of a run: each judged code's own question, yes or no."""
     sources, options = sources_of(place), _options(place)
     cells = max(source.run.spec.design.n_cells for source in sources.values())
     plan = Plan(

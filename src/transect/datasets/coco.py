@@ -106,10 +106,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 @final
 @dataclass(frozen=True)
 class _Part:
-    """One part as its annotations have it. split: its name without the year. there: 1 where a kind is marked.
-
-    genders: "" where captions name none or both, for every picture where there are no captions.
-    """
+    """One part by its annotations. there: 1 where a kind is marked; genders: "" where captions name none or both."""
 
     split: str
     table: Path
@@ -164,8 +161,7 @@ def objects_table(path: Path, part: str) -> Path:
 def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
 
-    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year. Returns also
-    how many pictures have no gender by their captions.
+    No picture is opened. Returns also how many pictures have no gender by their captions.
     """
     folder_of(path, "COCO's folder")
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
@@ -240,10 +236,7 @@ _WITHIN: Final = 250
 @final
 @dataclass(frozen=True)
 class PeopleOnPictures:
-    """Regions of a data set's pictures, as `mitigation.hiding.Regions`. people: annotations of persons by picture's id.
-
-    sizes: width and height of each picture, as the annotations have it.
-    """
+    """Regions of a data set's pictures, as `mitigation.hiding.Regions`; persons and sizes by picture's id."""
 
     images: LabelledImages
     people: Mapping[str, Sequence[Mapping[str, Any]]]

@@ -306,10 +306,7 @@ def read_ffhq(path: Path, request: Request) -> LabelledImages:
 
 
 def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
-    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder.
-
-    The list has them in pixels of the picture of 1,024 and of the one as it was found.
-    """
+    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder."""
     source = path / _LISTED
     if not source.is_file() or pictures not in _PLACES:
         return None

@@ -75,10 +75,7 @@ class Files:
 @final
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A square cut out of each photograph before it is sized.
-
-    side: in pixels, None for the shorter side. centre: x and y in pixels, None for the middle.
-    """
+    """A square cut out of each photograph. side: None for the shorter one; centre: x and y, None for the middle."""
 
     side: int | None = None
     centre: tuple[int, int] | None = None
@@ -136,10 +133,7 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
-    """The picture as sRGB: cut where there is a crop, then fitted into a square of `size` (None: as it is).
-
-    What is not square is fitted with grey margins; resized by Lanczos.
-    """
+    """The picture as sRGB, cut, then fitted into a square of `size` (None: as it is) with grey margins, by Lanczos."""
     from PIL import Image, ImageOps
 
     image = pictures.open_rgb(encoded, name)
@@ -186,7 +180,7 @@ def columns_of(source: Path) -> dict[str, list[Any]]:
 def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
     """Columns of a table as CelebA has it: a number of rows, names, and cells between blanks; or of Kaggle's CSV of it.
 
-    head: the columns, of a file that is rows alone. The first column is `image_id`.
+    head: the columns, of a file that is rows alone.
     """
     if source.suffix == ".csv":
         return columns_of(source)

@@ -58,10 +58,7 @@ def read(path: Path, request: Request) -> LabelledImages:
 
 
 def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
-    """Columns id, split, gender and verb of the pictures with a gender; no picture is opened.
-
-    Returns also how many pictures have no gender by their frames.
-    """
+    """Columns id, split, gender and verb of the pictures with a gender, and how many have none; none is opened."""
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: [], "verb": []}

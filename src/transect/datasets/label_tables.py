@@ -21,10 +21,7 @@ YEARS: Final = ("2014", "2017")
 @final
 @dataclass(frozen=True)
 class LabelTable:
-    """A table of labels. labels, protected, split: its columns of these, where the data set says which; else "".
-
-    left_out: reason -> how many. about: what the labels are.
-    """
+    """A table of labels. labels, protected, split: its columns of these, where the data set says which; else ""."""
 
     table: pa.Table
     labels: tuple[str, ...] = ()

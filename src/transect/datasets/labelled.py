@@ -1,5 +1,4 @@
-"""Labelled photographs as a study's images: columns of labels as attributes, the result of every reader, and the input
-of audits.
+"""Labelled photographs as a study's images: columns of labels as attributes, and the result of every reader.
 
 Two texts, or 0 and 1, are two levels; up to 40 texts are levels; other numbers are a range; an empty cell is a
 missing value, NaN.
@@ -137,13 +136,10 @@ _MOST_NAMED = 10
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a reader.
+    """A request to a reader; options as of `open_dataset`.
 
-    image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
-    set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order (many data sets
-    are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode every image first,
-    leave out those that cannot be read, and refuse more than this; None: only headers are looked at. strict: refuse a
-    broken header where the labels name the file; else count it.
+    limit: drawn by a fixed seed and kept in order, since many data sets are sorted by a label. strict: refuse a broken
+    header where the labels name the file; else count it.
     """
 
     image_size: int | None = None
@@ -167,8 +163,7 @@ class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
 
     skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
-    about: the reports' sentence about the labels. parts: the official part of each row by its name there, empty where
-    the data set names none. points: landmarks of each row, in pixels of the picture as it is stored; None without.
+    about: the reports' sentence about the labels. parts, points: empty and None where the data set has none.
     """
 
     pictures: Pictures
@@ -342,11 +337,7 @@ class LabelledImages(Rows):
 
 
 def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool = False) -> LabelledImages:
-    """The data set of the rows that a reader found; one header of every image is looked at.
-
-    strict: a broken image is refused, not counted. Raises BadInput: no row, no readable image, one id twice, no
-    attribute where some are needed, a crop that does not fit.
-    """
+    """The data set of the rows that a reader found; strict: a broken image is refused, not counted."""
     if not rows.ids:
         wanted = "images with labels" if request.labelled else f"images ({', '.join(SUFFIXES)})"
         fix = "look at the folder" if request.labelled else "check the path, or add images"
@@ -375,10 +366,10 @@ def joined(
     parts: Sequence[str] = (),
     about: str = "",
 ) -> Rows:
-    """The rows of labels whose images are there, and what is left out, counted.
+    """The rows of labels whose images are there, and what is left out, counted; each image is a person of its own.
 
     names: of each row's image, as `files` has them; the ids are these. labels: of chosen rows. wanted: which rows are
-    of the part that was asked for; all by default. parts: the part of each row. Each image is a person of its own.
+    of the part that was asked for.
     """
     in_part = [row for row in range(len(names)) if wanted is None or wanted[row]]
     kept = [row for row in in_part if names[row] in files]
@@ -426,8 +417,8 @@ def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
 def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tuple[int, int]], tuple[str, ...]]:
     """The rows whose images can be read, the sizes of these, and the ids of the others.
 
-    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: without
-    `most`, refuse the first.
+    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: refuse the
+    first.
     """
     good, sizes, reasons = [], set(), {}
     for row, name in enumerate(rows.ids):

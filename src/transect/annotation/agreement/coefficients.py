@@ -1,9 +1,7 @@
-"""How far raters agree: Krippendorff's alpha with its interval, percent agreement, Dawid and Skene's model.
+"""How far raters agree: functions over arrays [units, raters], NaN for no answer.
 
-Functions over arrays [units, raters], NaN for no answer. The interval of alpha has every value that the answers do not
-contradict. A bootstrap draws only from the units at hand. Few of them hold a rare answer or a disagreement, and a
-sample without any has an interval of no width. Here each value of alpha is tested under the variance that it implies
-itself.
+The interval of alpha has every value that the answers do not contradict. A bootstrap draws only from the units at hand:
+few of them hold a rare answer or a disagreement, and a sample without any has an interval of no width.
 """
 
 from __future__ import annotations
@@ -133,10 +131,7 @@ def _derivatives(
     levels: Float[np.ndarray, " k"],
     metric: Metric,
 ) -> tuple[Float[np.ndarray, " u"], Float[np.ndarray, " u"]]:
-    """By how much units with these answers move the sums of observed and of expected disagreement of `counts`.
-
-    Of ordered levels the middle ranks move, too.
-    """
+    """By how much units with these answers move the sums of observed and expected disagreement, middle ranks too."""
     totals = counts.sum(axis=0)
     n, shares, apart = totals.sum(), totals / totals.sum(), distances(totals, levels, metric)
     answers = rows.sum(axis=1)
@@ -191,10 +186,7 @@ def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
 
 
 def percent_agreement(ratings: ArrayLike) -> float:
-    """Share of pairs of answers on the same unit that are equal, 0 to 1; NaN where no unit has two.
-
-    ratings [units, raters]: levels, NaN for no answer. Not corrected for chance: see `krippendorff_alpha`.
-    """
+    """Share of pairs of answers on one unit that are equal, not corrected for chance; NaN where no unit has two."""
     levels, counts = _counts(ratings_array(ratings))
     _ = levels
     n = counts.sum(axis=1)
@@ -203,10 +195,7 @@ def percent_agreement(ratings: ArrayLike) -> float:
 
 
 def cohen_kappa(first: ArrayLike, other: ArrayLike) -> float:
-    """Cohen's kappa of two raters' answers [n] to the same units, NaN left out; -1 to 1. Source: Cohen 1960.
-
-    NaN where no unit has both answers, or both raters gave one and the same value throughout.
-    """
+    """Cohen's kappa (1960) of two raters' answers [n]; NaN where no unit has both, or all answers are equal."""
     both = np.stack([np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
     both = both[np.isfinite(both).all(axis=1)]
     if not len(both):
@@ -252,9 +241,7 @@ def rater_reliability(ratings: ArrayLike) -> Reliability:
     """Each rater compared with the mean of the others, over units that another rater rated too.
 
     Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
-    minus that of the others, in the units of the ratings.
-
-    Each of the first two below is compared with others whose mean is always 2:
+    minus that of the others.
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)
@@ -296,10 +283,7 @@ ONE_SUBJECT: Final = "one subject alone: no interval"
 @final
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Krippendorff's alpha, its 95 % interval, and the units, answers and subjects that it rests on.
-
-    NaN with the reason; an interval may have a reason to be missing where alpha has a value.
-    """
+    """Krippendorff's alpha, its 95 % interval, and what it rests on. NaN with the reason, if any."""
 
     value: float
     low: float
@@ -313,13 +297,9 @@ class Alpha:
 def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjects: ArrayLike | None = None) -> Alpha:
     """1 minus observed over expected disagreement: 1 where all agree, 0 where agreement is at chance level.
 
-    ratings [units, raters]: values, NaN for no answer; units with fewer than two answers are ignored. subjects [units]:
-    which units belong together (default: each is its own). The interval is for these raters and for subjects like
-    these (see `alpha_interval`); it says nothing of other raters.
-
-    Returns Alpha; NaN with the reason where no unit has two answers, or all answers are equal. The interval is NaN,
-    with the reason, of one subject alone. Raises BadInput for ratings that are no table, or another number of subjects.
-    Source: Krippendorff 2011.
+    Units with fewer than two answers are ignored. subjects [units]: which units belong together (default: each is its
+    own). The interval is for these raters and for subjects like these (see `alpha_interval`); it says nothing of other
+    raters. Source: Krippendorff 2011.
     """
     table = ratings_array(ratings)
     names = np.arange(len(table)) if subjects is None else np.asarray(subjects)
@@ -376,11 +356,10 @@ class DawidSkene:
 def dawid_skene(
     ratings: ArrayLike, levels: int, *, iterations: int = 200, tolerance: float = 1e-8, prior_counts: float = 0.01
 ) -> DawidSkene:
-    """Fit the model by expectation-maximization, starting from the shares of the raters' answers.
+    """Fit the model by expectation-maximization, starting from the shares of the raters' answers (1979).
 
-    ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: the count added to every cell of a
-    confusion matrix, so that an answer never seen is improbable, not impossible. Raises BadInput for other values.
-    Source: Dawid & Skene 1979.
+    prior_counts: the count added to every cell of a confusion matrix, so that an answer never seen is improbable, not
+    impossible. Raises BadInput for other values than levels 0 to levels - 1.
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)

@@ -30,10 +30,7 @@ SOURCES: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes of n texts: 1, 0 or NaN. people: what most people say, NaN of a text that none coded, or a tie.
-
-    subjects: whom each text is about: texts about one subject are not independent.
-    """
+    """Codes of n texts, 1, 0 or NaN: the judge's, what most people say (NaN at a tie), and whom each text is about."""
 
     judge: Float[np.ndarray, " n"]
     people: Float[np.ndarray, " n"]
@@ -56,11 +53,7 @@ def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " 
 
 
 def agreement(codes: Codes, seed: int = 0) -> Agreement:
-    """The figures of the texts that both coded, with intervals by subject (95 %).
-
-    Sensitivity and specificity have Wilson's interval with the design effect of subjects. A figure that cannot be
-    estimated is null, with the reason.
-    """
+    """The figures of the texts that both coded, with 95 % intervals by subject (Wilson's with its design effect)."""
     both = codes.take(codes.both)
     counts = _by_subject(both)
     yes = counts[:, 0] + counts[:, 1]
@@ -78,7 +71,7 @@ def corrected_effects(
 ) -> Iterator[tuple[float, PredictionPowered]]:
     """Of each later level against the first: the judge's difference of rates, and that corrected with people's codes.
 
-    levels: of each text, from 0. Each text of a level must have had the same chance to be coded by people.
+    Each text of a level must have had the same chance to be coded by people.
     """
     each = [_powered(codes.take(levels == level)) for level in range(count)]
     rates = [_mean(codes.judge[levels == level]) for level in range(count)]

@@ -1,7 +1,4 @@
-"""From the answers about pairs to what raters saw between two images.
-
-From the answers of a project to its figures of agreement, as records and in words.
-"""
+"""From the answers of a project to its figures of agreement, as records and in words."""
 
 from __future__ import annotations
 
@@ -42,10 +39,10 @@ NO_VALUES: Final = "the answers have neither an order nor values; give the level
 
 
 def pair_figures(project: Project) -> tuple[PairFigures, ...]:
-    """Figures of every question about pairs that has answers, by study.
+    """Figures of every question about pairs that has answers, by study, without repeats and known answers.
 
-    Repeats, known answers and excluded raters do not count. A question is about a difference where its levels have
-    values or an order, and about which image shows more where it is `sided`.
+    A question is about a difference where its levels have values or an order, and about which image shows more where it
+    is `sided`.
     """
     given = [row for row in rows(project.database) if row.second and row.gold is None]
     given = [row for row in given if not (row.repeat or row.excluded)]

@@ -62,10 +62,7 @@ def is_flipped(question: RaterQuestion, item: Item, seed: int) -> bool:
 
 
 def name_of(study: str, image: str) -> str:
-    """The file of a picture, under images/; of an id that is a path, its letters and a digest.
-
-    Raises BadInput for names of a run that would lead elsewhere.
-    """
+    """The file of a picture under images/. Raises BadInput for names of a run that would lead elsewhere."""
     for name in filter(None, (study, *image.split("/"))):
         if name in (".", "..") or set(name) & set("/\\:\0"):
             raise BadInput(f"image {shown(name)}: expected a plain file name, got a path; this run is not one of ours")
@@ -75,10 +72,7 @@ def name_of(study: str, image: str) -> str:
 
 
 def mturk(project: Project, out: Path, image_url: str) -> dict[str, object]:
-    """`batch.csv` (a row per item) and `template.html` for Mechanical Turk's requester pages.
-
-    What the form shows is escaped for HTML, since the service puts it into the page as it stands.
-    """
+    """`batch.csv` and `template.html`; what they show is escaped, since the service puts it into the page as it is."""
     listed = items_of(project)
     sink = io.StringIO()
     writer = csv.DictWriter(sink, _COLUMNS)
@@ -180,10 +174,7 @@ def check_level_names(question: RaterQuestion) -> None:
 
 
 def label_studio(project: Project, out: Path, image_url: str) -> dict[str, object]:
-    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each.
-
-    Raises BadInput, before anything is written, for a level that could not be distinguished from a skip.
-    """
+    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each."""
     for each in project.questionnaire.question:
         check_level_names(each)
     listed, address, all_rows = items_of(project), _addresses(image_url), rows(project.database)

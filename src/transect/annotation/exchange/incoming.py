@@ -32,7 +32,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class Incoming(NamedTuple):
     """One answer from elsewhere. where: file and line, for messages. level: the index, None: could not tell.
 
-    left_out: why the answer does not count; it is counted under this reason, and nothing else of it is looked at.
+    left_out: why the answer does not count; nothing else of it is looked at.
     """
 
     where: str
@@ -74,7 +74,7 @@ def worker_key(project: Project) -> bytes:
 
 
 def anonymous(worker: str, key: bytes) -> str:
-    """A number for a worker of another service, the same each time; their own id is not kept.
+    """A number for a worker of another service, the same each time.
 
     Without the key, a table of answers that is passed on does not tell whose they are to those who know the ids.
     """
@@ -82,11 +82,7 @@ def anonymous(worker: str, key: bytes) -> str:
 
 
 def take_in(project: Project, all_answers: Sequence[Incoming], now: float) -> Imported:
-    """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
-
-    Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
-    time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
-    """
+    """Keep answers in one transaction, or none of them; a rater's answer to an item is not taken twice."""
     if not all_answers:
         raise BadInput("import: expected answers, got none; check the file")
     incoming = [answer for answer in all_answers if not answer.left_out]

@@ -1,7 +1,4 @@
-"""Answers as tables: one row per answer, or as `--ratings` of audit and report takes them.
-
-What is exported: which formats there are, and where they go.
-"""
+"""Answers as tables, one row each or as `--ratings` of audit and report takes them, and all formats of export."""
 
 from __future__ import annotations
 
@@ -42,9 +39,8 @@ def answers_table(project: Project) -> pa.Table:
 def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     """A row per image and rater and a column per question about one image, as `transect report --ratings` takes it.
 
-    scale: values of the levels in the units of the question's attribute, or from 0 to 1 (as rules of pruning want
-    them). Repeats, known answers and excluded raters are left out; the table's metadata says how many raters
-    were, and how many answers, and of each column the question: attribute, scale, levels, and how many could not tell.
+    scale: values in the units of the question's attribute, or from 0 to 1 (as rules of pruning want them). Repeats,
+    known answers and excluded raters are left out; the metadata counts the latter, and says what each column was asked.
     """
     questions = [question for question in project.questionnaire.question if not question.pairs]
     all_rows = rows(project.database)
@@ -137,10 +133,7 @@ def default(place: str | Path, kind: str) -> Path:
 
 
 def write(project: Project, kind: str, out: Path, scale: str, image_url: str) -> dict[str, Any]:
-    """Write one kind of export; returns what was written.
-
-    Raises UnknownName for another kind, BadInput for a file that is neither .csv nor .parquet or another scale.
-    """
+    """Write one kind of export; returns what was written."""
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
     if kind != "answers" and project.pictures.are_texts:

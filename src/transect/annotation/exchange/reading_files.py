@@ -57,10 +57,7 @@ class _Said(NamedTuple):
 
 
 def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
-    """Answers of a file of one kind; of the kind "answers" also those of a table in memory.
-
-    Raises UnknownName for another kind, BadInput in one line with the row for a wrong file.
-    """
+    """Answers of a file of one kind, or of a table in memory; wrong ones are refused in one line, with the row."""
     if kind == "answers":
         return list(_answers(source, project.questionnaire))
     readers: Mapping[str, Callable[[Path, Project], Iterator[Incoming]]] = {
@@ -81,10 +78,7 @@ def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
 
 
 def _answers(source: TableLike, questionnaire: Questionnaire) -> Iterator[Incoming]:
-    """The table as `export` writes it: columns id, question, rater, answer, the others where they are known.
-
-    Columns have the types that `export` gives them, or such as can be cast to these; times without a zone are in UTC.
-    """
+    """The table as `export` writes it; columns have its types, or such as can be cast to these."""
     table, path = read_typed(source, _READ, "answers")
     if missing := [name for name in _NEEDED if name not in table.column_names]:
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")

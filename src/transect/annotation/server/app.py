@@ -48,9 +48,7 @@ def create_app(
 ) -> Guard:
     """The ASGI application of a project.
 
-    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
-    HTTPS, so that cookies are sent in no other way; public: the name (and port) under which a proxy on this
-    machine shows it, which says in X-Forwarded-For whose request it is, so that raters do not share one rate.
+    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure, public: as of `Guard`.
     """
     service = Service(project, examples, secure, clock)
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)

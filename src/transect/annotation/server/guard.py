@@ -1,7 +1,6 @@
-"""Rate limits: token buckets in memory, the oldest forgotten first.
+"""What every request passes before any page is looked at: host, origin, size of the body, rate.
 
-What every request passes before any page is looked at: host, origin, size of the body, rate; and what leaves with
-every reply: headers that let a browser run nothing but the pages' own files.
+Every reply leaves with headers that let a browser run nothing but the pages' own files.
 """
 
 from __future__ import annotations
@@ -81,11 +80,10 @@ _HEADERS: Final = {
 class Guard:
     """An ASGI application around another.
 
-    hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
-    each of them has a separate rate, all else shares that of its address. public: the name (and port) under which
-    a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. cookies: names
-    of those that hold a session. by_session: the rate of each session; by default that of a rater. clock: seconds that
-    never run backwards.
+    hosts: names it answers to; empty: any. secure: it is reached by HTTPS, so that cookies are sent in no other way.
+    known: hashes of cookies that are sessions; each has a rate of its own, all else shares that of its address. public:
+    the name (and port) under which a proxy on this machine shows it; then the last address in X-Forwarded-For says
+    whose request it is. cookies: names of those that hold a session.
     """
 
     def __init__(

@@ -1,9 +1,4 @@
-"""Wrong passwords: few from one address, and a browser that logged in before has a count of its own.
-
-Forms of pages, read without a library for uploads: there are none.
-
-What the routes share: the project, the clock, who is known, and who is logged in.
-"""
+"""What the routes share: the project, the clock, the organiser's logins, and who is logged in."""
 
 from __future__ import annotations
 

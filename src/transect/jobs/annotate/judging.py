@@ -23,10 +23,7 @@ from transect.targets.words.questions import Code
 
 
 def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
-    """The agreement of each study's judge with people ("" of a run with one study), written into its folder.
-
-    place: the texts of a run, as `texts:RUN`. Raises BadInput for another place, and where people coded no text.
-    """
+    """The agreement of each study's judge with people ("" of a run with one study), written into its folder."""
     sources = {name: source for name, source in project.pictures.sources.items() if isinstance(source, RunTexts)}
     if not sources:
         raise BadInput(f"{place}: expected the texts of a run, got images; name texts:RUN")

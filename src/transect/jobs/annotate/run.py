@@ -1,7 +1,4 @@
-"""How often raters take two images for the same person: answers about pairs, joined with a table of the pairs.
-
-`transect.annotate`: have people rate the images of a run, and use their answers.
-"""
+"""`transect.annotate`: have people rate the images of a run, and use their answers."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ def of_generator(
 ) -> Validation:
     """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
 
-    condition, quality: names of questions; what the first asks is an attribute that was varied or is known. Raises
-    UnknownName for another question, BadInput where it is about no attribute of the run.
+    condition, quality: names of questions; what the first asks is an attribute that was varied or is known.
     """
     shown, good = _named(study, condition), _named(study, quality)
     run = study.audited
