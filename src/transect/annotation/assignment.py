@@ -31,6 +31,9 @@ from transect.annotation.questions import Plan, RaterQuestion, Stop
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput, TransectError
 
+TASKS: Final = sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second).join(
+    items, items.c.id == tasks.c.item_id
+)
 _COUNTED_AT_ONCE: Final = 500
 
 
@@ -157,17 +160,11 @@ def _may_work(connection: Connection, rater: int, holding: bool = True) -> bool:
 
 
 def _held(connection: Connection, rater: int) -> list[Task]:
-    query = (
-        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.rater_id == rater, tasks.c.state == "leased")
-        .order_by(tasks.c.place)
-    )
-    return [task_of(row) for row in connection.execute(query)]
+    query = TASKS.where(tasks.c.rater_id == rater, tasks.c.state == "leased").order_by(tasks.c.place)
+    return [_task_of(row) for row in connection.execute(query)]
 
 
-def task_of(row: Any) -> Task:
-    """A task from a row of tasks and items."""
+def _task_of(row: Any) -> Task:
     return Task(row.id, row.question, row.study, row.first, row.second, row.flipped, row.place, row.repeat)
 
 
@@ -383,7 +380,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
     def work(connection: Connection) -> Task | None:
         _hold(connection, rater)
         if before := _sent_before(connection, rater, key):
-            return task_of(_task(connection, rater, before.task_id)) if before.kind == "undo" else None
+            return _task_of(_task(connection, rater, before.task_id)) if before.kind == "undo" else None
         last = connection.execute(
             sa.select(tasks.c.id)
             .where(tasks.c.rater_id == rater, tasks.c.state == "answered")
@@ -401,7 +398,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
         row = _task(connection, rater, last)
         if not row.repeat:
             recount(connection, [row.item_id], project.questionnaire.plan.stop)
-        return task_of(row)
+        return _task_of(row)
 
     return project.database.write(work)
 
@@ -414,12 +411,8 @@ def _hold(connection: Connection, rater: int) -> None:
 
 
 def _task(connection: Connection, rater: int, task: int) -> Any:
-    row = connection.execute(
-        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.id == task, tasks.c.rater_id == rater)
-        .with_for_update(of=tasks)
-    ).one_or_none()
+    mine = TASKS.where(tasks.c.id == task, tasks.c.rater_id == rater)
+    row = connection.execute(mine.with_for_update(of=tasks)).one_or_none()
     if row is None:
         raise Refused("there is no such task of this rater")
     return row

@@ -55,7 +55,6 @@ def create_app(
     app.state.service = service
     app.include_router(rating.router)
     app.include_router(admin.router)
-    app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
     _add_health(app, project.database, clock)
@@ -88,11 +87,6 @@ def _add_health(app: FastAPI, database: Database, clock: Callable[[], float]) ->
                 except BadInput:
                     fault = "answers cannot be stored"
         return Response(fault or "ok", 503 if fault else 200, media_type="text/plain")
-
-
-async def _told(_: Request, error: Any) -> Response:
-    body = json.dumps({"detail": error.detail})
-    return Response(body, error.status_code, headers=dict(error.headers or {}), media_type="application/json")
 
 
 async def _not_understood(_: Request, error: Any) -> Response:

@@ -9,11 +9,13 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address, ip_network
 from time import monotonic
 from typing import Any, Final, final
 from urllib.parse import urlsplit
+
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse
 
 from transect.annotation.raters import hash_of
 
@@ -43,11 +45,6 @@ class Buckets:
             if key in self._levels:
                 level, before = self._levels[key]
                 self._levels[key] = (min(float(self.burst), level + 1), before)
-
-    def left(self, key: str, now: float) -> bool:
-        """Whether one more would be allowed; nothing is counted."""
-        with self._lock:
-            return self._level(key, now) >= 1
 
     def _level(self, key: str, now: float) -> float:
         level, before = self._levels.get(key, (float(self.burst), now))
@@ -123,11 +120,15 @@ class Guard:
             await send(message)
 
         if refusal := self._refusal(scope, headers):
-            await _reply(dressed, *refusal)
+            status, reason = refusal
+            await PlainTextResponse(reason, status, {"retry-after": "2"} if status == 429 else None)(
+                scope, receive, dressed
+            )
             return
         body = await _body(receive, headers) if scope["method"] not in _SAFE else b""
         if isinstance(body, int):
-            await _reply(dressed, body, "the request is too large" if body == 413 else "the request came too slowly")
+            reason = "the request is too large" if body == 413 else "the request came too slowly"
+            await PlainTextResponse(reason, body)(scope, receive, dressed)
             return
         await self._inner(scope, _replayed(body, receive), dressed)
 
@@ -138,7 +139,8 @@ class Guard:
             return 400, "this server does not answer to that name"
         if scope["method"] not in _SAFE and not _same_origin(headers, {host, self._public} - {""}):
             return 403, "the request comes from another site"
-        session = _cookie(headers.get("cookie", ""), self._cookies)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        session = next((cookies[name] for name in self._cookies if name in cookies), "")
         key = hash_of(session) if session else ""
         address = scope["client"][0]
         buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
@@ -209,15 +211,6 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
         return False
 
 
-def _cookie(header: str, names: Collection[str]) -> str:
-    """The session in a Cookie header."""
-    try:
-        cookies = SimpleCookie(header)
-    except CookieError:
-        return ""
-    return next((cookies[name].value for name in names if name in cookies), "")
-
-
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
     """The whole body, or the status that refuses it."""
     length = headers.get("content-length", "0")
@@ -253,12 +246,3 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _reply(send: Send, status: int, text: str) -> None:
-    body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    if status == 429:
-        headers.append((b"retry-after", b"2"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

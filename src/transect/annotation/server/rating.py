@@ -6,17 +6,16 @@ import hashlib
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from transect.annotation import progress
-from transect.annotation.assignment import LONGEST, Refused, Submitted, Task, answer, next_tasks, undo
+from transect.annotation.assignment import LONGEST, TASKS, Refused, Submitted, Task, answer, next_tasks, undo
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import by_token, consent
-from transect.annotation.schema import items, tasks
-from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf, form_of
+from transect.annotation.schema import tasks
+from transect.annotation.server.service import Form, Reading, Service, Serving, Writing, check_csrf
 from transect.runs.pictures import packed
 
 router: Final = APIRouter()
@@ -105,21 +104,14 @@ def invited(request: Request, service: Serving, token: Annotated[str, Path(max_l
 
 
 @router.post("/consent", include_in_schema=False)
-async def agree(request: Request, service: Serving) -> Response:
+def agree(request: Request, service: Serving, form: Form) -> Response:
     """Note a rater's consent."""
-    from starlette.concurrency import run_in_threadpool
-
-    form = await form_of(request)
-
-    def work() -> Response:
-        session = service.session(request, "rater")
-        if session is None or session.rater is None:
-            return service.page("closed.html", 401)
-        check_csrf(session, form.get("csrf", ""))
-        consent(service.database, session.rater, service.clock())
-        return Response(status_code=303, headers={"location": "/"})
-
-    return await run_in_threadpool(work)
+    session = service.session(request, "rater")
+    if session is None or session.rater is None:
+        return service.page("closed.html", 401)
+    check_csrf(session, form.get("csrf", ""))
+    consent(service.database, session.rater, service.clock())
+    return Response(status_code=303, headers={"location": "/"})
 
 
 @router.get("/api/questions", responses=_ERRORS)
@@ -169,13 +161,9 @@ def picture(
     digest: _Digest,
 ) -> Response:
     """A picture of one of the rater's own tasks."""
-    query = (
-        sa.select(tasks.c.flipped, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.id == task, tasks.c.rater_id == rater, tasks.c.state.in_(("leased", "answered")))
-    )
+    mine = (tasks.c.id == task, tasks.c.rater_id == rater, tasks.c.state.in_(("leased", "answered")))
     with service.database.reading() as connection:
-        row = connection.execute(query).one_or_none()
+        row = connection.execute(TASKS.where(*mine)).one_or_none()
     image = "" if row is None else _on_side(row, side)
     pictures = service.project.pictures
     if row is None or not image or pictures.are_texts or pictures.digest(row.study, image) != digest:

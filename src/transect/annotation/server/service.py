@@ -81,6 +81,7 @@ async def form_of(request: Request) -> dict[str, str]:
         raise HTTPException(400, "expected a form in UTF-8") from None
 
 
+Form = Annotated[dict[str, str], Depends(form_of)]
 _MOST_KNOWN: Final = 20_000
 
 
@@ -179,8 +180,17 @@ def admin_of(request: Request, service: Serving) -> raters.Session:
     return _somebody(service.session(request, "admin"))
 
 
-RaterSession = Annotated[raters.Session, Depends(rater_of)]
 AdminSession = Annotated[raters.Session, Depends(admin_of)]
+
+
+def changed_by_admin(session: AdminSession, form: Form) -> dict[str, str]:
+    """A form of the administrator's; 403 without its CSRF token."""
+    check_csrf(session, form.get("csrf", ""))
+    return form
+
+
+Changing = Annotated[dict[str, str], Depends(changed_by_admin)]
+RaterSession = Annotated[raters.Session, Depends(rater_of)]
 
 
 def writing_rater(session: RaterSession, x_csrf_token: Annotated[str, Header(max_length=128)] = "") -> int:
