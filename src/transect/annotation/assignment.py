@@ -19,17 +19,16 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.database import Database, NotCreated, read_setting
-from transect.annotation.project import Project, open_project
+from transect.annotation.database import Database, read_setting
+from transect.annotation.project import Project
 from transect.annotation.questions import Plan, RaterQuestion, Stop
 from transect.annotation.schema import answers, items, raters, tasks
-from transect.errors import BadInput, TransectError
+from transect.errors import TransectError
 
 TASKS: Final = sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second).join(
     items, items.c.id == tasks.c.item_id
@@ -426,7 +425,7 @@ def _values(question: RaterQuestion, flipped: bool, sent: Submitted) -> tuple[Ki
         return "skip", None, None
     if not 0 <= sent.value < len(question.levels):
         raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {sent.value}")
-    details = len(question.follow_up.levels) if question.follow_up else 0
+    details = len(question.details)
     if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
         raise Refused("expected an answer to the follow-up question where there is one, and only there")
     return "answer", (question.turned(sent.value) if flipped else sent.value), sent.detail
@@ -456,47 +455,6 @@ def _add(
     return int((inserted.inserted_primary_key or (0,))[0])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """Answers in force to items without a known answer. missing: those still wanted, by question."""
-
-    answers: int
-    missing: dict[str, int]
-
-    @property
-    def enough(self) -> bool:
-        """Whether none is missing."""
-        return not any(self.missing.values())
-
-
-def ratings_of(run: Path, each: int) -> Ratings | None:
-    """How many answers a run has, and how many are missing until every item has `each`; None before it has a database.
-
-    An item that the questions' own rule closed wants no more. Raises BadInput where the questions ask for fewer than
-    `each`, so that raters would never get there.
-    """
-    try:
-        project = open_project(run, create=False)
-    except NotCreated:
-        return None
-    try:
-        counted = _counts(project)
-        wanted = project.questionnaire.plan.ratings
-    finally:
-        project.database.close()
-    names = [question.name for question in project.questionnaire.question]
-    missing = dict.fromkeys(names, 0)
-    for question, given, done in counted:
-        missing[question] += 0 if done else max(each - given, 0)
-    if any(missing.values()) and each > wanted:
-        raise BadInput(
-            f"{run}: expected questions that ask for {each} answers to each item, got {wanted}; wait for {wanted} "
-            f"(raters = {wanted}), or write ratings = {each} below [plan] in a questions file"
-        )
-    return Ratings(sum(answers for _, answers, _ in counted), missing)
-
-
 def answers_by_item() -> sa.Subquery:
     """Of each item that has some the count `answers` in force: repeats and excluded raters do not count."""
     return (
@@ -506,15 +464,3 @@ def answers_by_item() -> sa.Subquery:
         .group_by(tasks.c.item_id)
         .subquery()
     )
-
-
-def _counts(project: Project) -> list[tuple[str, int, bool]]:
-    """Question, answers in force and whether it is closed, of each item without a known answer."""
-    given = answers_by_item()
-    query = (
-        sa.select(items.c.question, sa.func.coalesce(given.c.answers, 0), items.c.done)
-        .select_from(items.outerjoin(given, given.c.item_id == items.c.id))
-        .where(items.c.gold.is_(None))
-    )
-    with project.database.reading() as connection:
-        return [(str(name), int(count), bool(done)) for name, count, done in connection.execute(query)]

@@ -16,7 +16,7 @@ from transect.annotation.sources import Pictures, home_of, is_texts, source_of
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.folder import write_atomically, write_table
-from transect.runs.human_answers import RatedQuestion, with_questions
+from transect.runs.human_answers import with_questions
 from transect.runs.json_records import loads
 from transect.runs.model_files import sha256
 from transect.runs.pictures import pixels_of_png
@@ -210,10 +210,12 @@ def write(
         columns["study"] = [picture.study for picture in pictures.all]
     columns |= {name: np.concatenate(parts) for name, parts in answers.items()}
     table = pa.table(columns).replace_schema_metadata({MACHINE: json.dumps(machine.facts).encode()})
-    table = with_questions(
-        table, {question.name: _question(question) for question in asked_questions if question.name in answers}
-    )
-    _save(table, path)
+    answered = [question for question in asked_questions if question.name in answers]
+    table = with_questions(table, {question.name: question.asked(question.values) for question in answered})
+    if path.suffix.lower() == ".csv":
+        write_atomically(path, csv_of(table))
+    else:
+        write_table(path, table)
     return {
         "out": str(path),
         "rows": len(table),
@@ -250,15 +252,3 @@ def _ask(
         left_out[question.name] = str(error)
         return
     answers.setdefault(question.name, []).append(np.asarray(question.values)[ratings.value.astype(int)])
-
-
-def _question(question: RaterQuestion) -> RatedQuestion:
-    levels = tuple(each.name for each in question.levels)
-    return RatedQuestion(question.text, question.attribute, question.scale, levels, question.values, question.places)
-
-
-def _save(table: pa.Table, path: Path) -> None:
-    if path.suffix.lower() == ".csv":
-        write_atomically(path, csv_of(table))
-    else:
-        write_table(path, table)

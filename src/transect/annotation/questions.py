@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, final
 
@@ -31,6 +31,7 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Question
 from transect.runs import toml_files
 from transect.runs.folder import canonical_json, write_atomically
+from transect.runs.human_answers import RatedQuestion
 
 SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
@@ -174,11 +175,23 @@ class RaterQuestion(_Table):
         """The question as the other stages know it."""
         return Question(self.name, self.text, tuple(level.name for level in self.levels))
 
+    def asked(self, values: Sequence[float], unsure: Mapping[str, int] | None = None) -> RatedQuestion:
+        """What a column of ratings is about. unsure: by study, how many could not tell."""
+        levels = tuple(level.name for level in self.levels)
+        return RatedQuestion(
+            self.text, self.attribute, self.scale, levels, tuple(values), self.places, dict(unsure or {})
+        )
+
     @property
     def places(self) -> tuple[float, ...]:
         """Each level on a scale from 0 to 1; of levels in no order the indices."""
         last = 1 if self.scale == "nominal" else len(self.levels) - 1
         return tuple(index / last for index in range(len(self.levels)))
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The levels of the follow-up question; none without one."""
+        return self.follow_up.levels if self.follow_up else ()
 
     def turned(self, level: int) -> int:
         """The level that says the same when the two images have changed sides."""

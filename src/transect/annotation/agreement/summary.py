@@ -74,9 +74,10 @@ def _figures(
             more = (np.array(value) - low) / (high - low)
             ranking = pair_ranking(first, second, more, subject, rater, levels=len(source.levels))
         reason = "" if source.levels else NO_LEVELS
-    elif _measures(question):
+    elif question.scale != "nominal" or question.levels[0].value is not None:  # levels are sizes of a difference
         pair = [f"{row.first}/{row.second}" for row in mine]
-        difference = perceived_difference(value, pair, subject, rater, scale=(low, high), same=_none(question))
+        no_difference = 0.0 if 0.0 in question.values else low
+        difference = perceived_difference(value, pair, subject, rater, scale=(low, high), same=no_difference)
     elif not same:
         reason = NO_VALUES
     return PairFigures(
@@ -85,23 +86,12 @@ def _figures(
     )  # fmt: skip
 
 
-def _measures(question: RaterQuestion) -> bool:
-    """Whether the levels are sizes of a difference."""
-    return question.scale != "nominal" or question.levels[0].value is not None
-
-
-def _none(question: RaterQuestion) -> float:
-    """The value of "no difference": 0, or the lowest one."""
-    return 0.0 if 0.0 in question.values else min(question.values)
-
-
 def _same(mine: Sequence[Row], question: RaterQuestion, kinds: dict[tuple[str, str], str]) -> tuple[SameRow, ...]:
     """Shares of the first answer by kind of pair and by the follow-up's answer; none where no kind is known."""
     if not kinds or any((row.first, row.second) not in kinds for row in mine):
         return ()
     known = [math.nan if row.value is None else float(row.value == 0) for row in mine]
-    follow_up = question.follow_up.levels if question.follow_up else ()
-    familiarity = ["" if row.detail is None else follow_up[row.detail] for row in mine]
+    familiarity = ["" if row.detail is None else question.details[row.detail] for row in mine]
     places = {pair: place for place, pair in enumerate(kinds)}
     pair = np.array([places[row.first, row.second] for row in mine])
     kind = [kinds[row.first, row.second] for row in mine]
@@ -184,6 +174,7 @@ def _question(
     known = spreads[np.isfinite(spreads) & (question.scale != "nominal")]
     latent = dawid_skene(table.ratings, len(question.levels))
     counted = [answer for answer in answers if answer.question == question.name and not answer.excluded]
+    step = float(np.ptp(values) / (len(np.unique(values)) - 1))
     return QuestionAgreement(
         question=question.name,
         scale=question.scale,
@@ -199,7 +190,7 @@ def _question(
         median_spread=float(np.median(known)) if len(known) else math.nan,
         known_right=_share([answer.value == answer.gold for answer in counted if answer.gold is not None]),
         repeats_equal=_share(_repeats(answers, question.name)),
-        by_rater=_raters(table, latent, None if question.scale == "nominal" else valued.ratings, _step(values)),
+        by_rater=_raters(table, latent, None if question.scale == "nominal" else valued.ratings, step),
         dawid_skene=_latent(table, latent, len(question.levels)),
     )
 
@@ -216,11 +207,6 @@ def valued_as(
     """The value of each answer, which is given as the number of its level; NaN where there is none."""
     known = np.isfinite(ratings)
     return np.where(known, values[np.where(known, ratings, 0).astype(np.int64)], np.nan)
-
-
-def _step(values: Float[np.ndarray, " levels"]) -> float:
-    """Mean distance between adjacent levels."""
-    return float(np.ptp(values) / (len(np.unique(values)) - 1))
 
 
 def _latent(table: Matrix, latent: DawidSkene, levels: int) -> LatentLevels:

@@ -205,7 +205,7 @@ def _agrees(project: Project, answer: Incoming, stored: _Kept) -> None:
 def _words(question: RaterQuestion, level: int | None, detail: int | None) -> str:
     if level is None:
         return "cannot tell"
-    follow = f", {question.follow_up.levels[detail]}" if question.follow_up and detail is not None else ""
+    follow = "" if detail is None else f", {question.details[detail]}"
     return question.levels[level].name + follow
 
 
@@ -223,14 +223,12 @@ def _task(connection: Connection, answer: Incoming, of: tuple[int, int, int], ta
 
 def _keep(connection: Connection, answer: Incoming, rater: int, number: int, now: float) -> None:
     time = now if answer.given is None else answer.given
-    milliseconds = (
-        None if answer.seconds is None or abs(answer.seconds) > LONGEST / 1000 else round(answer.seconds * 1000)
-    )
+    within = answer.seconds is not None and 0 <= answer.seconds * 1000 <= LONGEST
     inserted = connection.execute(
         answers.insert().values(
             task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",
             kind="skip" if answer.level is None else "answer", value=answer.level, detail=answer.detail, given=time,
-            milliseconds=milliseconds if milliseconds is not None and 0 <= milliseconds <= LONGEST else None,
+            milliseconds=round((answer.seconds or 0) * 1000) if within else None,
         )
     ).inserted_primary_key  # fmt: skip
     connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((inserted or (0,))[0])))

@@ -14,7 +14,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.annotation.sources import home_of
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_atomically
-from transect.runs.human_answers import RatedQuestion, with_questions
+from transect.runs.human_answers import with_questions
 from transect.runs.table_inputs import csv_of
 from transect.runs.tables import LEFT_OUT
 
@@ -68,21 +68,20 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     return with_questions(
         table,
         {
-            question.name: _question(question, values[question.name], all_rows)
+            question.name: question.asked(values[question.name], _unsure(question, all_rows))
             for question in questions
             if question.name in columns
         },
     )
 
 
-def _question(question: RaterQuestion, values: tuple[float, ...], all_rows: list[Row]) -> RatedQuestion:
-    """What a column of ratings is about. Unsure: repeats and known items count too, excluded raters do not."""
+def _unsure(question: RaterQuestion, all_rows: list[Row]) -> dict[str, int]:
+    """Who could not tell, by study: repeats and known items count too, excluded raters do not."""
     mine = [row for row in all_rows if row.question == question.name and not row.excluded]
     unsure = dict.fromkeys({row.study for row in mine}, 0)
     for row in mine:
         unsure[row.study] += row.value is None
-    levels = tuple(level.name for level in question.levels)
-    return RatedQuestion(question.text, question.attribute, question.scale, levels, values, question.places, unsure)
+    return unsure
 
 
 def as_parquet(table: pa.Table) -> bytes:
@@ -105,7 +104,7 @@ def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
         "answer": None if level is None else question.levels[level].name,
         "level": level,
         "value": None if level is None else question.values[level],
-        "follow_up": question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None,
+        "follow_up": None if row.detail is None else question.details[row.detail],
         "repeat": row.repeat,
         "known": None if row.gold is None else question.levels[row.gold].name,
         "excluded": row.excluded,

@@ -182,12 +182,13 @@ def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
                     f"{where}: expected an answer to {question.name}, got one to {', '.join(ticked)}; give each "
                     "project only the tasks of its question"
                 )
-            ours = [result["meta"]["rater"] for result in annotation["result"] if "rater" in result.get("meta", {})]
+            raters = [result.get("meta", {}).get("rater") for result in annotation["result"]]
             by = annotation.get("completed_by")
             user = (by.get("email") or by.get("id")) if isinstance(by, dict) else by
+            rater = next((str(each) for each in raters if str(each).startswith(_OURS)), "")
             said = _Said(
                 where, question.name, data.get("study"), data["first"], data.get("second"),
-                _rater(ours[0] if ours else user, key, where), _choice(_one(ticked, question.name, where)),
+                rater or _worker(user, key, where), _choice(_one(ticked, question.name, where)),
                 _one(ticked, question.name + FOLLOW_UP, where), flipped=data.get("flipped", False),
                 seconds=annotation.get("lead_time"),
             )  # fmt: skip
@@ -233,8 +234,7 @@ def _question(questionnaire: Questionnaire, name: object, where: str) -> RaterQu
 
 
 def _detail(question: RaterQuestion, text: str, by: str, where: str) -> int | None:
-    levels = question.follow_up.levels if question.follow_up else ()
-    return _place(text, levels, by, f"{where}: follow_up") if text else None
+    return _place(text, question.details, by, f"{where}: follow_up") if text else None
 
 
 def _place(text: str, names: Sequence[str], by: str, where: str) -> int:

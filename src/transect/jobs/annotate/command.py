@@ -286,7 +286,7 @@ def validate(
     result = _project(run, database).validate(condition, quality, gates)
     show(result, json, *result.lines())
     if require:
-        validation.require(run)
+        validation.require(run / validation.FILE, result.numbers)
 
 
 @annotate.command("same-person")
