@@ -251,11 +251,7 @@ def _blocks(plan: Plan, blocks: int, rater: int, connection: Connection) -> list
 
 
 def _in_block(connection: Connection, plan: Plan, rater: int, block: int) -> int | None:
-    open_items = (
-        items.c.block == block,
-        items.c.done.is_(False),
-        items.c.gold.is_(None),
-    )
+    open_items = (items.c.block == block, items.c.done.is_(False), items.c.gold.is_(None))
     size = connection.execute(
         sa.select(sa.func.max(items.c.position)).where(items.c.block == block, items.c.gold.is_(None))
     ).scalar()

@@ -129,12 +129,11 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
 
 
 def _gold(question: RaterQuestion, pictures: Pictures) -> dict[Unit, int]:
-    names = [level.name for level in question.levels]
     gold = {}
     for answer in question.gold:
         for image in filter(None, (answer.image, answer.second)):
             _check(answer.study, image, pictures, f"gold of question {question.name}")
-        gold[Unit(answer.study, answer.image, answer.second)] = names.index(answer.answer)
+        gold[Unit(answer.study, answer.image, answer.second)] = question.names.index(answer.answer)
     return gold
 
 

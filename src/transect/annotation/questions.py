@@ -18,14 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, final
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Question
@@ -154,10 +147,10 @@ class RaterQuestion(_Table):
 
     @model_validator(mode="after")
     def _consistent(self) -> RaterQuestion:
-        names = {level.name for level in self.levels}
         for gold in self.gold:
-            if gold.answer not in names:
-                raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
+            if gold.answer not in self.names:
+                among = ", ".join(sorted(self.names))
+                raise ValueError(f"expected a gold answer among {among}, got {gold.answer!r}")
             if bool(gold.second) != bool(self.pairs):
                 raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
         if self.sided and not self.pairs:
@@ -173,14 +166,17 @@ class RaterQuestion(_Table):
     @property
     def record(self) -> Question:
         """The question as the other stages know it."""
-        return Question(self.name, self.text, tuple(level.name for level in self.levels))
+        return Question(self.name, self.text, self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the levels are called."""
+        return tuple(level.name for level in self.levels)
 
     def asked(self, values: Sequence[float], unsure: Mapping[str, int] | None = None) -> RatedQuestion:
         """What a column of ratings is about. unsure: by study, how many could not tell."""
-        levels = tuple(level.name for level in self.levels)
-        return RatedQuestion(
-            self.text, self.attribute, self.scale, levels, tuple(values), self.places, dict(unsure or {})
-        )
+        levels, places = self.names, self.places
+        return RatedQuestion(self.text, self.attribute, self.scale, levels, tuple(values), places, dict(unsure or {}))
 
     @property
     def places(self) -> tuple[float, ...]:

@@ -118,7 +118,8 @@ FOR EACH STATEMENT EXECUTE FUNCTION answers_only_added()
 """,
 )
 for _verb in ("UPDATE", "DELETE"):
-    _trigger = DDL(_SQLITE.format(name=_verb.lower(), verb=_verb)).execute_if(dialect="sqlite")
-    event.listen(answers, "after_create", _trigger)
+    _trigger = DDL(_SQLITE.format(name=_verb.lower(), verb=_verb))  # type: ignore[no-untyped-call]
+    event.listen(answers, "after_create", _trigger.execute_if(dialect="sqlite"))
 for _statement in _POSTGRESQL:
-    event.listen(answers, "after_create", DDL(_statement).execute_if(dialect="postgresql"))
+    _trigger = DDL(_statement)  # type: ignore[no-untyped-call]
+    event.listen(answers, "after_create", _trigger.execute_if(dialect="postgresql"))

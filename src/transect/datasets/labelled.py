@@ -45,9 +45,7 @@ Labelled: TypeAlias = tuple[Attribute, Float[np.ndarray, " n"]]
 """An attribute and its value for each row, NaN where it is not known."""
 
 
-def attributes_of(
-    rows: Mapping[str, Sequence[object]],
-) -> tuple[dict[str, Labelled], dict[str, str]]:
+def attributes_of(rows: Mapping[str, Sequence[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     """The attributes that the columns are, by name, and why each other column is none.
 
     >>> labels, skipped = attributes_of({"smile": ["1", "0"], "camera": ["x", "x"]})

@@ -24,7 +24,7 @@ def answer_counts(
     ratings: Float[np.ndarray, "units raters"], levels: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, "units k"]:
     """How often each level was given to each unit."""
-    return np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(np.float64)
+    return np.asarray((ratings[:, :, None] == levels).sum(axis=1), dtype=np.float64)
 
 
 def coincidences(counts: Float[np.ndarray, "units k"]) -> Float[np.ndarray, "units k k"]:
@@ -187,8 +187,8 @@ def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
 
 def percent_agreement(ratings: ArrayLike) -> float:
     """Share of pairs of answers on one unit that are equal, not corrected for chance; NaN where no unit has two."""
-    levels, counts = _counts(ratings_array(ratings))
-    _ = levels
+    table = ratings_array(ratings)
+    counts = answer_counts(table, np.unique(table[np.isfinite(table)]))
     n = counts.sum(axis=1)
     pairs = float((n * (n - 1)).sum())
     return float((counts * (counts - 1)).sum() / pairs) if pairs else float("nan")
@@ -262,16 +262,6 @@ def _correlation(first: np.ndarray, other: np.ndarray) -> float:
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(other) < 1e-12:
         return float("nan")
     return float(np.corrcoef(first, other)[0, 1])
-
-
-def _counts(
-    ratings: Float[np.ndarray, "units raters"],
-) -> tuple[Float[np.ndarray, " levels"], Float[np.ndarray, "units levels"]]:
-    """The values that occur, and how often each was given to each unit."""
-    levels = np.unique(ratings[np.isfinite(ratings)])
-    return levels, np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(float) if len(
-        levels
-    ) else np.zeros((len(ratings), 0))
 
 
 ALPHA_SOURCE: Final = (

@@ -20,7 +20,7 @@ import html
 import io
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -101,16 +101,16 @@ def _batch_row(project: Project, item: Item, address: Callable[[str, str], str])
         "image_url": address(item.study, left),
         "second_url": address(item.study, right) if right else "",
         "text": question.text,
-        "choices": _json([level.name for level in question.levels]),
+        "choices": _json(question.names),
         "cannot_tell": CANNOT_TELL if question.skip else "",
         "follow_up": follow.text if follow else "",
-        "follow_up_choices": _json(list(follow.levels) if follow else []),
+        "follow_up_choices": _json(question.details),
     }
     key = {"study": item.study, "id": item.first, "second": item.second, "question": item.question}
     return {**key, "flipped": str(int(flipped)), **{name: html.escape(value) for name, value in shown.items()}}
 
 
-def _json(value: list[str]) -> str:
+def _json(value: Sequence[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -161,7 +161,7 @@ def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str],
 
 def check_level_names(question: RaterQuestion) -> None:
     """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
-    if question.skip and CANNOT_TELL in [level.name for level in question.levels]:
+    if question.skip and CANNOT_TELL in question.names:
         raise BadInput(
             f"question {question.name}: expected no level called {CANNOT_TELL!r}, the name of a skip in Label "
             "Studio, got one; rename it, or set skip = false"

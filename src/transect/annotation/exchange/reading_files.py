@@ -208,7 +208,7 @@ def _incoming(said: _Said, questionnaire: Questionnaire) -> Incoming:
     where, question = said.where, _question(questionnaire, said.question, said.where)
     level, detail = None, None
     if said.choice is not None:
-        level = _place(said.choice, [level.name for level in question.levels], said.by, f"{where}: answer")
+        level = _place(said.choice, question.names, said.by, f"{where}: answer")
         detail = _detail(question, said.follow_up, said.by, where)
     elif not question.skip:
         raise BadInput(f"{where}: answer: {question.name} has to be answered, got none; take the row out")

@@ -111,11 +111,7 @@ class Service:
     """One running application. examples: a folder of pictures of levels; clock: seconds since 1970."""
 
     def __init__(
-        self,
-        project: Project,
-        examples: Path | None,
-        secure: bool,
-        clock: Callable[[], float] = time.time,
+        self, project: Project, examples: Path | None, secure: bool, clock: Callable[[], float] = time.time
     ) -> None:
         self.project, self.examples, self.secure, self.clock = project, examples, secure, clock
         self.known = Known()

@@ -63,12 +63,9 @@ class SamePersonNumbers:
 
 
 def numbers_of(
-    answers_source: TableLike,
-    pairs_source: TableLike,
-    unanswered: Unanswered = "left out",
-    question: str | None = None,
+    answers_source: TableLike, pairs_source: TableLike, unanswered: Unanswered = "left out", question: str | None = None
 ) -> SamePersonNumbers:
-    """The shares; see `run.same_person`."""
+    """The shares; see `same_person`."""
     listed, pairs = _listed(pairs_source)
     every_row, answers = _rows(answers_source)
     rows = _of_question(every_row, question, answers)
@@ -97,27 +94,6 @@ def numbers_of(
     return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
 
 
-def lines(numbers: SamePersonNumbers) -> list[str]:
-    """The shares in words: a line per row of the table, and one on face distances."""
-    rows = []
-    for row in numbers.rows:
-        share = "–"
-        if math.isfinite(row.share):
-            share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
-        rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
-    if numbers.simulated:
-        rows.append(notice(numbers.simulated, numbers.answers))
-    distance = numbers.distance
-    counts = f"{distance.tied} undecided, {distance.missing} without a distance"
-    if distance.reason:
-        return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
-    return [
-        *rows,
-        f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
-        f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
-    ]
-
-
 class _Pair(NamedTuple):
     """A listed pair. line: of the file; distance: NaN where it is not known."""
 
@@ -135,18 +111,13 @@ def _listed(source: TableLike) -> tuple[list[_Pair], str]:
     if isinstance(source, str | Path):
         rows, path = table_inputs.records_of(Path(source), str(source)), str(source)
     else:
-        rows, path = _table_lines(source), "pairs"
+        table, path = as_table(source, "pairs").to_pylist(), "pairs"
+        texts = [{name: "" if value is None else str(value) for name, value in row.items()} for row in table]
+        rows = list(enumerate(texts, start=2))  # as in a CSV, whose first row has line 2
     if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
         columns = ", ".join(rows[0][1]) if rows else "no row"
         raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
     return [_pair(row, line, path) for line, row in rows], path
-
-
-def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a table in memory as those of a CSV, whose first row has line 2."""
-    rows = as_table(source, "pairs").to_pylist()
-    texts = ({name: "" if value is None else str(value) for name, value in row.items()} for row in rows)
-    return list(enumerate(texts, start=2))
 
 
 def _pair(row: Mapping[str, str | None], line: int, path: str) -> _Pair:
@@ -220,8 +191,24 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
         return self.lines()[0]
 
     def lines(self) -> list[str]:
-        """The result in words."""
-        return lines(self.numbers)
+        """The result in words: a line per row of the table, and one on face distances."""
+        numbers, rows = self.numbers, []
+        for row in numbers.rows:
+            share = "–"
+            if math.isfinite(row.share):
+                share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
+            rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+        if numbers.simulated:
+            rows.append(notice(numbers.simulated, numbers.answers))
+        distance = numbers.distance
+        counts = f"{distance.tied} undecided, {distance.missing} without a distance"
+        if distance.reason:
+            return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
+        return [
+            *rows,
+            f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
+            f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
+        ]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per kind of pair and group."""
@@ -400,10 +387,7 @@ class AnnotationProject(Result):
         return self.raters_page(path).path
 
     def raters_page(
-        self,
-        out: str | Path | None = None,
-        scale: str = "attribute",
-        prune: str | Sequence[str] = (),
+        self, out: str | Path | None = None, scale: str = "attribute", prune: str | Sequence[str] = ()
     ) -> RaterReport:
         """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
@@ -415,10 +399,7 @@ class AnnotationProject(Result):
         page = rater_report.page(studies, rules, self.run.name)
         validated = [
             validation.section(
-                study.name,
-                validation.of_generator(study),
-                study.run.attributes,
-                validation.simulated_answers(study),
+                study.name, validation.of_generator(study), study.run.attributes, validation.simulated_answers(study)
             )
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
             if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}

@@ -179,10 +179,7 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
             *(f"Gate not met: {text}" for text in validation.failures.values()),
         ],
         figures=[],
-        tables=[
-            table("Seen as another condition, and quality", heads, rows),
-            _pairs(validation, attributes),
-        ],
+        tables=[table("Seen as another condition, and quality", heads, rows), _pairs(validation, attributes)],
         sources=[SOURCE, *equal_quality.SOURCES],
     )
 
