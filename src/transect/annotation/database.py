@@ -68,11 +68,6 @@ class Database:
             self._engine.dispose()
             raise
 
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether it is an embedded file: one writer at a time."""
-        return self._engine.dialect.name == "sqlite"
-
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -103,10 +98,6 @@ class Database:
         with self.reading() as connection:
             return read_setting(connection, name)
 
-    def check_writable(self, now: float) -> None:
-        """Write something small. Raises BadInput where nothing can be written, as on a full disk."""
-        self.set({"last_check": f"{now:.0f}"})
-
     def _unusable(self, error: SQLAlchemyError) -> BadInput:
         reason = words_of(getattr(error, "orig", None) or error)
         return BadInput(f"{self.address}: cannot be used as a database: {reason}; free space, or fix its rights")
@@ -128,7 +119,7 @@ class Database:
         head, known = steps.get_current_head(), {step.revision for step in steps.walk_revisions()}
 
         def work(connection: Connection) -> None:
-            if not self.is_sqlite:
+            if self._engine.dialect.name != "sqlite":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             there = MigrationContext.configure(connection).get_current_revision()
             if there is not None and there not in known:

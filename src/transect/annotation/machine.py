@@ -194,7 +194,7 @@ def write(
         raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
     if is_texts(place):
         raise BadInput(f"{place}: expected images, got texts, which a judge model codes; see --judge of transect audit")
-    asked_questions, pictures = load(questions).question, Pictures(source_of(place).sources)
+    asked_questions, pictures = load(questions).question, Pictures(source_of(place))
     machine = open_rater(rater, asked_questions, device)
     answers: dict[str, list[np.ndarray]] = {}
     left_out = {question.name: "about pairs" for question in asked_questions if question.pairs}

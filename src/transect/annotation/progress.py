@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement
 from transect.annotation.agreement.summary import level_values, valued_as
 from transect.annotation.assignment import answers_by_item
-from transect.annotation.database import Database, read_setting
+from transect.annotation.database import read_setting
 from transect.annotation.project import Project, Row, matrix, rows
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.schema import answers, items, raters, tasks
@@ -51,11 +51,6 @@ def _can_answer(connection: Connection) -> int:
     has_link = sa.or_(raters.c.consented.is_not(None), ~answered)
     query = sa.select(sa.func.count()).select_from(raters).where(raters.c.state == "active", has_link)
     return int(connection.execute(query).scalar_one())
-
-
-def is_paused(connection: Connection, rater: int) -> bool:
-    """Whether one rater is paused."""
-    return connection.execute(sa.select(raters.c.state).where(raters.c.id == rater)).scalar() == "paused"
 
 
 def status(project: Project, now: float) -> dict[str, Any]:
@@ -137,11 +132,6 @@ def _of_rater(given_rows: list[Row]) -> dict[str, Any]:
 
 def _median(values: list[float]) -> float | None:
     return statistics.median(values) if values else None
-
-
-def pause(database: Database, on: bool) -> None:
-    """Stop giving out tasks, or resume."""
-    database.set({"paused": "1" if on else "0"})
 
 
 def check_price(price: float) -> None:

@@ -285,7 +285,7 @@ class _Read(NamedTuple):
 
 def _pictures(place: str | Path, address: str | Path, photographs: str | None) -> _Read:
     kept = photographs or _kept_in(address, PHOTOGRAPHS)
-    return _Read(Pictures(source_of(place, kept).sources), kept)
+    return _Read(Pictures(source_of(place, kept)), kept)
 
 
 def _open(

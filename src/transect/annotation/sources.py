@@ -11,7 +11,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final, runtime_checkable
 
@@ -23,7 +22,7 @@ from transect.datasets.files import SUFFIXES, pixels_of
 from transect.datasets.folder import read as read_folder
 from transect.datasets.labelled import Request
 from transect.errors import BadInput
-from transect.inversion.parts import TABLE, parts_of
+from transect.inversion.parts import KINDS, TABLE, parts_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_run, studies_of
 from transect.runs.pictures import pixels_of_png, png
@@ -162,23 +161,11 @@ class Photographs:
         return shown
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What the user named: its images by study ("" for a single one), where answers are kept, and its name."""
-
-    sources: dict[str, Source]
-    home: Path
-    name: str
-
-
-def source_of(place: str | Path, photographs: str | Path | None = None) -> Place:
-    """The images at a place: a run folder (also of `invert` or `encode`), a folder of studies or images, READER:PATH.
+def source_of(place: str | Path, photographs: str | Path | None = None) -> dict[str, Source]:
+    """The images at a place by study: a run folder (also of `invert`), a folder of studies or of images, READER:PATH.
 
     photographs: of an inversion or encoding, what has the codes; None shows reconstructions alone.
     """
-    from transect.inversion.parts import KINDS
-
     texts = is_texts(place)
     path = Path(place)
     studies = [] if texts else studies_of(path)
@@ -186,20 +173,18 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> Place
         run = FinishedRun(path)
         if run.record.get("kind") in KINDS:
             originals = None if photographs is None else _photographs(photographs)
-            return Place({"": Reconstructions(run, originals)}, path / FOLDER, path.name)
+            return {"": Reconstructions(run, originals)}
         studies = [path]
     if photographs is not None:
         raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
     if texts:
         from transect.annotation.texts import sources_of
 
-        return Place(dict(sources_of(place)), home_of(place), f"{run_of_texts(place).name}: texts")
+        return dict(sources_of(place))
     if studies:
         names = [""] if studies == [path] else [study.name for study in studies]
-        runs = [RunImages(FinishedRun(study)) for study in studies]
-        return Place(dict(zip(names, runs, strict=True)), path / FOLDER, path.name)
-    images = _photographs(place)
-    return Place({"": Photographs(images)}, home_of(place), images.path.name)
+        return {name: RunImages(FinishedRun(study)) for name, study in zip(names, studies, strict=True)}
+    return {"": Photographs(_photographs(place))}
 
 
 def home_of(place: str | Path) -> Path:

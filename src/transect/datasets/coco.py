@@ -94,7 +94,9 @@ def read(path: Path, request: Request) -> LabelledImages:
         found, skipped = _objects(parts[0].kinds, there[kept])
         if not captioned:
             return found, skipped
-        gender, why = divided({GENDER: _gender([genders[row] for row in kept])})
+        meaning = "label gender: captions say man or men, or woman or women, and never both"
+        seen = [genders[row] for row in kept]
+        gender, why = divided({GENDER: levels_in_order(GENDER, seen, ("man", "woman"), meaning, "COCO's captions")})
         return {**gender, **found}, {**skipped, **why}
 
     sources = [file for part in parts for file in (part.table, part.captions) if file is not None]
@@ -209,11 +211,6 @@ def _marked(
             raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
         there[places[picture], columns[kind]] = 1
     return kinds, there
-
-
-def _gender(genders: Sequence[str]) -> Labelled | str:
-    meaning = "label gender: captions say man or men, or woman or women, and never both"
-    return levels_in_order(GENDER, genders, ("man", "woman"), meaning, "COCO's captions")
 
 
 def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]:

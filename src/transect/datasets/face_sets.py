@@ -26,7 +26,6 @@ from transect.datasets.files import (
 )
 from transect.datasets.folder import look
 from transect.datasets.labelled import (
-    NO_IMAGE,
     NO_ROW,
     OTHER_PART,
     SUBJECT,
@@ -109,15 +108,15 @@ def _celeba_rows(
     if "image_id" not in cells:
         raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
     stems = [Path(name).stem for name in cells.pop("image_id")]
-    rows = joined(
+    return joined(
         stems,
         by_stem(images_below(pictures), pictures),
         lambda kept: _celeba_labels(cells, table, kept),
         [source for source in sources if source is not None],
         wanted=None if wanted is None else [stem in wanted for stem in stems],
+        people=[people.get(stem, "") for stem in stems],
         about=ABOUT,
     )
-    return replace(rows, subjects=subjects_of([people.get(name, "") for name in rows.ids], len(rows.ids)))
 
 
 def _celeba_labels(
@@ -172,21 +171,24 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     if not chosen:
         raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add them")
     cells, parts = _joined(chosen)
-    other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
-    root = _root(path, cells["file"])
-    files = [_file(root, name, path) for name in cells["file"]]
-    kept = [row for row, file in enumerate(files) if file is not None]
+    names = [str(name) for name in cells["file"]]
+    root = _root(path, names)
+    files = {name: file for name in names if (file := _file(root, name, path)) is not None}
+    rows = joined(
+        names,
+        files,
+        lambda kept: _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()}),
+        chosen.values(),
+        parts=parts,
+        about=ABOUT,
+    )
+    ids = tuple(Path(name).with_suffix("").as_posix() for name in rows.ids)
+    seen = {file.resolve() for file in files.values()}
     within = [folder for part in chosen if (folder := root / part).is_dir()]
-    seen = {file.resolve() for file in files if file is not None}
     spare = sum(file.resolve() not in seen for folder in within for file in images_below(folder))
-    left = {NO_IMAGE: len(files) - len(kept), NO_ROW: spare, OTHER_PART: other}
-    labels, skipped = _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()})
-    ids = tuple(str(Path(cells["file"][row]).with_suffix("").as_posix()) for row in kept)
-    pictures = Files(tuple(file for file in files if file is not None))
-    subjects = subjects_of(None, len(ids))
-    named = tuple(parts[row] for row in kept)
-    rows = Rows(pictures, ids, labels, subjects, digest(chosen.values()), skipped, left, ABOUT, named)
-    return build("fairface", path, rows, request)
+    other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
+    left = {**rows.left_out, NO_ROW: spare, OTHER_PART: other}
+    return build("fairface", path, replace(rows, ids=ids, left_out=left), request)
 
 
 def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
@@ -212,20 +214,19 @@ def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], 
     return labels, skipped
 
 
-def _root(path: Path, names: list[Any]) -> Path:
+def _root(path: Path, names: Sequence[str]) -> Path:
     """Where the tables' paths begin: the folder itself, or the one below it in which more of the images lie."""
     below = [
         path,
         *sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name not in _FAIRFACE_PARTS),
     ]
-    tried = [str(name) for name in names[:50]]
-    return max(below, key=lambda folder: sum(look(folder, name)[2] for name in tried))
+    return max(below, key=lambda folder: sum(look(folder, name)[2] for name in names[:50]))
 
 
-def _file(root: Path, name: Any, path: Path) -> Path | None:
-    file, inside, there = look(root, str(name))
+def _file(root: Path, name: str, path: Path) -> Path | None:
+    file, inside, there = look(root, name)
     if not inside:
-        raise BadInput(f"{path}: a row names {str(name)[:80]!r}, which lies outside; keep the images in the folder")
+        raise BadInput(f"{path}: a row names {name[:80]!r}, which lies outside; keep the images in the folder")
     return file if there else None
 
 
@@ -288,21 +289,27 @@ def read_ffhq(path: Path, request: Request) -> LabelledImages:
         raise BadInput(
             f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; leave one"
         )
-    stems = sorted(files)
-    left: dict[str, int] = {}
-    labels: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
-    people = None
-    if tables:
-        stems, labels, skipped, people, left = _labelled(tables[0], files)
     wanted = None if request.split is None else _part(path, request.split)
-    kept = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
-    subjects = subjects_of(people, len(stems))
-    known = digest([*tables, "\n".join(stems).encode()])
-    left = {**left, OTHER_PART: len(stems) - len(kept)}
-    points = _points(path, pictures.name, stems)
-    rows = Rows(Files(tuple(files[s] for s in stems)), tuple(stems), labels, subjects, known, skipped, left)
-    return build("ffhq", path, replace(rows, points=points).take(kept), request)
+    stems, cells = sorted(files), dict(columns_of(tables[0])) if tables else {}
+    if tables:
+        column = next((name for name in _ID if name in cells), None)
+        if column is None:
+            got = ", ".join(cells) or "none"
+            raise BadInput(f"{tables[0]}: expected a column {' or '.join(_ID[:2])}, got {got}; add it")
+        stems = [_stem(str(cell)) for cell in cells.pop(column)]
+    people = cells.pop(SUBJECT, None)
+    rows = joined(
+        stems,
+        files,
+        lambda kept: attributes_of({name: [cell[row] for row in kept] for name, cell in cells.items()}),
+        [],
+        people=people,
+    )
+    sha256 = digest([*tables, "\n".join(rows.ids).encode()])
+    rows = replace(rows, sha256=sha256, points=_points(path, pictures.name, rows.ids))
+    kept = [row for row, stem in enumerate(rows.ids) if wanted is None or stem in wanted]
+    left = {**rows.left_out, OTHER_PART: len(rows.ids) - len(kept)}
+    return build("ffhq", path, replace(rows.take(kept), left_out=left), request)
 
 
 def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
@@ -318,22 +325,6 @@ def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
     except (OSError, ValueError, AttributeError, TypeError):
         raise BadInput(f"{source}: expected FFHQ's list with landmarks, got another; fetch it again") from None
     return of_lists(cells, str(source)) if any(cells) else None
-
-
-def _labelled(
-    table: Path, files: dict[str, Path]
-) -> tuple[list[str], dict[str, Labelled], dict[str, str], list[str] | None, dict[str, int]]:
-    cells = columns_of(table)
-    column = next((name for name in _ID if name in cells), None)
-    if column is None:
-        raise BadInput(f"{table}: expected a column {' or '.join(_ID[:2])}, got {', '.join(cells) or 'none'}; add it")
-    named = [_stem(str(cell)) for cell in cells[column]]
-    kept = [row for row, stem in enumerate(named) if stem in files]
-    chosen = {name: [cell[row] for row in kept] for name, cell in cells.items() if name != column}
-    people = chosen.pop(SUBJECT, None)
-    labels, skipped = attributes_of(chosen)
-    left = {NO_IMAGE: len(named) - len(kept), NO_ROW: len(files.keys() - set(named))}
-    return [named[row] for row in kept], labels, skipped, people, left
 
 
 def _stem(name: str) -> str:

@@ -361,13 +361,14 @@ def joined(
     sources: Iterable[bytes | Path],
     *,
     wanted: Sequence[bool] | None = None,
+    people: Sequence[object] | None = None,
     parts: Sequence[str] = (),
     about: str = "",
 ) -> Rows:
-    """The rows of labels whose images are there, and what is left out, counted; each image is a person of its own.
+    """The rows of labels whose images are there, and what is left out, counted.
 
     names: of each row's image, as `files` has them; the ids are these. labels: of chosen rows. wanted: which rows are
-    of the part that was asked for.
+    of the part that was asked for. people: who is on each image; by default somebody else.
     """
     in_part = [row for row in range(len(names)) if wanted is None or wanted[row]]
     kept = [row for row in in_part if names[row] in files]
@@ -378,9 +379,10 @@ def joined(
     }
     attributes, skipped = labels(kept)
     ids = tuple(names[row] for row in kept)
+    subjects = subjects_of(None if people is None else [people[row] for row in kept], len(ids))
     pictures = Files(tuple(files[name] for name in ids))
     of_rows = tuple(parts[row] for row in kept) if parts else ()
-    return Rows(pictures, ids, attributes, subjects_of(None, len(ids)), digest(sources), skipped, left, about, of_rows)
+    return Rows(pictures, ids, attributes, subjects, digest(sources), skipped, left, about, of_rows)
 
 
 def digest(parts: Iterable[bytes | Path]) -> str:

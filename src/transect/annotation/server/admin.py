@@ -67,7 +67,7 @@ def export(service: Serving, session: AdminSession, kind: Literal["csv", "parque
 @router.post("/admin/pause", include_in_schema=False)
 def pause(service: Serving, form: Changing) -> Response:
     """Stop giving out tasks, or resume."""
-    progress.pause(service.database, form.get("pause") == "1")
+    service.database.set({"paused": "1" if form.get("pause") == "1" else "0"})
     return _to("/admin")
 
 

@@ -97,14 +97,9 @@ class Guard:
     ) -> None:
         self._clock, self._cookies = clock, cookies
         self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
-        self._public = public
+        self._public, self.proxied = public, bool(public)
         self._by_session = by_session or Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
-
-    @property
-    def proxied(self) -> bool:
-        """Whether a proxy on this machine stands before it."""
-        return bool(self._public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""

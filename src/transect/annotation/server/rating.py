@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
+import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,8 +14,9 @@ from transect.annotation.assignment import LONGEST, TASKS, Refused, Submitted, T
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import by_token, consent
-from transect.annotation.schema import tasks
+from transect.annotation.schema import raters, tasks
 from transect.annotation.server.service import Form, Reading, Service, Serving, Writing, check_csrf
+from transect.annotation.sources import digest_of
 from transect.runs.pictures import packed
 
 router: Final = APIRouter()
@@ -190,7 +191,7 @@ def example(
     if question not in known or level >= len(known[question].levels):
         raise HTTPException(404, "no example")
     png = _example(service.examples, known[question].name, level)
-    if png is None or _digest(png) != digest:
+    if png is None or digest_of(png) != digest:
         raise HTTPException(404, "no example")
     return Response(png, media_type="image/png", headers=_KEPT)
 
@@ -200,7 +201,8 @@ def _work(service: Service, rater: int) -> Work:
     there = [_shown(project, task) for task in next_tasks(project, rater, service.clock())]
     answered_so_far, share = progress.of_rater(project, rater)
     with service.database.reading() as connection:
-        paused = read_setting(connection, "paused") == "1" or progress.is_paused(connection, rater)
+        state = connection.execute(sa.select(raters.c.state).where(raters.c.id == rater)).scalar()
+        paused = read_setting(connection, "paused") == "1" or state == "paused"
     return Work(tasks=there, answered=answered_so_far, share=share, paused=paused)
 
 
@@ -218,7 +220,7 @@ def _question(service: Service, name: str) -> dict[str, Any]:
     levels = []
     for place, level in enumerate(question.levels):
         png = _example(service.examples, name, place)
-        example = None if png is None else f"/examples/{name}/{place}/{_digest(png)}"
+        example = None if png is None else f"/examples/{name}/{place}/{digest_of(png)}"
         levels.append({"name": level.name, "key": level.key, "example": example})
     return {
         "name": name,
@@ -234,10 +236,6 @@ def _example(folder: FilePath | None, question: str, level: int) -> bytes | None
     """The PNG of a level, where there is one."""
     path = None if folder is None else folder / f"{question}-{level}.png"
     return path.read_bytes() if path is not None and path.is_file() else None
-
-
-def _digest(png: bytes) -> str:
-    return hashlib.sha256(png).hexdigest()[:32]
 
 
 def _on_side(row: Any, side: str) -> str:

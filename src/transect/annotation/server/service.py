@@ -86,24 +86,14 @@ _MOST_KNOWN: Final = 20_000
 
 
 @final
-class Known:
+class Known(OrderedDict[str, None]):
     """Hashes of cookies that were found to be sessions; the oldest are forgotten first."""
-
-    def __init__(self) -> None:
-        self._hashes: OrderedDict[str, None] = OrderedDict()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._hashes
 
     def add(self, key: str) -> None:
         """Remember one."""
-        self._hashes[key] = None
-        if len(self._hashes) > _MOST_KNOWN:
-            self._hashes.popitem(last=False)
-
-    def drop(self, key: str) -> None:
-        """Forget one."""
-        self._hashes.pop(key, None)
+        self[key] = None
+        if len(self) > _MOST_KNOWN:
+            self.popitem(last=False)
 
 
 @final
@@ -151,7 +141,7 @@ class Service:
         token = request.cookies.get(COOKIES[kind], "")
         session = raters.find(self.database, token, self.clock()) if token else None
         if session is None or (session.rater is None) != (kind == "admin"):
-            self.known.drop(hash_of(token))
+            self.known.pop(hash_of(token), None)
             return None
         self.known.add(hash_of(token))
         return session

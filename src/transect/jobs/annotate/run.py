@@ -16,6 +16,7 @@ import pyarrow as pa
 from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
 from transect.annotation.exchange.casting import read_typed
+from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput, UnknownName
@@ -33,7 +34,6 @@ from transect.runs.wording import counted
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
     from transect.annotation.project import Project
-    from transect.annotation.sources import Pictures
     from transect.runs.human_answers import JudgeAgreement
 
 
@@ -262,8 +262,6 @@ class AnnotationProject(Result):
     @property
     def home(self) -> Path:
         """The folder of the answers: annotations/ in a run folder, else annotations-NAME in the current folder."""
-        from transect.annotation.sources import home_of
-
         return home_of(self.run)
 
     def open(self, *, create: bool = True) -> Project:
@@ -294,8 +292,6 @@ class AnnotationProject(Result):
 
     @property
     def _exists(self) -> bool:
-        from transect.annotation.sources import FILE
-
         return self.database is not None or (self.home / FILE).exists()
 
     def headline(self) -> str:
@@ -410,10 +406,8 @@ class AnnotationProject(Result):
 
     def _pictures(self) -> Pictures:
         """The images that were rated; of a run without a database, its own."""
-        from transect.annotation.sources import Pictures, source_of
-
         if not self._exists:
-            return Pictures(source_of(self.run).sources)
+            return Pictures(source_of(self.run))
         with self._opened() as project:
             return project.pictures
 
@@ -432,8 +426,6 @@ class AnnotationProject(Result):
 
         Raises BadInput for the texts of a run, which have no page of pictures.
         """
-        from transect.annotation.sources import is_texts
-
         if is_texts(self.run):
             raise BadInput(f"{self.run}: expected images, got texts; see transect annotate agreement and judge")
         if not self._exists:
@@ -558,8 +550,6 @@ def annotate(
     project.agreement().numbers.questions[0].alpha
     ```
     """
-    from transect.annotation.sources import check_place
-
     check_place(run)
     texts = (None if each is None else str(each) for each in (database, photographs))
     return AnnotationProject(Path(run), tuple(map(str, questions)), *texts)
