@@ -191,11 +191,7 @@ def _failing(
 
 
 def _around(value: float, rated: Mapping[float, object]) -> list[float]:
-    """The rated level that a value is, else those next to it on both sides; nothing outside of them.
-
-    >>> _around(0.5, {0.0: None, 1.0: None}), _around(1.0, {0.0: None, 1.0: None}), _around(2.0, {0.0: None, 1.0: None})
-    ([0.0, 1.0], [1.0], [])
-    """
+    """The rated level that a value is, else those next to it on both sides; nothing outside of them."""
     exact = [at for at in rated if np.isclose(at, value, rtol=1e-6, atol=1e-9)]
     below, above = [at for at in rated if at < value], [at for at in rated if at > value]
     return exact or ([max(below), min(above)] if below and above else [])

@@ -220,4 +220,7 @@ def write_agreement(folder: Path, found: JudgeAgreement) -> Path:
 def read_agreement(folder: Path) -> JudgeAgreement | None:
     """What a run's folder holds; None without a file. Raises BadInput for a broken one."""
     path = folder / AGREEMENT_FILE
-    return record_in(path, JudgeAgreement) if path.is_file() else None
+    try:
+        return record_in(path, JudgeAgreement) if path.is_file() else None
+    except BadInput as error:  # also one of an earlier version, which had more figures
+        raise BadInput(f"{error}, or run transect annotate judge again") from None

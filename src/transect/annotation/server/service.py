@@ -179,19 +179,25 @@ Changing = Annotated[dict[str, str], Depends(changed_by_admin)]
 RaterSession = Annotated[raters.Session, Depends(rater_of)]
 
 
-def writing_rater(session: RaterSession, x_csrf_token: Annotated[str, Header(max_length=128)] = "") -> int:
-    """The rater who sent a change from the service's own page; 403 without its CSRF token."""
-    check_csrf(session, x_csrf_token)
-    return _rater(session)
-
-
 def reading_rater(session: RaterSession) -> int:
     """The rater who asks, and has agreed to take part; 403 before that."""
-    return _rater(session)
+    if session.rater is None or not session.consented:
+        raise HTTPException(403, "nothing is shown or taken before you agree to take part: open your link again")
+    return session.rater
+
+
+Reading = Annotated[int, Depends(reading_rater)]
+
+
+def writing_rater(
+    session: RaterSession, rater: Reading, x_csrf_token: Annotated[str, Header(max_length=128)] = ""
+) -> int:
+    """The rater who sent a change from the service's own page; 403 without its CSRF token."""
+    check_csrf(session, x_csrf_token)
+    return rater
 
 
 Writing = Annotated[int, Depends(writing_rater)]
-Reading = Annotated[int, Depends(reading_rater)]
 
 
 def check_csrf(session: raters.Session, token: str) -> None:
@@ -204,11 +210,3 @@ def _somebody(session: raters.Session | None) -> raters.Session:
     if session is None:
         raise HTTPException(401, "nobody is logged in: open your link again")
     return session
-
-
-def _rater(session: raters.Session) -> int:
-    if session.rater is None:
-        raise HTTPException(401, "nobody is logged in: open your link again")
-    if not session.consented:
-        raise HTTPException(403, "nothing is shown or taken before you agree to take part: open your link again")
-    return session.rater
