@@ -191,7 +191,8 @@ def _give(
     connection: Connection, project: Project, rater: int, item: int, place: int, now: float, repeat: bool = False
 ) -> bool:
     plan = project.questionnaire.plan
-    question = _question(connection, project, item)
+    name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
+    question = project.questionnaire.named(name)
     flipped = question.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
     values: dict[str, object] = {
         "place": place, "flipped": flipped, "state": "leased", "leased": now, "until": now + plan.lease_minutes * 60,
@@ -203,11 +204,6 @@ def _give(
     if not repeat:
         connection.execute(items.update().where(items.c.id == item).values(taken=items.c.taken + 1))
     return True
-
-
-def _question(connection: Connection, project: Project, item: int) -> RaterQuestion:
-    name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
-    return project.questionnaire.named(name)
 
 
 def _not_had(rater: int) -> sa.ColumnElement[bool]:

@@ -313,11 +313,6 @@ def _kept_in(address: str | Path, name: str) -> str | None:
         database.close()
 
 
-def text_of(questionnaire: Questionnaire) -> str:
-    """The questionnaire as it is kept."""
-    return canonical_json(questionnaire.model_dump(mode="json"))
-
-
 def _create(database: Database, questionnaire: Questionnaire | None, read: _Read, place: str | Path) -> Questionnaire:
     pictures, identity = read.pictures, _identity(read.pictures)
 
@@ -326,7 +321,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
         if stored is None:
             current = questionnaire or (questionnaire_of(place) if is_texts(place) else load())
             write_setting(connection, "run", identity)
-            write_setting(connection, "questionnaire", text_of(current))
+            write_setting(connection, "questionnaire", canonical_json(current.model_dump(mode="json")))
             if read.photographs is not None:
                 write_setting(connection, PHOTOGRAPHS, read.photographs)
             connection.execute(schema.items.insert(), rows_of(current, pictures))

@@ -123,7 +123,9 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
     from PIL import Image
 
     try:
-        with Image.open(_opened(encoded), formats=pictures.FORMATS) as image:
+        with Image.open(
+            io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded, formats=pictures.FORMATS
+        ) as image:
             # Pillow would decode a whole PNG to look for EXIF behind the pixels.
             known = image.format != "PNG" or "exif" in image.info
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
@@ -160,10 +162,6 @@ def fitted_points(
     inner = np.array([size if side == longer else max(1, round(side / longer * size)) for side in (width, height)])
     margins = [round((size - int(side)) * 0.5) for side in inner]
     return np.asarray(points * inner / (width, height) + margins)
-
-
-def _opened(encoded: Encoded) -> io.BytesIO | Path:
-    return io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
 
 
 TABLES = (".csv", ".parquet")

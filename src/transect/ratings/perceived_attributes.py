@@ -54,14 +54,9 @@ def parse(text: str, known: Mapping[str, Attribute]) -> Truth:
     >>> parse("gender >= 0.5", {}).attribute
     'gender'
     """
-    name = _name(text)
+    match = re.match(r"\s*([A-Za-z_]\w*)", text)  # the value behind it may be a level's name
+    name = match[1] if match else Truth.parse(text).attribute
     return Truth.parse(text, {name: known[name]} if name in known else None)
-
-
-def _name(text: str) -> str:
-    """The attribute of a text whose value may be a level's name."""
-    match = re.match(r"\s*([A-Za-z_]\w*)", text)
-    return match[1] if match else Truth.parse(text).attribute
 
 
 def labels(

@@ -46,11 +46,8 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 
 def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
     """A table of ratings, its columns checked, and what messages call it: a file's path, or its role."""
-    where = str(source) if isinstance(source, str | Path) else role
-    return _checked(as_table(source, role, text=(ID, STUDY, RATER)), where, kept_as), where
-
-
-def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:
+    path = str(source) if isinstance(source, str | Path) else role
+    table = as_table(source, role, text=(ID, STUDY, RATER))
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
@@ -58,7 +55,7 @@ def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:
         raise BadInput(
             f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
         )
-    return table
+    return table, path
 
 
 def aligned(table: pa.Table, path: str, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:

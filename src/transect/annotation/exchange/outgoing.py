@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -26,7 +26,6 @@ SCHEMA: Final = pa.schema(
         ("seconds", pa.float64()), ("given", pa.timestamp("ms", tz="UTC")), ("place", pa.int32()),
     ]
 )  # fmt: skip
-Scale = Literal["attribute", "unit"]
 
 
 def answers_table(project: Project) -> pa.Table:
@@ -36,7 +35,7 @@ def answers_table(project: Project) -> pa.Table:
     )
 
 
-def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
+def ratings_table(project: Project, scale: str = "attribute") -> pa.Table:
     """A row per image and rater and a column per question about one image, as `transect report --ratings` takes it.
 
     scale: values in the units of the question's attribute, or from 0 to 1 (as rules of pruning want them). Repeats,
@@ -150,8 +149,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
         raise UnknownName("scale", scale, ("attribute", "unit"))
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet; choose one")
-    unit = "unit" if scale == "unit" else "attribute"
-    table = answers_table(project) if kind == "answers" else ratings_table(project, unit)  # type: ignore[arg-type]
+    table = answers_table(project) if kind == "answers" else ratings_table(project, scale)
     write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
     summary: dict[str, Any] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":
