@@ -122,10 +122,9 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
     """Width and height as it is seen, from the header alone. Raises BadInput for what is no image."""
     from PIL import Image
 
+    source = io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
     try:
-        with Image.open(
-            io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded, formats=pictures.FORMATS
-        ) as image:
+        with Image.open(source, formats=pictures.FORMATS) as image:
             # Pillow would decode a whole PNG to look for EXIF behind the pixels.
             known = image.format != "PNG" or "exif" in image.info
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
