@@ -15,7 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from transect.annotation.assignment import ratings_of
+import sqlalchemy as sa
+
+from transect.annotation.assignment import answers_by_item
+from transect.annotation.database import NotCreated
+from transect.annotation.project import open_project
+from transect.annotation.schema import items
+from transect.errors import BadInput
 
 WAITING = 4
 """The exit code where people must answer: not finished, and no error."""
@@ -47,6 +53,35 @@ def words_of(options: Mapping[str, Any]) -> list[str]:
             given = value if isinstance(value, list) else [value]
             words += [word for each in given if str(each) not in ("", "None", "False") for word in (flag, str(each))]
     return words
+
+
+def missing_answers(run: Path, each: int) -> str:
+    """What is missing until every item of a run without a known answer has `each` answers; "" where nothing is.
+
+    An item that the questions' own rule closed wants no more. Raises BadInput where the questions ask for fewer than
+    `each`, so that raters would never get there.
+    """
+    try:
+        project = open_project(run, create=False)
+    except NotCreated:
+        return f"{each} answers to each question"
+    given = answers_by_item()
+    query = sa.select(sa.func.coalesce(given.c.answers, 0)).where(items.c.gold.is_(None), items.c.done.is_(False))
+    try:
+        with project.database.reading() as connection:
+            counts = connection.execute(
+                query.select_from(items.outerjoin(given, given.c.item_id == items.c.id))
+            ).scalars()
+            missing = sum(max(each - count, 0) for count in counts)
+    finally:
+        project.database.close()
+    wanted = project.questionnaire.plan.ratings
+    if missing and each > wanted:
+        raise BadInput(
+            f"{run}: expected questions that ask for {each} answers to each item, got {wanted}; wait for {wanted} "
+            f"(raters = {wanted}), or write ratings = {each} below [plan] in a questions file"
+        )
+    return f"{missing:,} more" if missing else ""
 
 
 class Protocol:
@@ -97,9 +132,8 @@ class Protocol:
         if self.dry:
             print(f"# {raters} people answer each question about each image:\n{serve}")
         elif not done.exists():
-            there = ratings_of(run, raters)
-            if there is None or not there.enough:
-                missing = f"{sum(there.missing.values()):,} more" if there else f"{raters} answers to each question"
+            missing = missing_answers(run, raters)
+            if missing:
                 print(f"{run} waits for people: {missing}. Serve the questions, and rerun this script:")
                 print(f"  {serve}\n  {self._again}")
                 sys.exit(WAITING)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import t
 
-from transect.annotation.agreement import krippendorff_alpha
+from transect.annotation.agreement.coefficients import krippendorff_alpha
 from transect.errors import BadInput
 
 N = np.nan

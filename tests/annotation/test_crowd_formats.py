@@ -73,7 +73,7 @@ def test_an_answer_that_nobody_gave_is_none(rated, empty, paired, tmp_path):
     """A form that came back without a tick is no "cannot tell"; nor may that stand where a question has to be answered."""
     for project, question, place, message in (
         (rated, "smile", "", "expected a place from 0 to 2, got ''"),
-        (paired[1], "more", "cannot tell", "more has to be answered, got 'cannot tell'"),
+        (paired[1], "more", "cannot tell", "more has to be answered, got none"),
     ):
         write(project, "mturk", tmp_path / question, "attribute", "")
         with (tmp_path / question / "batch.csv").open(newline="") as file:
@@ -195,3 +195,81 @@ def test_who_is_shut_out_stays_out_wherever_answers_go(rated, empty, tmp_path):
     told = write(rated, "label-studio", tmp_path / "ls", "attribute", "")
     assert told["left_out"] == {"answers of who was shut out": 6}
     assert {len(task["annotations"]) for task in tasks_of(tmp_path / "ls", "smile")} == {1}
+
+
+def choice(name, *ticked):
+    return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": list(ticked)}}
+
+
+SMILE = {"study": "", "first": "0-0000", "second": "", "question": "smile"}
+SAID = {"completed_by": 3, "result": [choice("smile", "yes")]}
+
+
+def label_studio_file(folder, data, annotation):
+    path = folder / "export.json"
+    path.write_text(json.dumps([{"data": {**SMILE, **data}, "annotations": [{**SAID, **annotation}]}]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "annotation", "message"),
+    [
+        ({"flipped": "no"}, {}, "task 1: flipped: expected true or false, got 'no'"),
+        ({"flipped": None}, {}, "task 1: flipped: expected true or false, got None"),
+        ({"flipped": True}, {}, "task 1: flipped: expected false, since smile has no sides, got true"),
+        ({}, {"was_cancelled": "perhaps"}, "task 1: was_cancelled: expected true or false, got 'perhaps'"),
+        ({}, {"result": [choice("smile", "yes", "no")]}, "task 1: smile: expected one choice, got 2"),
+        ({}, {"result": [choice("smile", "yes"), choice("smile", "no")]}, "task 1: smile: expected one choice, got 2"),
+        ({}, {"result": [choice("smile")]}, "task 1: smile: expected one choice, got 0"),
+        ({}, {"result": [choice("smile", "2")]}, "task 1: answer: expected one of no, a little, yes, got '2'"),
+        ({}, {"completed_by": True}, "task 1: expected the rater of the answer, got True"),
+        ({}, {"completed_by": " "}, "task 1: expected the rater of the answer, got ' '"),
+        ({}, {"lead_time": 10**400}, "task 1: seconds: expected a number, got 1000000000"),
+        ({}, {"lead_time": True}, "task 1: seconds: expected a number, got True"),
+    ],
+)
+def test_label_studio_s_odd_values_are_refused_with_task_and_field(empty, tmp_path, data, annotation, message):
+    with pytest.raises(BadInput, match=re.escape(message)) as error:
+        read(label_studio_file(tmp_path, data, annotation), "label-studio", empty)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("flipped", "level"), [("false", 0), (False, 0), (0, 0), ("True", 1), (1, 1)])
+def test_only_what_says_true_changes_the_sides(paired, tmp_path, flipped, level):
+    data = {"second": "0-0001", "question": "more", "flipped": flipped}
+    path = label_studio_file(tmp_path, data, {"result": [choice("more", "first")]})
+    assert [answer.level for answer in read(path, "label-studio", paired[1])] == [level]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"worker-id": None}, "line 1: expected the rater of the answer, got none"),
+        ({"worker-id": {"id": 1}}, "line 1: expected the rater of the answer, got {'id': 1}"),
+        ({"creation-date": "0001-01-01T00:00:00+14:00"}, "line 1: given: expected a time of the years 1 to 9999"),
+        ({"creation-date": 5}, "line 1: given: expected a date and time, got 5"),
+        ({"class-name": "yes"}, "line 1: expected level 0 to be 'no', got 'yes'"),
+    ],
+)
+def test_ground_truth_s_odd_values_are_refused_with_their_line(empty, tmp_path, change, message):
+    path = tmp_path / "manifest.jsonl"
+    line = {"transect-id": "0-0000", "smile": 0, "smile-metadata": {"worker-id": "A1", **change}}
+    path.write_text(json.dumps(line))
+    with pytest.raises(BadInput, match=re.escape(message)):
+        take_in(empty, read(path, "ground-truth", empty), now=0.0)
+
+
+def test_simulated_raters_stay_simulated_through_ground_truth(empty, tmp_path):
+    path = tmp_path / "manifest.jsonl"
+    path.write_text(json.dumps({"transect-id": "0-0000", "smile": 0, "smile-metadata": {"worker-id": "simulated-001"}}))
+    assert [answer.rater for answer in read(path, "ground-truth", empty)] == ["simulated-001"]
+
+
+def test_two_ticks_of_a_mechanical_turk_form_are_no_answer(rated, tmp_path):
+    write(rated, "mturk", tmp_path / "mturk", "attribute", "")
+    with (tmp_path / "mturk" / "batch.csv").open(newline="") as file:
+        batch = [row for row in csv.DictReader(file) if row["question"] == "smile"][:1]
+    path = results_of(batch, tmp_path / "results.csv", lambda row: ("1", None))
+    path.write_text(path.read_text().replace('""0"": false', '""0"": true'))
+    with pytest.raises(BadInput, match="line 2: answer: expected a place from 0 to 2, got '0, 1'"):
+        read(path, "mturk", rated)

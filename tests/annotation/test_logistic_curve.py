@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.annotation.agreement import fit_logistic
+from transect.annotation.agreement.logistic_curve import fit_logistic
 from transect.errors import BadInput
 
 

@@ -90,10 +90,10 @@ def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
 
 
 def test_celeba_without_its_files(tmp_path):
-    assert "expected list_attr_celeba.txt or list_attr_celeba.csv, found neither" in refusal("celeba", tmp_path)
+    assert "expected list_attr_celeba.txt or list_attr_celeba.csv in one of ., Anno" in refusal("celeba", tmp_path)
     replicas.celeba(tmp_path)
     (tmp_path / "Anno" / "identity_CelebA.txt").write_text("000001.jpg\n")
-    assert "expected a file name and a number in every row" in refusal("celeba", tmp_path)
+    assert "identity_CelebA.txt: expected 2 columns in line 1, got 1; fix the line" in refusal("celeba", tmp_path)
     (tmp_path / "Anno" / "identity_CelebA.txt").unlink()
     assert opened("celeba", tmp_path).subjects == (0, 1, 2, 3, 4)  # nobody is known: each is a person of its own
 

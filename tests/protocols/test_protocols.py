@@ -109,7 +109,7 @@ def test_it_waits_until_people_have_answered_and_asks_nobody_twice(script, monke
         with pytest.raises(SystemExit):
             script("mcduff2019", *words)
         assert stop.call_args[0][0][2:4] == ["annotate", "validate"]
-        monkeypatch.setattr("protocol.ratings_of", None)  # answers are not counted again
+        monkeypatch.setattr("protocol.missing_answers", None)  # answers are not counted again
 
 
 def test_a_changed_setting_of_a_finished_step_is_refused(script):

@@ -49,7 +49,7 @@ class Tags(HTMLParser):
 
 def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
     found = rater_report.page(rater_report.from_stored(rated))
-    path = rater_page.write(found, Pictures(source_of(rated).sources).png, tmp_path / "out")
+    path = rater_page.write(found, Pictures(source_of(rated)).png, tmp_path / "out")
     content, text = json.loads((tmp_path / "out" / "annotate.json").read_text()), path.read_text()
     assert content["facts"]["answers"] == 2 * 3 * 30
     assert content["facts"]["raters left out"] is None, "the file does not say"

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
-from transect.annotation.agreement import krippendorff_alpha
+from transect.annotation.agreement.coefficients import krippendorff_alpha
 
 MANY = 60_000
 CUTS = {"half": [0.0], "tenth": [ndtri(0.9)], "five levels": [-1.0, -0.3, 0.3, 1.0]}

@@ -1,21 +1,14 @@
 """Who is asked what next, the answers that come back, and when there are enough.
 
-How many answers an item has or awaits, and whether it needs more; excluded raters do not count.
+Tasks are leased to a rater for a while, and every item gets as many answers as wanted. Raters go through one question
+after another, each beginning with another one, and through its images along one shuffled circle, each from another
+place and half of them backwards, so that no order is everybody's; among open items those with the fewest answers come
+first. Rows are locked in one order (rater, task, item), and locked items are passed over (SKIP LOCKED on PostgreSQL;
+SQLite has one writer at a time).
 
-Who is asked what next: tasks are leased to a rater for a while, and every item gets as many answers as wanted.
-
-Raters go through one question after another, each beginning with another one, and through its images along one
-shuffled circle, each from another place and half of them backwards, so that no order is everybody's; among open
-items those with the fewest answers come first. Rows are locked in one order (rater, task, item), and locked items
-are passed over (SKIP LOCKED on PostgreSQL; SQLite has one writer at a time).
-
-Taking answers: each is added once, whatever is sent twice, and can be taken back by another row.
-
-A key that the page chose stands for one answer: sent again, after a lost connection or by anybody who recorded it,
-it changes nothing and gets the same reply. An answer that comes after its lease ran out is kept too; its image may
-then have one more answer than was asked for.
-
-Whether a run's images have as many answers as a study wants.
+A key that the page chose stands for one answer: sent again, after a lost connection or by anybody who recorded it, it
+changes nothing and gets the same reply. An answer that comes after its lease ran out is kept too; its image may then
+have one more answer than was asked for.
 """
 
 from __future__ import annotations
@@ -26,18 +19,20 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.database import Database, NotCreated, read_setting
-from transect.annotation.project import Project, open_project
+from transect.annotation.database import Database, read_setting
+from transect.annotation.project import Project
 from transect.annotation.questions import Plan, RaterQuestion, Stop
 from transect.annotation.schema import answers, items, raters, tasks
-from transect.errors import BadInput, TransectError
+from transect.errors import TransectError
 
+TASKS: Final = sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second).join(
+    items, items.c.id == tasks.c.item_id
+)
 _COUNTED_AT_ONCE: Final = 500
 
 
@@ -132,10 +127,7 @@ def next_tasks(project: Project, rater: int, now: float, count: int = 2) -> list
 
 
 def expire(database: Database, plan: Plan, now: float) -> int:
-    """Take back tasks whose time has run out, or lies further ahead than two leases (a clock that was set back).
-
-    Returns how many were taken back.
-    """
+    """Take back tasks whose time has run out, or lies over two leases ahead (a clock set back); returns how many."""
     # Twice: a request that waited for its turn has an older `now` than leases that were given meanwhile.
     late = sa.or_(tasks.c.until < now, tasks.c.until > now + 2 * plan.lease_minutes * 60)
     query = sa.select(tasks.c.id).where(tasks.c.state == "leased", late).limit(_BATCH)
@@ -167,17 +159,11 @@ def _may_work(connection: Connection, rater: int, holding: bool = True) -> bool:
 
 
 def _held(connection: Connection, rater: int) -> list[Task]:
-    query = (
-        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.rater_id == rater, tasks.c.state == "leased")
-        .order_by(tasks.c.place)
-    )
-    return [task_of(row) for row in connection.execute(query)]
+    query = TASKS.where(tasks.c.rater_id == rater, tasks.c.state == "leased").order_by(tasks.c.place)
+    return [_task_of(row) for row in connection.execute(query)]
 
 
-def task_of(row: Any) -> Task:
-    """A task from a row of tasks and items."""
+def _task_of(row: Any) -> Task:
     return Task(row.id, row.question, row.study, row.first, row.second, row.flipped, row.place, row.repeat)
 
 
@@ -205,7 +191,8 @@ def _give(
     connection: Connection, project: Project, rater: int, item: int, place: int, now: float, repeat: bool = False
 ) -> bool:
     plan = project.questionnaire.plan
-    question = _question(connection, project, item)
+    name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
+    question = project.questionnaire.named(name)
     flipped = question.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
     values: dict[str, object] = {
         "place": place, "flipped": flipped, "state": "leased", "leased": now, "until": now + plan.lease_minutes * 60,
@@ -217,11 +204,6 @@ def _give(
     if not repeat:
         connection.execute(items.update().where(items.c.id == item).values(taken=items.c.taken + 1))
     return True
-
-
-def _question(connection: Connection, project: Project, item: int) -> RaterQuestion:
-    name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
-    return project.questionnaire.named(name)
 
 
 def _not_had(rater: int) -> sa.ColumnElement[bool]:
@@ -265,11 +247,7 @@ def _blocks(plan: Plan, blocks: int, rater: int, connection: Connection) -> list
 
 
 def _in_block(connection: Connection, plan: Plan, rater: int, block: int) -> int | None:
-    open_items = (
-        items.c.block == block,
-        items.c.done.is_(False),
-        items.c.gold.is_(None),
-    )
+    open_items = (items.c.block == block, items.c.done.is_(False), items.c.gold.is_(None))
     size = connection.execute(
         sa.select(sa.func.max(items.c.position)).where(items.c.block == block, items.c.gold.is_(None))
     ).scalar()
@@ -393,7 +371,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
     def work(connection: Connection) -> Task | None:
         _hold(connection, rater)
         if before := _sent_before(connection, rater, key):
-            return task_of(_task(connection, rater, before.task_id)) if before.kind == "undo" else None
+            return _task_of(_task(connection, rater, before.task_id)) if before.kind == "undo" else None
         last = connection.execute(
             sa.select(tasks.c.id)
             .where(tasks.c.rater_id == rater, tasks.c.state == "answered")
@@ -411,7 +389,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
         row = _task(connection, rater, last)
         if not row.repeat:
             recount(connection, [row.item_id], project.questionnaire.plan.stop)
-        return task_of(row)
+        return _task_of(row)
 
     return project.database.write(work)
 
@@ -424,12 +402,8 @@ def _hold(connection: Connection, rater: int) -> None:
 
 
 def _task(connection: Connection, rater: int, task: int) -> Any:
-    row = connection.execute(
-        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.id == task, tasks.c.rater_id == rater)
-        .with_for_update(of=tasks)
-    ).one_or_none()
+    mine = TASKS.where(tasks.c.id == task, tasks.c.rater_id == rater)
+    row = connection.execute(mine.with_for_update(of=tasks)).one_or_none()
     if row is None:
         raise Refused("there is no such task of this rater")
     return row
@@ -443,7 +417,7 @@ def _values(question: RaterQuestion, flipped: bool, sent: Submitted) -> tuple[Ki
         return "skip", None, None
     if not 0 <= sent.value < len(question.levels):
         raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {sent.value}")
-    details = len(question.follow_up.levels) if question.follow_up else 0
+    details = len(question.details)
     if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
         raise Refused("expected an answer to the follow-up question where there is one, and only there")
     return "answer", (question.turned(sent.value) if flipped else sent.value), sent.detail
@@ -473,60 +447,12 @@ def _add(
     return int((inserted.inserted_primary_key or (0,))[0])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """Answers in force to items without a known answer. missing: those still wanted, by question."""
-
-    answers: int
-    missing: dict[str, int]
-
-    @property
-    def enough(self) -> bool:
-        """Whether none is missing."""
-        return not any(self.missing.values())
-
-
-def ratings_of(run: Path, each: int) -> Ratings | None:
-    """How many answers a run has, and how many are missing until every item has `each`; None before it has a database.
-
-    An item that the questions' own rule closed wants no more. Raises BadInput where the questions ask for fewer than
-    `each`, so that raters would never get there.
-    """
-    try:
-        project = open_project(run, create=False)
-    except NotCreated:
-        return None
-    try:
-        counted = _counts(project)
-        wanted = project.questionnaire.plan.ratings
-    finally:
-        project.database.close()
-    names = [question.name for question in project.questionnaire.question]
-    missing = dict.fromkeys(names, 0)
-    for question, given, done in counted:
-        missing[question] += 0 if done else max(each - given, 0)
-    if any(missing.values()) and each > wanted:
-        raise BadInput(
-            f"{run}: expected questions that ask for {each} answers to each item, got {wanted}; wait for {wanted} "
-            f"(raters = {wanted}), or write ratings = {each} below [plan] in a questions file"
-        )
-    return Ratings(sum(answers for _, answers, _ in counted), missing)
-
-
-def _counts(project: Project) -> list[tuple[str, int, bool]]:
-    """Question, answers in force and whether it is closed, of each item without a known answer."""
-    given = (
+def answers_by_item() -> sa.Subquery:
+    """Of each item that has some the count `answers` in force: repeats and excluded raters do not count."""
+    return (
         sa.select(tasks.c.item_id, sa.func.count().label("answers"))
         .join(raters, raters.c.id == tasks.c.rater_id)
         .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
         .group_by(tasks.c.item_id)
         .subquery()
     )
-    query = (
-        sa.select(items.c.question, sa.func.coalesce(given.c.answers, 0), items.c.done)
-        .select_from(items.outerjoin(given, given.c.item_id == items.c.id))
-        .where(items.c.gold.is_(None))
-    )
-    with project.database.reading() as connection:
-        return [(str(name), int(count), bool(done)) for name, count, done in connection.execute(query)]

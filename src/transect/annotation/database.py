@@ -53,9 +53,7 @@ class NotCreated(BadInput):
 class Database:
     """An open annotation database of the current version; safe to share between threads.
 
-    make: begin one where there is none. Raises BadInput for an address that cannot be used, a database of a newer
-    version, or one that is no annotation database; NotCreated for none that is not to be made; MissingExtra where
-    PostgreSQL's driver is missing.
+    make: begin one where there is none. Raises BadInput for an address that cannot be used or another database.
     """
 
     def __init__(self, address: str | Path, make: bool = True) -> None:
@@ -69,11 +67,6 @@ class Database:
         except BaseException:
             self._engine.dispose()
             raise
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether it is an embedded file: one writer at a time."""
-        return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
         """Close all connections."""
@@ -105,10 +98,6 @@ class Database:
         with self.reading() as connection:
             return read_setting(connection, name)
 
-    def check_writable(self, now: float) -> None:
-        """Write something small. Raises BadInput where nothing can be written, as on a full disk."""
-        self.set({"last_check": f"{now:.0f}"})
-
     def _unusable(self, error: SQLAlchemyError) -> BadInput:
         reason = words_of(getattr(error, "orig", None) or error)
         return BadInput(f"{self.address}: cannot be used as a database: {reason}; free space, or fix its rights")
@@ -126,11 +115,11 @@ class Database:
         config = Config()
         config.set_main_option("script_location", str(resources.files(__package__) / "migrations"))
         config.set_main_option("path_separator", "os")
-        head = ScriptDirectory.from_config(config).get_current_head()
-        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+        steps = ScriptDirectory.from_config(config)
+        head, known = steps.get_current_head(), {step.revision for step in steps.walk_revisions()}
 
         def work(connection: Connection) -> None:
-            if not self.is_sqlite:
+            if self._engine.dialect.name != "sqlite":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             there = MigrationContext.configure(connection).get_current_revision()
             if there is not None and there not in known:
@@ -142,7 +131,10 @@ class Database:
                 raise _another(self.address, tables)
             if there is None and not self._make:
                 raise NotCreated(self.address)
-            if there != head:
+            if there is None:
+                schema.metadata.create_all(connection)
+                MigrationContext.configure(connection).stamp(steps, "head")
+            elif there != head:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
 

@@ -1,7 +1,4 @@
-"""Machines as raters: the attribute network that ships, and CLIP asked in words; what they say is a machine's.
-
-A machine's answers about a run's images as a table, with what recreates them in its metadata.
-"""
+"""Machines as raters, the attribute network that ships and CLIP asked in words, and the table of what they say."""
 
 from __future__ import annotations
 
@@ -15,12 +12,11 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.annotation.questions import RaterQuestion, load
-from transect.annotation.sources import Pictures, home_of, source_of
-from transect.annotation.texts import is_texts
+from transect.annotation.sources import Pictures, home_of, is_texts, source_of
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.folder import write_atomically, write_table
-from transect.runs.human_answers import RatedQuestion, with_questions
+from transect.runs.human_answers import with_questions
 from transect.runs.json_records import loads
 from transect.runs.model_files import sha256
 from transect.runs.pictures import pixels_of_png
@@ -35,10 +31,7 @@ _AT_ONCE: Final = 32
 
 @final
 class AttributeRater:
-    """Answers questions about FaceWorld's attributes by the network that ships, which saw FaceWorld alone.
-
-    An answer is the level whose value is nearest to what the network reads off the image.
-    """
+    """Answers by the network that ships, which saw FaceWorld alone: the level whose value is nearest to its reading."""
 
     name = "machine-attributes"
 
@@ -68,8 +61,7 @@ class ClipRater:
     """Answers by CLIP: the level whose words lie nearest to the image (zero-shot, Radford et al. 2021).
 
     folder: a CLIP as `save_pretrained` writes it, with its tokenizer; safetensors alone, no network, no code of its
-    own. template: what the level's name is put into. Raises MissingExtra without transformers, BadInput for a folder
-    that holds no such model.
+    own.
     """
 
     def __init__(
@@ -194,16 +186,15 @@ def write(
 ) -> dict[str, Any]:
     """Ask a machine about every image and write id, study where there are several, and a column per question.
 
-    Values are in the units of each question's attribute, as `--perceived` takes them. Questions about pairs, and those
-    that the machine cannot answer, are left out and named. Raises BadInput where none is left, UnknownName for another
-    machine.
+    Values are in the units of each question's attribute, as `--perceived` takes them. Questions that it cannot answer
+    are left out and named.
     """
     path = out or home_of(place) / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
     if is_texts(place):
         raise BadInput(f"{place}: expected images, got texts, which a judge model codes; see --judge of transect audit")
-    asked_questions, pictures = load(questions).question, Pictures(source_of(place).sources)
+    asked_questions, pictures = load(questions).question, Pictures(source_of(place))
     machine = open_rater(rater, asked_questions, device)
     answers: dict[str, list[np.ndarray]] = {}
     left_out = {question.name: "about pairs" for question in asked_questions if question.pairs}
@@ -219,10 +210,12 @@ def write(
         columns["study"] = [picture.study for picture in pictures.all]
     columns |= {name: np.concatenate(parts) for name, parts in answers.items()}
     table = pa.table(columns).replace_schema_metadata({MACHINE: json.dumps(machine.facts).encode()})
-    table = with_questions(
-        table, {question.name: _question(question) for question in asked_questions if question.name in answers}
-    )
-    _save(table, path)
+    answered = [question for question in asked_questions if question.name in answers]
+    table = with_questions(table, {question.name: question.asked(question.values) for question in answered})
+    if path.suffix.lower() == ".csv":
+        write_atomically(path, csv_of(table))
+    else:
+        write_table(path, table)
     return {
         "out": str(path),
         "rows": len(table),
@@ -259,15 +252,3 @@ def _ask(
         left_out[question.name] = str(error)
         return
     answers.setdefault(question.name, []).append(np.asarray(question.values)[ratings.value.astype(int)])
-
-
-def _question(question: RaterQuestion) -> RatedQuestion:
-    levels = tuple(each.name for each in question.levels)
-    return RatedQuestion(question.text, question.attribute, question.scale, levels, question.values, question.places)
-
-
-def _save(table: pa.Table, path: Path) -> None:
-    if path.suffix.lower() == ".csv":
-        write_atomically(path, csv_of(table))
-    else:
-        write_table(path, table)

@@ -1,7 +1,4 @@
-"""How far the ratings are: for a rater, and for the organiser.
-
-What ratings cost, and the hourly wage that measured answer times imply.
-"""
+"""How far the ratings are, for a rater and for the organiser, and what they cost."""
 
 from __future__ import annotations
 
@@ -12,9 +9,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.agreement import krippendorff_alpha, percent_agreement
+from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement
 from transect.annotation.agreement.summary import level_values, valued_as
-from transect.annotation.database import Database, read_setting
+from transect.annotation.assignment import answers_by_item
+from transect.annotation.database import read_setting
 from transect.annotation.project import Project, Row, matrix, rows
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.schema import answers, items, raters, tasks
@@ -55,11 +53,6 @@ def _can_answer(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def is_paused(connection: Connection, rater: int) -> bool:
-    """Whether one rater is paused."""
-    return connection.execute(sa.select(raters.c.state).where(raters.c.id == rater)).scalar() == "paused"
-
-
 def status(project: Project, now: float) -> dict[str, Any]:
     """What the organiser wants to see: progress by question, speed, a row per rater; None where nothing is known."""
     given_rows = rows(project.database)
@@ -94,13 +87,7 @@ def status(project: Project, now: float) -> dict[str, Any]:
 
 def _of_question(connection: Connection, name: str) -> dict[str, Any]:
     """Counts of answers in force, not of tasks under way. closed: items that want no more."""
-    counted = (
-        sa.select(tasks.c.item_id, sa.func.count().label("answers"))
-        .join(raters, raters.c.id == tasks.c.rater_id)
-        .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
-        .group_by(tasks.c.item_id)
-        .subquery()
-    )
+    counted = answers_by_item()
     there = sa.func.coalesce(counted.c.answers, 0)
     full = sa.case((sa.or_(items.c.done, there >= items.c.wanted), 1), else_=0)
     wanted, answered, closed, count = connection.execute(
@@ -147,11 +134,6 @@ def _median(values: list[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def pause(database: Database, on: bool) -> None:
-    """Stop giving out tasks, or resume."""
-    database.set({"paused": "1" if on else "0"})
-
-
 def check_price(price: float) -> None:
     """Raises BadInput for a price of an answer below 0 or without end."""
     if not 0 <= price < math.inf:
@@ -161,9 +143,7 @@ def check_price(price: float) -> None:
 def estimate(project: Project, price: float) -> dict[str, object]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
-    Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None
-    where no answer was timed yet; times of excluded raters do not count. Raises BadInput as `check_price`
-    does.
+    Items whose answer is known are asked as often as the others by a market's batch, and count.
     """
     check_price(price)
     with project.database.reading() as connection:

@@ -1,9 +1,4 @@
-"""The images of each question: every image, or pairs of them, and those whose answer is known.
-
-Answers in force, read back: one row per item, rater and repeat.
-
-What is being asked about which images: set up once in a database, and read back.
-"""
+"""What is being asked about which images, set up once in a database; and its answers, read back."""
 
 from __future__ import annotations
 
@@ -25,8 +20,8 @@ from transect.annotation import schema
 from transect.annotation.database import Database, NotCreated, read_setting, write_setting
 from transect.annotation.questions import RECONSTRUCTIONS, Plan, Questionnaire, RaterQuestion, load
 from transect.annotation.schema import answers, items, raters, tasks
-from transect.annotation.sources import FILE, Picture, Pictures, home_of, source_of
-from transect.annotation.texts import is_texts, questionnaire_of
+from transect.annotation.sources import FILE, Picture, Pictures, home_of, is_texts, source_of
+from transect.annotation.texts import questionnaire_of
 from transect.errors import BadInput
 from transect.runs import table_inputs
 from transect.runs.folder import canonical_json
@@ -44,10 +39,7 @@ class Unit(NamedTuple):
 
 
 def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, object]]:
-    """Rows of the table of items, in an order that depends on the plan's seed alone.
-
-    Raises BadInput for pairs or known answers of images that are not there.
-    """
+    """Rows of the table of items, in an order that depends on the plan's seed alone."""
     rows: list[dict[str, object]] = []
     for block, question in enumerate(questionnaire.question):
         gold = _gold(question, pictures)
@@ -137,12 +129,11 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
 
 
 def _gold(question: RaterQuestion, pictures: Pictures) -> dict[Unit, int]:
-    names = [level.name for level in question.levels]
     gold = {}
     for answer in question.gold:
         for image in filter(None, (answer.image, answer.second)):
             _check(answer.study, image, pictures, f"gold of question {question.name}")
-        gold[Unit(answer.study, answer.image, answer.second)] = names.index(answer.answer)
+        gold[Unit(answer.study, answer.image, answer.second)] = question.names.index(answer.answer)
     return gold
 
 
@@ -246,9 +237,8 @@ def open_project(
 ) -> Project:
     """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
 
-    questions: the paper's by default; of a run's texts those of its judge, and no others. create: False refuses a place
-    without an annotation, and makes nothing. photographs: those that an inversion began with; kept in the database.
-    Raises BadInput where the database is of other images, or was created with other questions.
+    questions: the paper's by default; of a run's texts those of its judge. create: False refuses a place without an
+    annotation. photographs: those that an inversion began with; kept in the database.
     """
     questionnaire = _stated(place, questions)
     address = address or default_database(place)
@@ -264,7 +254,7 @@ def change(
 ) -> _T:
     """What `work` makes of the annotation of a place; where there is none yet, and `work` raises, none is created.
 
-    Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
+    Hence `work` is done twice then, first on a database that is thrown away.
     """
     questionnaire, there = _stated(place, questions), address or default_database(place)
     pictures = _pictures(place, there, photographs)
@@ -295,7 +285,7 @@ class _Read(NamedTuple):
 
 def _pictures(place: str | Path, address: str | Path, photographs: str | None) -> _Read:
     kept = photographs or _kept_in(address, PHOTOGRAPHS)
-    return _Read(Pictures(source_of(place, kept).sources), kept)
+    return _Read(Pictures(source_of(place, kept)), kept)
 
 
 def _open(
@@ -323,11 +313,6 @@ def _kept_in(address: str | Path, name: str) -> str | None:
         database.close()
 
 
-def text_of(questionnaire: Questionnaire) -> str:
-    """The questionnaire as it is kept."""
-    return canonical_json(questionnaire.model_dump(mode="json"))
-
-
 def _create(database: Database, questionnaire: Questionnaire | None, read: _Read, place: str | Path) -> Questionnaire:
     pictures, identity = read.pictures, _identity(read.pictures)
 
@@ -336,7 +321,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
         if stored is None:
             current = questionnaire or (questionnaire_of(place) if is_texts(place) else load())
             write_setting(connection, "run", identity)
-            write_setting(connection, "questionnaire", text_of(current))
+            write_setting(connection, "questionnaire", canonical_json(current.model_dump(mode="json")))
             if read.photographs is not None:
                 write_setting(connection, PHOTOGRAPHS, read.photographs)
             connection.execute(schema.items.insert(), rows_of(current, pictures))

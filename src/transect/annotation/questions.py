@@ -14,23 +14,17 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, final
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Question
 from transect.runs import toml_files
 from transect.runs.folder import canonical_json, write_atomically
+from transect.runs.human_answers import RatedQuestion
 
 SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
@@ -153,10 +147,10 @@ class RaterQuestion(_Table):
 
     @model_validator(mode="after")
     def _consistent(self) -> RaterQuestion:
-        names = {level.name for level in self.levels}
         for gold in self.gold:
-            if gold.answer not in names:
-                raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
+            if gold.answer not in self.names:
+                among = ", ".join(sorted(self.names))
+                raise ValueError(f"expected a gold answer among {among}, got {gold.answer!r}")
             if bool(gold.second) != bool(self.pairs):
                 raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
         if self.sided and not self.pairs:
@@ -172,13 +166,28 @@ class RaterQuestion(_Table):
     @property
     def record(self) -> Question:
         """The question as the other stages know it."""
-        return Question(self.name, self.text, tuple(level.name for level in self.levels))
+        return Question(self.name, self.text, self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the levels are called."""
+        return tuple(level.name for level in self.levels)
+
+    def asked(self, values: Sequence[float], unsure: Mapping[str, int] | None = None) -> RatedQuestion:
+        """What a column of ratings is about. unsure: by study, how many could not tell."""
+        levels, places = self.names, self.places
+        return RatedQuestion(self.text, self.attribute, self.scale, levels, tuple(values), places, dict(unsure or {}))
 
     @property
     def places(self) -> tuple[float, ...]:
         """Each level on a scale from 0 to 1; of levels in no order the indices."""
         last = 1 if self.scale == "nominal" else len(self.levels) - 1
         return tuple(index / last for index in range(len(self.levels)))
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The levels of the follow-up question; none without one."""
+        return self.follow_up.levels if self.follow_up else ()
 
     def turned(self, level: int) -> int:
         """The level that says the same when the two images have changed sides."""

@@ -1,9 +1,4 @@
-"""Raters, their links and sessions, and the organiser's password.
-
-Raters: numbers and tokens, never names; what is kept is a token's hash.
-
-Logging in: sessions by a random cookie of which the hash is kept, and the administrator's password.
-"""
+"""Raters, their links and sessions, and the organiser's password: of names nothing is kept, of secrets hashes."""
 
 from __future__ import annotations
 
@@ -46,8 +41,7 @@ def check_count(count: int) -> None:
 
 
 def invite(database: Database, count: int, now: float) -> list[Invited]:
-    """Create `count` raters. Raises BadInput as `check_count` does."""
-    check_count(count)
+    """Create `count` raters."""
     table = schema.raters
 
     def work(connection: sa.Connection) -> list[Invited]:
@@ -88,10 +82,10 @@ def consent(database: Database, rater: int, now: float) -> None:
 
 
 def set_state(project: Project, rater: int, state: str) -> bool:
-    """Make a rater active, paused or excluded; whether there is such a rater. Raises BadInput for another state.
+    """Make a rater active, paused or excluded; whether there is such a rater.
 
-    An excluded rater gives back what they hold, and their answers keep no item from others; readmitted, their
-    answers count again.
+    An excluded rater gives back what they hold, and their answers keep no item from others; readmitted, they count
+    again.
     """
     if state not in ("active", "paused", "excluded"):
         raise BadInput(f"state: expected active, paused or excluded, got {state!r}; fix it")
@@ -122,10 +116,7 @@ _COST: Final = {"n": 2**14, "r": 8, "p": 1}
 
 
 class Session(NamedTuple):
-    """Who is logged in: a rater, or (None) the administrator.
-
-    csrf: what forms and scripts have to send along; consented: whether the rater agreed to take part.
-    """
+    """Who is logged in: a rater who may have agreed to take part, or (None) the administrator. csrf: of their forms."""
 
     rater: int | None
     csrf: str
@@ -186,8 +177,7 @@ def environment_password() -> str | None:
 def set_password(database: Database) -> str | None:
     """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
 
-    Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
-    BadInput as `environment_password` does.
+    Returns a new one, to be shown once. Sessions of the administrator end where it changes.
     """
     password, stored = environment_password(), database.setting(_SETTING)
     if password is None:
@@ -206,8 +196,8 @@ def set_password(database: Database) -> str | None:
 def browser_token(database: Database) -> str:
     """What a browser that logged in keeps, so that wrong passwords of others do not shut it out.
 
-    A random name, signed with the stored hash of the password: it says nothing, logs nobody in, and is void once
-    the password changes. Source: OWASP, Slow Down Online Guessing Attacks with Device Cookies.
+    A random name, signed with the stored hash of the password: it logs nobody in, and is void once the password
+    changes. Source: OWASP, Slow Down Online Guessing Attacks with Device Cookies.
     """
     name = secrets.token_hex(16)
     return f"{name}.{_signed(database, name)}"

@@ -1,4 +1,4 @@
-"""The tables of the annotation database, as they are now; `migrations/` says how they came to be.
+"""The tables of the annotation database, as they are now; `migrations/` leads earlier ones here.
 
 settings  name, value: what the raters are asked, about which run, the hash of the administrator's password
 raters    who may answer: a number and the hash of a token, never a name
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    DDL,
     Boolean,
     Column,
     Float,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
 )
 
 metadata: Final = MetaData()
@@ -100,3 +102,24 @@ sessions: Final = Table(
     Column("created", Float, nullable=False),
     Column("expires", Float, nullable=False),
 )
+
+_SQLITE: Final = """
+CREATE TRIGGER answers_no_{name} BEFORE {verb} ON answers
+BEGIN SELECT RAISE(ABORT, 'answers are only added'); END
+"""
+_POSTGRESQL: Final = (
+    """
+CREATE FUNCTION answers_only_added() RETURNS trigger AS $$
+BEGIN RAISE EXCEPTION 'answers are only added'; END; $$ LANGUAGE plpgsql
+""",
+    """
+CREATE TRIGGER answers_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON answers
+FOR EACH STATEMENT EXECUTE FUNCTION answers_only_added()
+""",
+)
+for _verb in ("UPDATE", "DELETE"):
+    _trigger = DDL(_SQLITE.format(name=_verb.lower(), verb=_verb))  # type: ignore[no-untyped-call]
+    event.listen(answers, "after_create", _trigger.execute_if(dialect="sqlite"))
+for _statement in _POSTGRESQL:
+    _trigger = DDL(_statement)  # type: ignore[no-untyped-call]
+    event.listen(answers, "after_create", _trigger.execute_if(dialect="postgresql"))

@@ -1,15 +1,8 @@
 """Where the images come from that people rate: an audit's run or rendered data set, an inversion, photographs.
 
-Each source lists its images with the digest of their content, and reads them when they are shown. `source_of`
-decides by what lies at the place that the user named.
-
-The images of an inversion, and with the photographs that were inverted the pairs of Singh et al. 2021 (appendix A).
-
-Raters say of each pair whether both images show the same person: two photographs of a person ("real"), a photograph
-and the reconstruction of another one ("fake"), or a photograph and a small crop of it ("dup": is the rater
-attentive?).
-
-The images that people rate, of all studies of a place, and the PNG of one.
+With the photographs that were inverted there are the pairs of Singh et al. 2021 (appendix A), of which raters say
+whether both images show the same person: two photographs of a person ("real"), a photograph and the reconstruction of
+another one ("fake"), or a photograph and a small crop of it ("dup": is the rater attentive?).
 """
 
 from __future__ import annotations
@@ -18,7 +11,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final, runtime_checkable
 
@@ -30,7 +22,7 @@ from transect.datasets.files import SUFFIXES, pixels_of
 from transect.datasets.folder import read as read_folder
 from transect.datasets.labelled import Request
 from transect.errors import BadInput
-from transect.inversion.parts import TABLE, parts_of
+from transect.inversion.parts import KINDS, TABLE, parts_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_run, studies_of
 from transect.runs.pictures import pixels_of_png, png
@@ -38,6 +30,7 @@ from transect.runs.tables import people_of
 
 FOLDER: Final = "annotations"
 FILE: Final = "annotation.sqlite"
+TEXTS: Final = "texts:"
 DIGITS: Final = 32
 """Of a digest in hexadecimal: 128 bits distinguish pictures."""
 LONGEST: Final = 1024
@@ -103,10 +96,7 @@ class Source(Protocol):
 
 @final
 class RunImages:
-    """The images of an audit, or of what `transect render --data-set` wrote.
-
-    Raises BadInput for a run of something else, or one that is not finished.
-    """
+    """The images of an audit, or of what `transect render --data-set` wrote."""
 
     def __init__(self, run: FinishedRun) -> None:
         self.run, self.identity, self.pairs = run, run.spec_hash, ()
@@ -171,47 +161,30 @@ class Photographs:
         return shown
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What the user named: its images by study ("" for a single one), where answers are kept, and its name."""
+def source_of(place: str | Path, photographs: str | Path | None = None) -> dict[str, Source]:
+    """The images at a place by study: a run folder (also of `invert`), a folder of studies or of images, READER:PATH.
 
-    sources: dict[str, Source]
-    home: Path
-    name: str
-
-
-def source_of(place: str | Path, photographs: str | Path | None = None) -> Place:
-    """The images at a place: a run folder (also of `invert` or `encode`), a folder of studies or images, READER:PATH.
-
-    photographs: of an inversion or encoding, what has the codes, as a folder or READER:PATH; None shows
-    reconstructions alone.
-    Raises BadInput where there are no images, UnknownName for another reader.
+    photographs: of an inversion or encoding, what has the codes; None shows reconstructions alone.
     """
-    from transect.inversion.parts import KINDS
-
-    if _is_texts(place):
-        from transect.annotation.texts import place_of
-
-        if photographs is not None:
-            raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
-        return place_of(place)
+    texts = is_texts(place)
     path = Path(place)
-    studies = studies_of(path)
-    if not studies and is_run(path):
+    studies = [] if texts else studies_of(path)
+    if not (texts or studies) and is_run(path):
         run = FinishedRun(path)
         if run.record.get("kind") in KINDS:
             originals = None if photographs is None else _photographs(photographs)
-            return Place({"": Reconstructions(run, originals)}, path / FOLDER, path.name)
+            return {"": Reconstructions(run, originals)}
         studies = [path]
     if photographs is not None:
         raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
+    if texts:
+        from transect.annotation.texts import sources_of
+
+        return dict(sources_of(place))
     if studies:
         names = [""] if studies == [path] else [study.name for study in studies]
-        runs = [RunImages(FinishedRun(study)) for study in studies]
-        return Place(dict(zip(names, runs, strict=True)), path / FOLDER, path.name)
-    images = _photographs(place)
-    return Place({"": Photographs(images)}, home_of(place), images.path.name)
+        return {name: RunImages(FinishedRun(study)) for name, study in zip(names, studies, strict=True)}
+    return {"": Photographs(_photographs(place))}
 
 
 def home_of(place: str | Path) -> Path:
@@ -220,16 +193,14 @@ def home_of(place: str | Path) -> Path:
     >>> home_of("celeba:data/celeba?split=test").as_posix()
     'annotations-celeba-data-celeba-split-test'
     """
-    if _is_texts(place):
-        from transect.annotation.texts import home_of as home_of_texts
-
-        return home_of_texts(place)
+    if is_texts(place):
+        return run_of_texts(place) / FOLDER / "texts"
     return Path(place) / FOLDER if is_run(Path(place)) else Path(f"{FOLDER}-{slug(str(place))}")
 
 
 def check_place(place: str | Path) -> None:
     """Refuse a place that is neither a folder with images nor READER:PATH, without opening one. Raises BadInput."""
-    if _is_texts(place):
+    if is_texts(place):
         from transect.annotation.texts import sources_of
 
         sources_of(place)
@@ -243,10 +214,14 @@ def check_place(place: str | Path) -> None:
         )
 
 
-def _is_texts(place: str | Path) -> bool:
-    from transect.annotation.texts import is_texts
+def is_texts(place: str | Path) -> bool:
+    """Whether a place names the texts of a run, as texts:runs/alt?sample=60."""
+    return str(place).startswith(TEXTS)
 
-    return is_texts(place)
+
+def run_of_texts(place: str | Path) -> Path:
+    """The folder of the run whose texts a place names."""
+    return Path(str(place).removeprefix(TEXTS).partition("?")[0])
 
 
 def _photographs(place: str | Path) -> LabelledImages:
@@ -280,10 +255,9 @@ _CUT: Final = 20
 class Reconstructions:
     """The reconstructions of an inversion or encoding, under the ids that it has; failed ones are left out.
 
-    photographs: what was inverted. Their ids are compared as `datasets.ids` does; a photograph is then the image
-    "ID@photograph", and a small crop of it "ID@crop", which is shown only in pairs. Who is on each is the data set's
-    subject; without one every photograph is another person, and a fake pair is a photograph and its own reconstruction.
-    Raises BadInput for an inversion that is not finished, or none of whose photographs are there.
+    photographs: what was inverted; a photograph is then the image "ID@photograph", and a small crop of it "ID@crop",
+    which is shown only in pairs. Who is on each is the data set's subject; without one every photograph is another
+    person, and a fake pair is a photograph and its own reconstruction.
     """
 
     def __init__(self, run: FinishedRun, photographs: LabelledImages | None = None) -> None:
@@ -378,10 +352,7 @@ class Picture(NamedTuple):
 
 @final
 class Pictures:
-    """The images of one source, or of several by study; safe to share between threads.
-
-    all: every picture; alone: those that are also asked about by themselves. Raises BadInput where there is none.
-    """
+    """The images of all studies, `alone` those that are asked about by themselves; safe to share between threads."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources

@@ -7,14 +7,14 @@ of the design are drawn, so that every level is coded as often as another.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
 from transect.annotation.questions import Level, Plan, Questionnaire, RaterQuestion
-from transect.annotation.sources import FOLDER, KnownPair, Place, Shown, Source, digest_of
+from transect.annotation.sources import TEXTS, KnownPair, Shown, digest_of, run_of_texts
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import FinishedRun
 from transect.runs.json_records import record_of
@@ -25,11 +25,11 @@ from transect.spoken_answers import Status
 from transect.targets.words.judging import judged_text
 from transect.targets.words.questions import Code, WordQuestion
 
-SCHEME: Final = "texts:"
 SAMPLE: Final = 200
 """Texts of each question of each model that people are asked about, where nothing else is said."""
 RATINGS: Final = 3
 """People who code a text."""
+_LONGEST_NAME: Final = 63
 _OPTIONS: Final = ("sample", "ratings", "seed")
 _INSTRUCTIONS: Final = (
     "You see one text and one question about it at a time. Answer what the text says, whoever may have written it: do "
@@ -109,32 +109,11 @@ class RunTexts:
         return found
 
 
-def is_texts(place: str | Path) -> bool:
-    """Whether a place names the texts of a run.
-
-    >>> is_texts("texts:runs/alt"), is_texts("runs/alt")
-    (True, False)
-    """
-    return str(place).startswith(SCHEME)
-
-
-def run_of(place: str | Path) -> Path:
-    """The run's folder.
-
-    >>> run_of("texts:runs/alt?sample=60").as_posix()
-    'runs/alt'
-    """
-    return Path(str(place).removeprefix(SCHEME).partition("?")[0])
-
-
 def sources_of(place: str | Path) -> dict[str, RunTexts]:
-    """The judged texts of a run, by target, of several studies by study and target.
-
-    Raises BadInput for a folder without a run, or a run whose texts no judge coded.
-    """
-    folder = run_of(place)
+    """The judged texts of a run, by target, of several studies by study and target."""
+    folder = run_of_texts(place)
     if not is_run(folder):
-        raise BadInput(f"{place}: expected a run folder behind {SCHEME}, found none; check the path")
+        raise BadInput(f"{place}: expected a run folder behind {TEXTS}, found none; check the path")
     studies = studies_of(folder)
     runs = {study.name: FinishedRun(study) for study in studies} or {"": FinishedRun(folder)}
     found = {
@@ -148,37 +127,21 @@ def sources_of(place: str | Path) -> dict[str, RunTexts]:
     return found
 
 
-def place_of(place: str | Path) -> Place:
-    """The texts at a place, and where the answers about them are kept."""
-    sources: dict[str, Source] = dict(sources_of(place))
-    return Place(sources, home_of(place), f"{run_of(place).name}: texts")
-
-
-def home_of(place: str | Path) -> Path:
-    """The folder of people's answers about texts: beside those about images."""
-    return run_of(place) / FOLDER / "texts"
-
-
 def codes_of(sources: dict[str, RunTexts]) -> dict[str, tuple[Code, tuple[str, ...]]]:
     """What people are asked, by the name of the question: a judged code, and the sources that have it."""
     asked: dict[tuple[str, Code], list[str]] = {}
     for name, source in sources.items():
         for code in source.question.judged:
             asked.setdefault((source.question.name, code), []).append(name)
-    named = [(_name(question, code.name, place), code, tuple(of)) for place, ((question, code), of) in
-             enumerate(asked.items())]  # fmt: skip
-    several = [name for name, _, _ in named]
+    names = [f"{question}_{code.name}" for question, code in asked]
     return {
-        name if several.count(name) == 1 else f"code_{place + 1}": (code, of)
-        for place, (name, code, of) in enumerate(named)
+        name if names.count(name) == 1 and len(name) <= _LONGEST_NAME else f"code_{place}": (code, tuple(of))
+        for place, (name, ((_, code), of)) in enumerate(zip(names, asked.items(), strict=True), start=1)
     }
 
 
 def questionnaire_of(place: str | Path) -> Questionnaire:
-    """What people are asked about the texts of a run: each judged code's own question, yes or no.
-
-    Raises BadInput or UnknownName for options behind `?` that there are not.
-    """
+    """What people are asked about the texts of a run: each judged code's own question, yes or no."""
     sources, options = sources_of(place), _options(place)
     cells = max(source.run.spec.design.n_cells for source in sources.values())
     plan = Plan(
@@ -200,21 +163,12 @@ def questionnaire_of(place: str | Path) -> Questionnaire:
     return Questionnaire(title=title, instructions=_INSTRUCTIONS, consent=_CONSENT, plan=plan, question=questions)
 
 
-def _name(question: str, code: str, place: int) -> str:
-    name = f"{question}_{code}"
-    return name if len(name) <= 63 else f"code_{place + 1}"
-
-
 def _options(place: str | Path) -> dict[str, int]:
     found: dict[str, int] = {}
-    for key, value in _pairs(place):
+    for key, value in parse_qsl(str(place).partition("?")[2], keep_blank_values=True):
         if key not in _OPTIONS:
             raise UnknownName("option of texts", key, _OPTIONS)
         if not value.isdecimal() or len(value) > 6 or (key != "seed" and not int(value)):
             raise BadInput(f"{place}: expected {key}= a whole number from {int(key != 'seed')}, got {value!r}; fix it")
         found[key] = int(value)
     return found
-
-
-def _pairs(place: str | Path) -> Iterator[tuple[str, str]]:
-    yield from parse_qsl(str(place).partition("?")[2], keep_blank_values=True)

@@ -5,26 +5,15 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.datasets.face_sets import NO_IMAGE, NO_ROW
-from transect.datasets.files import Files, find, folder_of, images_below, pixels_of
-from transect.datasets.labelled import (
-    Labelled,
-    LabelledImages,
-    Request,
-    Rows,
-    build,
-    digest,
-    divided,
-    levels_in_order,
-    subjects_of,
-)
+from transect.datasets.files import find, folder_of, images_below, needed, pixels_of
+from transect.datasets.labelled import Labelled, LabelledImages, Request, build, divided, joined, levels_in_order
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.json_records import loads
@@ -92,64 +81,53 @@ def read(path: Path, request: Request) -> LabelledImages:
     parts = [_part(path, name) for name in names]
     if len({tuple(part.kinds.items()) for part in parts}) > 1:
         raise BadInput(f"{path}: expected the same kinds of objects in {', '.join(names)}, got others; read one part")
-    labels, skipped = _objects(parts[0].kinds, np.concatenate([part.there for part in parts]))
+    files: dict[str, Path] = {}
+    for name in names:
+        pictures = images_below(needed(path, (name,), "COCO", (".", "images")))
+        files |= {f"{name}/{file.name}": file for file in pictures}
+    listed = [f"{name}/{picture}" for name, part in zip(names, parts, strict=True) for picture in part.pictures]
+    there = np.concatenate([part.there for part in parts])
     genders = [gender for part in parts for gender in part.genders]
-    if all(part.captioned for part in parts):
-        found, why = divided({GENDER: _gender(genders)})
-        labels, skipped = {**found, **labels}, {**skipped, **why}
-    files = tuple(file for part in parts for file in part.files)
-    left = {reason: sum(part.left_out[reason] for part in parts) for reason in (NO_IMAGE, NO_ROW)}
-    rows = Rows(
-        Files(files),
-        tuple(file.stem for file in files),
-        labels,
-        subjects_of(None, len(files)),
-        digest([source for part in parts for source in part.sources]),
-        skipped,
-        left,
-        ABOUT,
-        tuple(part.name for part in parts for _ in part.files),
-    )
-    return build("coco", path, rows, request)
+    captioned = all(part.captions for part in parts)
+
+    def labels(kept: list[int]) -> tuple[dict[str, Labelled], dict[str, str]]:
+        found, skipped = _objects(parts[0].kinds, there[kept])
+        if not captioned:
+            return found, skipped
+        meaning = "label gender: captions say man or men, or woman or women, and never both"
+        seen = [genders[row] for row in kept]
+        gender, why = divided({GENDER: levels_in_order(GENDER, seen, ("man", "woman"), meaning, "COCO's captions")})
+        return {**gender, **found}, {**skipped, **why}
+
+    sources = [file for part in parts for file in (part.table, part.captions) if file is not None]
+    of_rows = [part.split for part in parts for _ in part.pictures]
+    rows = joined(listed, files, labels, sources, parts=of_rows, about=ABOUT)
+    return build("coco", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
 @final
 @dataclass(frozen=True)
 class _Part:
-    """One part as its files have it. name: without the year. there: 1 where a kind is marked on a picture.
+    """One part by its annotations. there: 1 where a kind is marked; genders: "" where captions name none or both."""
 
-    genders: "" where captions name none or both, for every picture where there are no captions.
-    """
-
-    name: str
-    files: tuple[Path, ...]
+    split: str
+    table: Path
+    captions: Path | None
+    pictures: tuple[str, ...]
     kinds: Mapping[int, str]
     there: Float[np.ndarray, "n k"]
     genders: tuple[str, ...]
-    captioned: bool
-    left_out: Mapping[str, int]
-    sources: tuple[Path, ...]
 
 
 def _part(path: Path, part: str) -> _Part:
-    table = objects_table(path, part)
-    captions = find(path, (f"captions_{part}.json",), _TABLES_IN)
+    table, captions = objects_table(path, part), find(path, (f"captions_{part}.json",), _TABLES_IN)
     content = read_json(table, ("images", "annotations", "categories"))
     names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
-    files = {file.name: file for file in images_below(needed(path, (part,), "COCO", (".", "images")))}
-    kept = {number: name for number, name in names.items() if name in files}
-    genders = [""] * len(kept)
+    genders = [""] * len(names)
     if captions is not None:
-        genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(kept))
-    return _Part(
-        part.rstrip(_YEAR),
-        tuple(files[name] for name in kept.values()),
-        *_marked(content, table, names, tuple(kept)),
-        tuple(genders),
-        captions is not None,
-        {NO_IMAGE: len(names) - len(kept), NO_ROW: len(files.keys() - set(names.values()))},
-        tuple(file for file in (table, captions) if file is not None),
-    )
+        genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(names))
+    kinds, there = _marked(content, table, tuple(names))
+    return _Part(part.rstrip(_YEAR), table, captions, tuple(names.values()), kinds, there, tuple(genders))
 
 
 def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
@@ -185,28 +163,22 @@ def objects_table(path: Path, part: str) -> Path:
 def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
     """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
 
-    No picture is opened. parts: train2014, val2014 and so on; a part's split is its name without the year. Returns also
-    how many pictures have no gender by their captions.
+    No picture is opened. Returns also how many pictures have no gender by their captions.
     """
     folder_of(path, "COCO's folder")
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
     lost = 0
-    for part in parts:
-        table = objects_table(path, part)
-        captions = needed(path, (f"captions_{part}.json",), "COCO", _TABLES_IN)
-        content = read_json(table, ("images", "annotations", "categories"))
-        names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
-        genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(names))
-        kinds, there = _marked(content, table, names, tuple(names))
-        rows = [row for row, gender in enumerate(genders) if gender]
-        lost += len(names) - len(rows)
-        stems = [Path(name).stem for name in names.values()]
-        columns["id"] += [stems[row] for row in rows]
-        columns["split"] += [part.rstrip(_YEAR)] * len(rows)
-        columns[GENDER] += [genders[row] for row in rows]
-        for number, kind in enumerate(kinds.values()):
+    for name in parts:
+        needed(path, (f"captions_{name}.json",), "COCO", _TABLES_IN)
+        part = _part(path, name)
+        rows = [row for row, gender in enumerate(part.genders) if gender]
+        lost += len(part.pictures) - len(rows)
+        columns["id"] += [Path(part.pictures[row]).stem for row in rows]
+        columns["split"] += [part.split] * len(rows)
+        columns[GENDER] += [part.genders[row] for row in rows]
+        for number, kind in enumerate(part.kinds.values()):
             if kind != PERSON:
-                columns.setdefault(kind, []).extend(there[rows, number].astype(int).tolist())
+                columns.setdefault(kind, []).extend(part.there[rows, number].astype(int).tolist())
     return columns, lost
 
 
@@ -227,24 +199,18 @@ def _objects(kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]) -> tuple
 
 
 def _marked(
-    content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
+    content: Mapping[str, Any], table: Path, pictures: Sequence[int]
 ) -> tuple[dict[int, str], Float[np.ndarray, "n k"]]:
     """The kinds of objects by number, and 1 where annotators marked one on a picture."""
     kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
-    places, columns = {number: row for row, number in enumerate(kept)}, {number: n for n, number in enumerate(kinds)}
-    there = np.zeros((len(kept), len(kinds)))
+    places, columns = ({number: place for place, number in enumerate(each)} for each in (pictures, kinds))
+    there = np.zeros((len(pictures), len(kinds)))
     for row in records(content["annotations"], table, "image_id", "category_id"):
         picture, kind = int(row["image_id"]), int(row["category_id"])
-        if picture not in names or kind not in columns:
+        if picture not in places or kind not in columns:
             raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
-        if picture in places:
-            there[places[picture], columns[kind]] = 1
+        there[places[picture], columns[kind]] = 1
     return kinds, there
-
-
-def _gender(genders: Sequence[str]) -> Labelled | str:
-    meaning = "label gender: captions say man or men, or woman or women, and never both"
-    return levels_in_order(GENDER, genders, ("man", "woman"), meaning, "COCO's captions")
 
 
 def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]:
@@ -257,15 +223,6 @@ def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]
     return [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
 
 
-def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ...] = (".",)) -> Path:
-    """The first of these names in one of these folders of `path`. Raises BadInput where none is there."""
-    place = find(path, names, inside)
-    if place is None:
-        there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
-        raise BadInput(f"{path}: expected {names[0]}{there}, found none; name {whose}'s folder")
-    return place
-
-
 REGIONS: Final = ("mask", "box")
 _TOUCHED: Final = 32
 """Of 255: what a pixel has at least, after resizing, where a person touches it; below, resizing rings."""
@@ -276,10 +233,7 @@ _WITHIN: Final = 250
 @final
 @dataclass(frozen=True)
 class PeopleOnPictures:
-    """Regions of a data set's pictures, as `mitigation.hiding.Regions`. people: annotations of persons by picture's id.
-
-    sizes: width and height of each picture, as the annotations have it.
-    """
+    """Regions of a data set's pictures, as `mitigation.hiding.Regions`; persons and sizes by picture's id."""
 
     images: LabelledImages
     people: Mapping[str, Sequence[Mapping[str, Any]]]

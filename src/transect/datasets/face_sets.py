@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,21 +11,23 @@ from typing import Any, Final
 import numpy as np
 
 from transect.datasets.files import (
+    COUNTS,
     TABLES,
     Files,
     Points,
     by_stem,
-    columns,
     columns_of,
     find,
     folder_of,
     images_below,
-    lines_of,
-    of_celeba,
+    needed,
     of_lists,
+    texts_of,
 )
 from transect.datasets.folder import look
 from transect.datasets.labelled import (
+    NO_ROW,
+    OTHER_PART,
     SUBJECT,
     Labelled,
     LabelledImages,
@@ -35,6 +37,7 @@ from transect.datasets.labelled import (
     build,
     digest,
     divided,
+    joined,
     levels_in_order,
     subjects_of,
 )
@@ -43,9 +46,6 @@ from transect.records import Attribute
 from transect.runs.json_records import loads
 
 PARTS: Final = {"train": "0", "valid": "1", "test": "2"}
-NO_IMAGE: Final = "rows of labels without an image"
-NO_ROW: Final = "images without a row of labels"
-OTHER_PART: Final = "rows of other parts"
 ABOUT: Final = "Labels are the data set's: how annotators saw the faces, not who the people are."
 
 _ATTRIBUTES: Final = ("list_attr_celeba.txt", "list_attr_celeba.csv")
@@ -63,19 +63,21 @@ _HQ_PICTURES: Final = ("CelebA-HQ-img",)
 def read_celeba(path: Path, request: Request) -> LabelledImages:
     """CelebA below `path`. split: train, valid or test, where the file of parts is there."""
     folder_of(path, "CelebA's folder")
-    table = _needed(path, _ATTRIBUTES, _TABLES_IN)
-    pictures = _needed(path, _CELEBA_PICTURES, _PICTURES_IN)
-    files = by_stem(images_below(pictures), path)
-    identities = find(path, _IDENTITIES, _TABLES_IN)
-    people = {} if identities is None else _pairs(identities)
-    parts = find(path, _PARTITION, _TABLES_IN)
-    part_of = {} if parts is None else _pairs(parts)
-    wanted = None if request.split is None else _of_part(path, part_of, request.split)
-    sources = [file for file in (table, identities, parts) if file is not None]
-    rows = _rows(_celeba_cells(table), table, files, people, wanted, sources)
+    table = needed(path, _ATTRIBUTES, "CelebA", _TABLES_IN)
+    pictures = needed(path, _CELEBA_PICTURES, "CelebA", _PICTURES_IN)
+    identities, parts = find(path, _IDENTITIES, _TABLES_IN), find(path, _PARTITION, _TABLES_IN)
+    part_of = _by_name(parts)
+    if request.split is not None and request.split not in PARTS:
+        raise UnknownName("part of CelebA", request.split, PARTS)
+    if request.split is not None and not part_of:
+        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
+    wanted = None if request.split is None else {n for n, part in part_of.items() if part == PARTS[request.split]}
+    rows = _celeba_rows(table, pictures, _by_name(identities), [table, identities, parts], wanted)
     landmarks = find(path, _LANDMARKS, _TABLES_IN) if pictures.name.startswith(_CELEBA_PICTURES[0]) else None
-    points = None if landmarks is None else of_celeba(landmarks, rows.ids)
-    return build("celeba", path, replace(rows, parts=_parts(part_of, rows.ids), points=points), request)
+    points = None if landmarks is None else _celeba_points(landmarks, rows.ids)
+    named = {number: name for name, number in PARTS.items()}
+    of_rows = tuple(named.get(part_of.get(stem, ""), "") for stem in rows.ids) if part_of else ()
+    return build("celeba", path, replace(rows, parts=of_rows, points=points), request)
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:
@@ -83,120 +85,73 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
         raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")
-    table = _needed(path, _HQ_ATTRIBUTES, _TABLES_IN)
-    files = by_stem(images_below(_needed(path, _HQ_PICTURES, (".",))), path)
+    table = needed(path, _HQ_ATTRIBUTES, "CelebA-HQ", _TABLES_IN)
     mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
     people: dict[str, str] = {}
     if mapping is not None and identities is not None:
-        known = _pairs(identities)
-        people = {new: known[old] for new, old in _renamed(mapping).items() if old in known}
-    sources = [file for file in (table, mapping, identities) if file is not None]
-    return build("celeba-hq", path, _rows(_celeba_cells(table), table, files, people, None, sources), request)
+        known, names = _by_name(identities), texts_of(mapping, ("idx", "orig_idx", "orig_file"))
+        pairs = zip(names["idx"], (Path(name).stem for name in names["orig_file"]), strict=True)
+        people = {new: known[old] for new, old in pairs if old in known}
+    pictures = needed(path, _HQ_PICTURES, "CelebA-HQ")
+    return build("celeba-hq", path, _celeba_rows(table, pictures, people, [table, mapping, identities]), request)
 
 
-def _rows(
-    labels: tuple[list[str], dict[str, list[str]]],
+def _celeba_rows(
     table: Path,
-    files: Mapping[str, Path],
+    pictures: Path,
     people: Mapping[str, str],
-    wanted: set[str] | None,
-    sources: Iterable[Path],
+    sources: Sequence[Path | None],
+    wanted: set[str] | None = None,
 ) -> Rows:
-    names, cells = labels
-    stems = [Path(name).stem for name in names]
-    in_part = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
-    kept = [row for row in in_part if stems[row] in files]
-    left = {
-        NO_IMAGE: len(in_part) - len(kept),
-        NO_ROW: len(files.keys() - set(stems)),
-        OTHER_PART: len(stems) - len(in_part),
-    }
-    labelled, skipped = _attributes(cells, table, kept)
-    ids = tuple(stems[row] for row in kept)
-    subjects = subjects_of([people.get(name, "") for name in ids], len(ids))
-    pictures = Files(tuple(files[name] for name in ids))
-    return Rows(pictures, ids, labelled, subjects, digest(sources), skipped, left, ABOUT)
+    """The rows whose pictures are there. people: who is on each, by name without suffix; wanted: such names."""
+    cells = texts_of(table)
+    if "image_id" not in cells:
+        raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
+    stems = [Path(name).stem for name in cells.pop("image_id")]
+    return joined(
+        stems,
+        by_stem(images_below(pictures), pictures),
+        lambda kept: _celeba_labels(cells, table, kept),
+        [source for source in sources if source is not None],
+        wanted=None if wanted is None else [stem in wanted for stem in stems],
+        people=[people.get(stem, "") for stem in stems],
+        about=ABOUT,
+    )
 
 
-def _celeba_cells(table: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """File names, and the cells of each attribute as text."""
-    if table.suffix == ".csv":
-        cells = dict(columns_of(table))
-        if "image_id" not in cells:
-            raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
-        return cells.pop("image_id"), cells
-    lines = lines_of(table)
-    if len(lines) < 3 or not lines[0].strip().isdigit():
-        raise BadInput(f"{table}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
-    rows = [line.split() for line in lines[2:]]
-    if len(rows) != int(lines[0]):
-        raise BadInput(f"{table}: expected {int(lines[0])} rows as its first line says, got {len(rows)}; it is cut")
-    cells = columns(table, ["image_id", *lines[1].split()], rows, first=3)
-    return cells.pop("image_id"), cells
-
-
-def _attributes(
+def _celeba_labels(
     cells: Mapping[str, list[str]], table: Path, kept: list[int]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
-    labelled: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
+    found: dict[str, Labelled | str] = {}
     known = {"1": 1.0, "-1": 0.0, "0": 0.0}
     for name, column in cells.items():
         values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
         if np.isnan(values).any():
             bad = int(np.isnan(values).argmax())
             raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; fix it")
-        if len(np.unique(values[kept])) < 2:
-            skipped[name] = "one value only"
-            continue
         meaning = f"label {name}: annotators saw it"
-        labelled[name] = (
-            Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels"),
-            values[kept],
-        )
-    return labelled, skipped
+        attribute = Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels")
+        found[name] = (attribute, values[kept]) if len(np.unique(values[kept])) > 1 else "one value only"
+    return divided(found)
 
 
-def _pairs(source: Path) -> dict[str, str]:
-    """The second column by the stem of the first: identities, parts."""
-    rows: list[list[str]]
-    if source.suffix == ".csv":
-        read_columns = list(columns_of(source).values())
-        rows = [list(row) for row in zip(*read_columns[:2], strict=True)] if len(read_columns) > 1 else []
-    else:
-        rows = [line.split() for line in lines_of(source)]
-    if not rows or any(len(row) != 2 for row in rows):
-        raise BadInput(f"{source}: expected a file name and a number in every row, got something else; fetch it again")
-    return {Path(name).stem: value for name, value in rows}
+def _by_name(source: Path | None) -> dict[str, str]:
+    """The second column, identities or parts, by the name without suffix in the first; empty without the file."""
+    if source is None:
+        return {}
+    first, second = [*texts_of(source, ("image_id", "value")).values(), [], []][:2]
+    return {Path(name).stem: value for name, value in zip(first, second, strict=True)}
 
 
-def _parts(part_of: Mapping[str, str], ids: Sequence[str]) -> tuple[str, ...]:
-    """The name of each row's part; empty without the file of parts."""
-    names = {number: name for name, number in PARTS.items()}
-    return tuple(names.get(part_of.get(stem, ""), "") for stem in ids) if part_of else ()
-
-
-def _of_part(path: Path, part_of: Mapping[str, str], split: str) -> set[str]:
-    if split not in PARTS:
-        raise UnknownName("part of CelebA", split, PARTS)
-    if not part_of:
-        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
-    return {stem for stem, part in part_of.items() if part == PARTS[split]}
-
-
-def _renamed(mapping: Path) -> dict[str, str]:
-    """CelebA's stem by CelebA-HQ's: the mapping's columns idx, orig_idx, orig_file."""
-    rows = [line.split() for line in lines_of(mapping)]
-    if not rows or rows[0][:1] != ["idx"] or any(len(row) != 3 for row in rows):
-        raise BadInput(f"{mapping}: expected columns idx, orig_idx and orig_file, got something else; fetch it again")
-    return {row[0]: Path(row[2]).stem for row in rows[1:]}
-
-
-def _needed(path: Path, names: tuple[str, ...], inside: tuple[str, ...]) -> Path:
-    place = find(path, names, inside)
-    if place is None:
-        raise BadInput(f"{path}: expected {' or '.join(names[:2])}, found neither; name the data set's folder")
-    return place
+def _celeba_points(source: Path, ids: Sequence[str]) -> Points:
+    """The five points of each picture; NaN for one that the file lacks."""
+    try:
+        rows = zip(*texts_of(source).values(), strict=True)
+        known = {Path(name).stem: [float(cell) for cell in cells] for name, *cells in rows}
+    except (ValueError, TypeError):
+        raise BadInput(f"{source}: expected a file name and numbers in each row, got others; fetch it again") from None
+    cells = [known.get(name) for name in ids]
+    return of_lists(cells, str(source)) if any(cells) else np.full((len(ids), COUNTS[0], 2), np.nan)
 
 
 AGES: Final = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
@@ -216,21 +171,24 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     if not chosen:
         raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add them")
     cells, parts = _joined(chosen)
-    other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
-    root = _root(path, cells["file"])
-    files = [_file(root, name, path) for name in cells["file"]]
-    kept = [row for row, file in enumerate(files) if file is not None]
+    names = [str(name) for name in cells["file"]]
+    root = _root(path, names)
+    files = {name: file for name in names if (file := _file(root, name, path)) is not None}
+    rows = joined(
+        names,
+        files,
+        lambda kept: _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()}),
+        chosen.values(),
+        parts=parts,
+        about=ABOUT,
+    )
+    ids = tuple(Path(name).with_suffix("").as_posix() for name in rows.ids)
+    seen = {file.resolve() for file in files.values()}
     within = [folder for part in chosen if (folder := root / part).is_dir()]
-    seen = {file.resolve() for file in files if file is not None}
     spare = sum(file.resolve() not in seen for folder in within for file in images_below(folder))
-    left = {NO_IMAGE: len(files) - len(kept), NO_ROW: spare, OTHER_PART: other}
-    labels, skipped = _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()})
-    ids = tuple(str(Path(cells["file"][row]).with_suffix("").as_posix()) for row in kept)
-    pictures = Files(tuple(file for file in files if file is not None))
-    subjects = subjects_of(None, len(ids))
-    named = tuple(parts[row] for row in kept)
-    rows = Rows(pictures, ids, labels, subjects, digest(chosen.values()), skipped, left, ABOUT, named)
-    return build("fairface", path, rows, request)
+    other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
+    left = {**rows.left_out, NO_ROW: spare, OTHER_PART: other}
+    return build("fairface", path, replace(rows, ids=ids, left_out=left), request)
 
 
 def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
@@ -256,20 +214,19 @@ def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], 
     return labels, skipped
 
 
-def _root(path: Path, names: list[Any]) -> Path:
+def _root(path: Path, names: Sequence[str]) -> Path:
     """Where the tables' paths begin: the folder itself, or the one below it in which more of the images lie."""
     below = [
         path,
         *sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name not in _FAIRFACE_PARTS),
     ]
-    tried = [str(name) for name in names[:50]]
-    return max(below, key=lambda folder: sum(look(folder, name)[2] for name in tried))
+    return max(below, key=lambda folder: sum(look(folder, name)[2] for name in names[:50]))
 
 
-def _file(root: Path, name: Any, path: Path) -> Path | None:
-    file, inside, there = look(root, str(name))
+def _file(root: Path, name: str, path: Path) -> Path | None:
+    file, inside, there = look(root, name)
     if not inside:
-        raise BadInput(f"{path}: a row names {str(name)[:80]!r}, which lies outside; keep the images in the folder")
+        raise BadInput(f"{path}: a row names {name[:80]!r}, which lies outside; keep the images in the folder")
     return file if there else None
 
 
@@ -332,28 +289,31 @@ def read_ffhq(path: Path, request: Request) -> LabelledImages:
         raise BadInput(
             f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; leave one"
         )
-    stems = sorted(files)
-    left: dict[str, int] = {}
-    labels: dict[str, Labelled] = {}
-    skipped: dict[str, str] = {}
-    people = None
-    if tables:
-        stems, labels, skipped, people, left = _labelled(tables[0], files)
     wanted = None if request.split is None else _part(path, request.split)
-    kept = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
-    subjects = subjects_of(people, len(stems))
-    known = digest([*tables, "\n".join(stems).encode()])
-    left = {**left, OTHER_PART: len(stems) - len(kept)}
-    points = _points(path, pictures.name, stems)
-    rows = Rows(Files(tuple(files[s] for s in stems)), tuple(stems), labels, subjects, known, skipped, left)
-    return build("ffhq", path, replace(rows, points=points).take(kept), request)
+    stems, cells = sorted(files), dict(columns_of(tables[0])) if tables else {}
+    if tables:
+        column = next((name for name in _ID if name in cells), None)
+        if column is None:
+            got = ", ".join(cells) or "none"
+            raise BadInput(f"{tables[0]}: expected a column {' or '.join(_ID[:2])}, got {got}; add it")
+        stems = [_stem(str(cell)) for cell in cells.pop(column)]
+    people = cells.pop(SUBJECT, None)
+    rows = joined(
+        stems,
+        files,
+        lambda kept: attributes_of({name: [cell[row] for row in kept] for name, cell in cells.items()}),
+        [],
+        people=people,
+    )
+    sha256 = digest([*tables, "\n".join(rows.ids).encode()])
+    rows = replace(rows, sha256=sha256, points=_points(path, pictures.name, rows.ids))
+    kept = [row for row, stem in enumerate(rows.ids) if wanted is None or stem in wanted]
+    left = {**rows.left_out, OTHER_PART: len(rows.ids) - len(kept)}
+    return build("ffhq", path, replace(rows.take(kept), left_out=left), request)
 
 
 def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
-    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder.
-
-    The list has them in pixels of the picture of 1,024 and of the one as it was found.
-    """
+    """The list's 68 points of each picture, NaN where it has none of it; None without the list or a known folder."""
     source = path / _LISTED
     if not source.is_file() or pictures not in _PLACES:
         return None
@@ -365,22 +325,6 @@ def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
     except (OSError, ValueError, AttributeError, TypeError):
         raise BadInput(f"{source}: expected FFHQ's list with landmarks, got another; fetch it again") from None
     return of_lists(cells, str(source)) if any(cells) else None
-
-
-def _labelled(
-    table: Path, files: dict[str, Path]
-) -> tuple[list[str], dict[str, Labelled], dict[str, str], list[str] | None, dict[str, int]]:
-    cells = columns_of(table)
-    column = next((name for name in _ID if name in cells), None)
-    if column is None:
-        raise BadInput(f"{table}: expected a column {' or '.join(_ID[:2])}, got {', '.join(cells) or 'none'}; add it")
-    named = [_stem(str(cell)) for cell in cells[column]]
-    kept = [row for row, stem in enumerate(named) if stem in files]
-    chosen = {name: [cell[row] for row in kept] for name, cell in cells.items() if name != column}
-    people = chosen.pop(SUBJECT, None)
-    labels, skipped = attributes_of(chosen)
-    left = {NO_IMAGE: len(named) - len(kept), NO_ROW: len(files.keys() - set(named))}
-    return [named[row] for row in kept], labels, skipped, people, left
 
 
 def _stem(name: str) -> str:

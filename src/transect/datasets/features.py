@@ -1,6 +1,4 @@
-"""Features of images by id: arrays, columns of tables, latents of inversions; names of images in two files brought
-together.
-"""
+"""Features of images by id: arrays, columns of tables, latents of inversions; ids of two files brought together."""
 
 from __future__ import annotations
 
@@ -62,8 +60,7 @@ _AGAIN: Final = "make them: transect invert (the command of a finished run only 
 class InvertedCodes:
     """Codes float64 [n, d] of images by id, NaN where the search failed; codes of w+ are the layers' w in a row.
 
-    layers: of w+; 1 in other spaces. generator: the description of the one that renders them; empty in files of older
-    versions. sha256: of the file.
+    generator: the description of the one that renders them; empty in files of older versions.
     """
 
     ids: tuple[str, ...]
@@ -124,10 +121,7 @@ An inversion is the folder that `transect invert` wrote, or latents.safetensors 
 
 @final
 class Features(NamedTuple):
-    """Features of images [n, ...] and, for columns of a table, their names.
-
-    note: how rows and images were brought together, where their ids are not the same texts; "" where they are.
-    """
+    """Features of images [n, ...], and names of a table's columns. note: how ids were compared that differ."""
 
     values: Float[np.ndarray, "n ..."]
     names: tuple[str, ...] = ()
@@ -156,10 +150,8 @@ def read_features(
     """Features and, for columns of a table, their names.
 
     Of an inversion the codes, [images, layers, d] in w+. An array's first axis is the image. Of a table: `columns`, by
-    default every numeric column and every column of lists of numbers, less those `without` and a data frame's nameless
-    index. ids: of the table of attributes; where the features have ids, their rows are put in that order, and images
-    without features become NaN. Where no id is the same text, names are compared without folder and suffix. role: what
-    messages call the features.
+    default every numeric column and every column of lists of numbers, less those `without`. ids: of the table of
+    attributes; where the features have ids, their rows are put in that order, and images without features become NaN.
     """
     name = f"{role} {source}" if isinstance(source, str | Path) else role
     if isinstance(source, str | Path) and is_inversion(Path(source)):

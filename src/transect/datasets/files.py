@@ -1,11 +1,9 @@
-"""Files of a data set: pictures and their crops, tables of labels, points of faces, and which files lie below a
-folder.
-"""
+"""Files of a data set: pictures and their crops, tables of labels, points of faces."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, final, runtime_checkable
@@ -77,10 +75,7 @@ class Files:
 @final
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A square cut out of each photograph before it is sized.
-
-    side: in pixels, None for the shorter side. centre: x and y in pixels, None for the middle.
-    """
+    """A square cut out of each photograph. side: None for the shorter one; centre: x and y, None for the middle."""
 
     side: int | None = None
     centre: tuple[int, int] | None = None
@@ -127,8 +122,9 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
     """Width and height as it is seen, from the header alone. Raises BadInput for what is no image."""
     from PIL import Image
 
+    source = io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
     try:
-        with Image.open(_opened(encoded), formats=pictures.FORMATS) as image:
+        with Image.open(source, formats=pictures.FORMATS) as image:
             # Pillow would decode a whole PNG to look for EXIF behind the pixels.
             known = image.format != "PNG" or "exif" in image.info
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
@@ -138,10 +134,7 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
-    """The picture as sRGB: cut where there is a crop, then fitted into a square of `size` (None: as it is).
-
-    What is not square is fitted with grey margins; resized by Lanczos.
-    """
+    """The picture as sRGB, cut, then fitted into a square of `size` (None: as it is) with grey margins, by Lanczos."""
     from PIL import Image, ImageOps
 
     image = pictures.open_rgb(encoded, name)
@@ -170,10 +163,6 @@ def fitted_points(
     return np.asarray(points * inner / (width, height) + margins)
 
 
-def _opened(encoded: Encoded) -> io.BytesIO | Path:
-    return io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
-
-
 TABLES = (".csv", ".parquet")
 
 
@@ -185,6 +174,29 @@ def columns_of(source: Path) -> dict[str, list[Any]]:
     return columns(source, read[0] if read else [], read[1:])
 
 
+def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Columns of a table as CelebA has it: a number of rows, names, and cells between blanks; or of Kaggle's CSV of it.
+
+    head: the columns, of a file that is rows alone.
+    """
+    if source.suffix == ".csv":
+        return columns_of(source)
+    try:
+        text = source.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(source, error) from None
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if head:
+        return columns(source, head, lines, first=1)
+    if len(lines) < 3 or len(lines[0]) != 1 or not lines[0][0].isdigit():
+        raise BadInput(f"{source}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
+    if len(lines) - 2 != int(lines[0][0]):
+        raise BadInput(
+            f"{source}: expected {int(lines[0][0])} rows as its first line says, got {len(lines) - 2}; it is cut"
+        )
+    return columns(source, ["image_id", *lines[1]], lines[2:], first=3)
+
+
 def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], first: int = 2) -> dict[str, list[Any]]:
     """Columns by name. first: the line of the body's first row. Raises BadInput where a line is too long or short."""
     for number, row in enumerate(body, start=first):
@@ -192,15 +204,6 @@ def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], fi
             raise BadInput(f"{source}: expected {len(head)} columns in line {number}, got {len(row)}; fix the line")
     _columns_once(source, head)
     return {name: [row[place] for row in body] for place, name in enumerate(head)}
-
-
-def lines_of(source: Path) -> list[str]:
-    """The lines of a text that are not empty. Raises BadInput where it cannot be read."""
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(source, error) from None
-    return [line for line in text.splitlines() if line.strip()]
 
 
 def folder_of(path: Path, wanted: str) -> Path:
@@ -214,6 +217,15 @@ def find(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Pa
     """The first of these names that lies in one of these folders of `path`, or None."""
     places = [path / folder / name for name in names for folder in inside]
     return next((place for place in places if place.exists()), None)
+
+
+def needed(path: Path, names: Sequence[str], whose: str, inside: Sequence[str] = (".",)) -> Path:
+    """The same; raises BadInput where none is there."""
+    place = find(path, names, inside)
+    if place is None:
+        there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
+        raise BadInput(f"{path}: expected {' or '.join(names[:2])}{there}, found none; name {whose}'s folder")
+    return place
 
 
 def images_below(folder: Path) -> list[Path]:
@@ -257,7 +269,7 @@ COUNTS: Final = (5, 68)
 
 
 def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
-    """From x and y one after another; NaN where there are none."""
+    """Points from x and y one after another; NaN where there are none."""
     counts = {len(cell) for cell in cells if cell}
     if len(counts) != 1 or not counts <= {2 * count for count in COUNTS}:
         found = ", ".join(map(str, sorted(counts))) or "none"
@@ -267,21 +279,3 @@ def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
         return np.array([cell or nothing for cell in cells], dtype=np.float64).reshape(len(cells), -1, 2)
     except (TypeError, ValueError):
         raise BadInput(f"{source}: expected numbers as landmarks, got something else; name others") from None
-
-
-def of_celeba(source: Path, ids: Sequence[str]) -> Points:
-    """The five points of CelebA's file of landmarks by stems of file names; NaN for a picture that it lacks."""
-    known = _rows(source)
-    cells = [known.get(name) for name in ids]
-    return of_lists(cells, str(source)) if any(cells) else np.full((len(ids), COUNTS[0], 2), np.nan)
-
-
-def _rows(source: Path) -> Mapping[str, list[float]]:
-    if source.suffix == ".csv":
-        rows = [list(row) for row in zip(*columns_of(source).values(), strict=True)]
-    else:
-        rows = [line.split() for line in lines_of(source)[2:]]
-    try:
-        return {Path(row[0]).stem: [float(cell) for cell in row[1:]] for row in rows}
-    except (ValueError, TypeError):
-        raise BadInput(f"{source}: expected a file name and numbers in each row, got others; fetch it again") from None

@@ -24,10 +24,7 @@ _LONGEST_SHOWN: Final = 80
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """Read the labels and find the images; only one header of each is decoded.
-
-    Without a table, where no labels are needed, every image below the folder.
-    """
+    """The labels and their images; without a table, where no labels are needed, every image below the folder."""
     folder_of(path, "a folder of images with a CSV or Parquet of labels")
     if request.split is not None:
         raise BadInput(f"split: expected none for a folder, got {request.split!r}; name the folder of that part")

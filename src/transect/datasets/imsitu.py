@@ -12,25 +12,15 @@ adult female, woman where it is the other way round. Sources: Yatskar et al. 201
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from transect.datasets.coco import GENDER, needed, read_json, records
-from transect.datasets.face_sets import NO_IMAGE, NO_ROW, OTHER_PART
-from transect.datasets.files import Files, folder_of, images_below
-from transect.datasets.labelled import (
-    Labelled,
-    LabelledImages,
-    Request,
-    Rows,
-    build,
-    digest,
-    divided,
-    levels_in_order,
-    subjects_of,
-)
+from transect.datasets.coco import GENDER, read_json, records
+from transect.datasets.files import folder_of, images_below, needed
+from transect.datasets.labelled import Labelled, LabelledImages, Request, build, divided, joined, levels_in_order
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
@@ -51,37 +41,24 @@ def read(path: Path, request: Request) -> LabelledImages:
     if not chosen:
         raise BadInput(f"{path}: expected train.json, dev.json or test.json, found none; name imSitu's folder")
     space, root = needed(path, (SPACE,), "imSitu"), needed(path, _PICTURES, "imSitu")
-    listed = {table: _entries(table) for table in tables.values()}
-    entries = {name: entry for table in chosen for name, entry in listed[table].items()}
-    part_of = {name: table.stem for table in chosen for name in listed[table]}
-    files = {file.name: file for file in images_below(root)}
-    kept = [name for name in entries if name in files]
-    every = {name for some in listed.values() for name in some}
-    left = {
-        NO_IMAGE: len(entries) - len(kept),
-        NO_ROW: len(files.keys() - every),
-        OTHER_PART: len(every - entries.keys()),
-    }
-    labels, skipped = _labels([entries[name] for name in kept], _people(space))
-    rows = Rows(
-        Files(tuple(files[name] for name in kept)),
-        tuple(Path(name).stem for name in kept),
-        labels,
-        subjects_of(None, len(kept)),
-        digest([*chosen, space]),
-        skipped,
-        left,
-        ABOUT,
-        tuple(part_of[name] for name in kept),
+    listed = {part: _entries(table) for part, table in tables.items()}
+    entries = {name: entry for some in listed.values() for name, entry in some.items()}
+    part_of = {name: part for part, some in listed.items() for name in some}
+    people, names = _people(space), list(entries)
+    rows = joined(
+        names,
+        {file.name: file for file in images_below(root)},
+        lambda kept: _labels([entries[names[row]] for row in kept], people),
+        [*chosen, space],
+        wanted=[request.split in (None, part_of[name]) for name in names],
+        parts=[part_of[name] for name in names],
+        about=ABOUT,
     )
-    return build("imsitu", path, rows, request)
+    return build("imsitu", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
 def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
-    """Columns id, split, gender and verb of the pictures with a gender; no picture is opened.
-
-    Returns also how many pictures have no gender by their frames.
-    """
+    """Columns id, split, gender and verb of the pictures with a gender, and how many have none; none is opened."""
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: [], "verb": []}

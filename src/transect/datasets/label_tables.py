@@ -21,10 +21,7 @@ YEARS: Final = ("2014", "2017")
 @final
 @dataclass(frozen=True)
 class LabelTable:
-    """A table of labels. labels, protected, split: its columns of these, where the data set says which; else "".
-
-    left_out: reason -> how many. about: what the labels are.
-    """
+    """A table of labels. labels, protected, split: its columns of these, where the data set says which; else ""."""
 
     table: pa.Table
     labels: tuple[str, ...] = ()
@@ -48,13 +45,10 @@ def label_table(text: str) -> LabelTable:
     part = (options["split"],) if "split" in options else ()
     if reader == "imsitu":
         columns, lost = imsitu.label_columns(Path(path), part or imsitu.PARTS)
-        return _table(columns, ("verb",), lost, imsitu.ABOUT)
-    columns, lost = coco.label_columns(Path(path), part or _parts_of(Path(path)))
-    kinds = tuple(name for name in columns if name not in ("id", "split", GENDER))
-    return _table(columns, kinds, lost, coco.ABOUT)
-
-
-def _table(columns: dict[str, list[Any]], labels: tuple[str, ...], lost: int, about: str) -> LabelTable:
+    else:
+        columns, lost = coco.label_columns(Path(path), part or _parts_of(Path(path)))
+    labels = tuple(name for name in columns if name not in ("id", "split", GENDER))
+    about = imsitu.ABOUT if reader == "imsitu" else coco.ABOUT
     return LabelTable(pa.table(columns), labels, GENDER, "split", {NO_GENDER: lost}, about)
 
 

@@ -1,5 +1,4 @@
-"""Labelled photographs as a study's images: columns of labels as attributes, the result of every reader, and the input
-of audits.
+"""Labelled photographs as a study's images: columns of labels as attributes, and the result of every reader.
 
 Two texts, or 0 and 1, are two levels; up to 40 texts are levels; other numbers are a range; an empty cell is a
 missing value, NaN.
@@ -8,11 +7,12 @@ missing value, NaN.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from transect.datasets.files import (
     DEFAULT_SIZE,
     SUFFIXES,
     Crop,
+    Files,
     Pictures,
     Points,
     check_size,
@@ -44,9 +45,7 @@ Labelled: TypeAlias = tuple[Attribute, Float[np.ndarray, " n"]]
 """An attribute and its value for each row, NaN where it is not known."""
 
 
-def attributes_of(
-    rows: Mapping[str, Sequence[object]],
-) -> tuple[dict[str, Labelled], dict[str, str]]:
+def attributes_of(rows: Mapping[str, Sequence[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     """The attributes that the columns are, by name, and why each other column is none.
 
     >>> labels, skipped = attributes_of({"smile": ["1", "0"], "camera": ["x", "x"]})
@@ -126,19 +125,19 @@ def _measured(name: str, values: Float[np.ndarray, " n"]) -> Labelled | str:
 
 SUBJECT = "subject"
 BROKEN = "unreadable image files"
+NO_IMAGE: Final = "rows of labels without an image"
+NO_ROW: Final = "images without a row of labels"
+OTHER_PART: Final = "rows of other parts"
 _MOST_NAMED = 10
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a reader.
+    """A request to a reader; options as of `open_dataset`.
 
-    image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
-    set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order (many data sets
-    are sorted by a label). labelled: refuse a data set without an attribute. max_unreadable: decode every image first,
-    leave out those that cannot be read, and refuse more than this; None: only headers are looked at. strict: refuse a
-    broken header where the labels name the file; else count it.
+    limit: drawn by a fixed seed and kept in order, since many data sets are sorted by a label. strict: refuse a broken
+    header where the labels name the file; else count it.
     """
 
     image_size: int | None = None
@@ -157,14 +156,12 @@ class Request:
             raise BadInput(f"limit: expected at least 1 row, got {self.limit}; change it")
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
 
     skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
-    about: the reports' sentence about the labels. parts: the official part of each row by its name there, empty where
-    the data set names none. points: landmarks of each row, in pixels of the picture as it is stored; None without.
+    about: the reports' sentence about the labels. parts, points: empty and None where the data set has none.
     """
 
     pictures: Pictures
@@ -178,7 +175,7 @@ class Rows:
     parts: tuple[str, ...] = ()
     points: Points | None = None
 
-    def take(self, rows: Sequence[int]) -> Rows:
+    def take(self, rows: Sequence[int]) -> Self:
         """The chosen rows."""
         chosen = np.asarray(rows, dtype=np.int64)
         return replace(
@@ -193,35 +190,34 @@ class Rows:
 
 
 @final
-@dataclass(frozen=True)
-class LabelledImages:
+@dataclass(frozen=True, kw_only=True)
+class LabelledImages(Rows):
     """Photographs with labels, as a world that samples its rows in order, reads their labels and opens their files.
 
-    reader, path: from READER:PATH. ids: a name for each row, each once. values: float64 by attribute, NaN where a
-    label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
-    image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many. parts: the
-    official part of each row, as train or val; empty where the data set names none. unreadable: the ids of images that
-    cannot be read and are left out. points: landmarks of the faces on the pictures as stored; None without.
+    reader, path: from READER:PATH. ids: a name for each row, each once. subjects: who is on each image, as numbers.
+    fitted: whether images are sized to a square of image_size. skipped: columns that are no attribute, with the reason.
+    left_out: reason -> how many. parts: the official part of each row, as train or val; empty where the data set names
+    none. unreadable: the ids of images that cannot be read and are left out. points: landmarks of the faces on the
+    pictures as stored; None without.
     """
 
     reader: str
     path: Path
-    attributes: tuple[Attribute, ...]
-    pictures: Pictures
-    ids: tuple[str, ...]
-    values: dict[str, Float[np.ndarray, " n"]]
-    subjects: tuple[int, ...]
-    sha256: str
     image_size: int
     fitted: bool
     crop: Crop | None
-    skipped: dict[str, str]
-    left_out: dict[str, int]
-    about: str = ""
-    parts: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
-    points: Points | None = None
     latent_dim: int = 0
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes that the labels are of."""
+        return tuple(attribute for attribute, _ in self.labels.values())
+
+    @cached_property
+    def values(self) -> dict[str, Float[np.ndarray, " n"]]:
+        """Float64 by attribute, NaN where a label is missing."""
+        return {name: values for name, (_, values) in self.labels.items()}
 
     @property
     def name(self) -> str:
@@ -280,12 +276,8 @@ class LabelledImages:
     def read(self, latents: Latents) -> pa.Table:
         """The labels of the rows."""
         rows = latents.seeds % SUBJECTS_PER_SEED
-        return pa.table(
-            {
-                **{name: column[rows] for name, column in self.values.items()},
-                SUBJECT: np.array(self.subjects, dtype=np.float64)[rows],
-            }
-        )
+        labels = {name: column[rows] for name, column in self.values.items()}
+        return pa.table({**labels, SUBJECT: np.array(self.subjects, dtype=np.float64)[rows]})
 
     def render(self, latents: Latents) -> Images:
         """The photographs of the rows."""
@@ -343,11 +335,7 @@ class LabelledImages:
 
 
 def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool = False) -> LabelledImages:
-    """The data set of the rows that a reader found; one header of every image is looked at.
-
-    strict: a broken image is refused, not counted. Raises BadInput: no row, no readable image, one id twice, no
-    attribute where some are needed, a crop that does not fit.
-    """
+    """The data set of the rows that a reader found; strict: a broken image is refused, not counted."""
     if not rows.ids:
         wanted = "images with labels" if request.labelled else f"images ({', '.join(SUFFIXES)})"
         fix = "look at the folder" if request.labelled else "check the path, or add images"
@@ -359,26 +347,42 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
         raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; look at the files")
-    crop, (size, fitted) = request.crop, _framing(sizes, request)
+    size, fitted = _framing(sizes, request)
+    found = {**vars(rows), "left_out": {reason: count for reason, count in rows.left_out.items() if count}}
     return LabelledImages(
-        reader,
-        path,
-        tuple(attribute for attribute, _ in rows.labels.values()),
-        rows.pictures,
-        rows.ids,
-        {name: values for name, (_, values) in rows.labels.items()},
-        rows.subjects,
-        rows.sha256,
-        size,
-        fitted,
-        crop,
-        dict(rows.skipped),
-        {reason: count for reason, count in rows.left_out.items() if count},
-        rows.about,
-        rows.parts,
-        unreadable,
-        rows.points,
+        **found, reader=reader, path=path, image_size=size, fitted=fitted, crop=request.crop, unreadable=unreadable
     )
+
+
+def joined(
+    names: Sequence[str],
+    files: Mapping[str, Path],
+    labels: Callable[[list[int]], tuple[dict[str, Labelled], dict[str, str]]],
+    sources: Iterable[bytes | Path],
+    *,
+    wanted: Sequence[bool] | None = None,
+    people: Sequence[object] | None = None,
+    parts: Sequence[str] = (),
+    about: str = "",
+) -> Rows:
+    """The rows of labels whose images are there, and what is left out, counted.
+
+    names: of each row's image, as `files` has them; the ids are these. labels: of chosen rows. wanted: which rows are
+    of the part that was asked for. people: who is on each image; by default somebody else.
+    """
+    in_part = [row for row in range(len(names)) if wanted is None or wanted[row]]
+    kept = [row for row in in_part if names[row] in files]
+    left = {
+        NO_IMAGE: len(in_part) - len(kept),
+        NO_ROW: len(files.keys() - set(names)),
+        OTHER_PART: len(names) - len(in_part),
+    }
+    attributes, skipped = labels(kept)
+    ids = tuple(names[row] for row in kept)
+    subjects = subjects_of(None if people is None else [people[row] for row in kept], len(ids))
+    pictures = Files(tuple(files[name] for name in ids))
+    of_rows = tuple(parts[row] for row in kept) if parts else ()
+    return Rows(pictures, ids, attributes, subjects, digest(sources), skipped, left, about, of_rows)
 
 
 def digest(parts: Iterable[bytes | Path]) -> str:
@@ -413,8 +417,8 @@ def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
 def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tuple[int, int]], tuple[str, ...]]:
     """The rows whose images can be read, the sizes of these, and the ids of the others.
 
-    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: without
-    `most`, refuse the first.
+    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: refuse the
+    first.
     """
     good, sizes, reasons = [], set(), {}
     for row, name in enumerate(rows.ids):

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transect.datasets.face_sets import NO_IMAGE, OTHER_PART
 from transect.datasets.features import column
 from transect.datasets.files import Encoded, Points, of_lists
 from transect.datasets.folder import look
 from transect.datasets.labelled import (
+    NO_IMAGE,
+    OTHER_PART,
     SUBJECT,
     Labelled,
     LabelledImages,
@@ -101,10 +102,7 @@ class InParquet:
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """A Parquet file, or every one below a folder in the order of their names.
-
-    split: the files whose names begin with it, as train-00000-of-00002.parquet does.
-    """
+    """A Parquet file, or every one below a folder; split: those whose names begin with it, as train-00000-of-00002."""
     files, left_out = _files(path, request.split)
     tables = [_labels(file) for file in files]
     schema = tables[0].schema

@@ -88,10 +88,7 @@ def _is_group(group: Mapping[str, object]) -> bool:
 def required_for(
     path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]
 ) -> Required | None:
-    """The validation in a file, which all of these worlds met with the levels that they are set to; None without one.
-
-    Photographs are left alone. Raises BadInput as `read` and `check`, and where there are photographs alone.
-    """
+    """The validation in a file, which all of these worlds met with their levels; photographs are left alone."""
     if path is None:
         return None
     required = read(Path(path))
@@ -107,8 +104,7 @@ def required_for(
 def check(required: Required, generator: GeneratorDescription, levels: Mapping[str, Sequence[float]]) -> None:
     """Raises BadInput unless the generator met every gate, and so did each condition that is about to be set.
 
-    generator: its description, as a spec has it; levels: values by attribute. A value between two that were rated is
-    vouched for by both.
+    A value between two that were rated is vouched for by both.
     """
     failed = [text for name, values in levels.items() for text in _failing(required, generator, name, values).values()]
     if failed:
@@ -127,10 +123,7 @@ def check_range(required: Required, generator: GeneratorDescription, name: str, 
 
 
 def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapping[str, Any]]:
-    """What the validation says of studies of this generator.
-
-    Raises BadInput where it is about others, where a gate of all images is not met, or with simulated raters.
-    """
+    """What the validation says of studies of this generator, which people must have found to meet every gate."""
     wanted, entries = _described(generator.facts), []
     for entry in required.studies.values():
         if _described(entry["generator"]) == wanted:
@@ -198,11 +191,7 @@ def _failing(
 
 
 def _around(value: float, rated: Mapping[float, object]) -> list[float]:
-    """The rated level that a value is, else those next to it on both sides; nothing outside of them.
-
-    >>> _around(0.5, {0.0: None, 1.0: None}), _around(1.0, {0.0: None, 1.0: None}), _around(2.0, {0.0: None, 1.0: None})
-    ([0.0, 1.0], [1.0], [])
-    """
+    """The rated level that a value is, else those next to it on both sides; nothing outside of them."""
     exact = [at for at in rated if np.isclose(at, value, rtol=1e-6, atol=1e-9)]
     below, above = [at for at in rated if at < value], [at for at in rated if at > value]
     return exact or ([max(below), min(above)] if below and above else [])
@@ -215,10 +204,7 @@ def store(folder: Path, required: Required | None) -> None:
 
 
 def attach(folder: Path, required: Required) -> None:
-    """Store it in a finished run's folder, or in every study under it; photographs are left alone.
-
-    Raises BadInput, and writes nothing, where it is not about these runs, or the generator failed.
-    """
+    """Store it in a finished run's folder, or in every study under it, if it fits all; photographs are left alone."""
     runs = runs_of(folder)
     specs = {run: read_spec(run) for run in runs}
     generated = {run: spec for run, spec in specs.items() if not spec.generator.of_photographs}

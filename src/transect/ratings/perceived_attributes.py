@@ -1,8 +1,6 @@
-"""What counts as correct where no physical truth exists: the mean or majority of the ratings.
+"""Attributes as raters saw them: what counts as correct where no physical truth exists, and groups to cut by.
 
 DIR/reference.json   {"truth": TEXT}, in a run's folder; changes no image, no answer and no rating
-
-Attributes as raters saw them, by name: what errors may be counted by, cut into groups and adjusted for.
 
 A rating of `gender` is the attribute `perceived_gender`. `--by gender` means it too, where the run has no attribute
 of that name.
@@ -53,19 +51,12 @@ def stored(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
 def parse(text: str, known: Mapping[str, Attribute]) -> Truth:
     """The reference that a text states, as `--truth` is written; of an attribute of the run, or of any rating.
 
-    Raises BadInput for another syntax, or a level that the attribute has not.
-
     >>> parse("gender >= 0.5", {}).attribute
     'gender'
     """
-    name = _name(text)
+    match = re.match(r"\s*([A-Za-z_]\w*)", text)  # the value behind it may be a level's name
+    name = match[1] if match else Truth.parse(text).attribute
     return Truth.parse(text, {name: known[name]} if name in known else None)
-
-
-def _name(text: str) -> str:
-    """The attribute of a text whose value may be a level's name."""
-    match = re.match(r"\s*([A-Za-z_]\w*)", text)
-    return match[1] if match else Truth.parse(text).attribute
 
 
 def labels(
@@ -73,8 +64,7 @@ def labels(
 ) -> Float[np.ndarray, " n"]:
     """The reference answer of each image: raters' mean for a number, else the side of it or their majority, 0 or 1.
 
-    seen: mean ratings (of levels in no order the most common ones); NaN: no answer, or a tie, and the image has no
-    reference. Raises BadInput where a yes or no is wanted and the reference is a number.
+    NaN: no answer, or a tie, and the image has no reference.
 
     >>> labels(Truth.parse("gender>=0.5"), np.array([0.2, 0.7, np.nan]), Task.BINARY, None)
     array([ 0.,  1., nan])
@@ -100,12 +90,11 @@ FEW_VALUES: Final = 6
 @final
 @dataclass(frozen=True, slots=True)
 class PerceivedAttribute:
-    """One attribute as raters saw it.
+    """One attribute as raters saw it. about: the run's attribute that the ratings are of, else their own name.
 
-    attribute: `perceived_NAME`, with the range of its scale or with levels in no order. about: the run's attribute that
-    the ratings are of, else their own name. values [n]: mean ratings, of levels in no order the most common one; NaN:
-    not rated. answers: single answers behind the values, None of a file by image. levels: value and name of each
-    answer, rising, where they have an order and names.
+    values [n]: mean ratings, of levels in no order the most common one; NaN: not rated. answers: single answers behind
+    the values, None of a file by image. levels: value and name of each answer, rising, where they have an order and
+    names.
     """
 
     attribute: Attribute
@@ -127,8 +116,7 @@ class PerceivedAttribute:
     def cuts(self, stated: Sequence[float] | None = None) -> PerceivedGroups:
         """The groups of its values: between stated cut points, else by the named answer that is nearest to a value.
 
-        Without either up to six different values are a group each, and more are cut at their terciles. Levels in no
-        order are groups.
+        Without either up to six different values are a group each, and more are cut at their terciles.
         """
         if self.attribute.nominal:
             return PerceivedGroups(self.attribute.levels)
@@ -164,11 +152,7 @@ class PerceivedGroups:
     edges: tuple[float, ...] | None = None
 
     def codes(self, means: Float[np.ndarray, "n p"]) -> Int[np.ndarray, " n"]:
-        """Each image's group from the means of `columns`, -1 for none.
-
-        Of levels in no order the group is that of the most common answer, none at a tie. A mean on a cut point belongs
-        to the group above it.
-        """
+        """Each image's group from the means of `columns`, -1 for none; a mean on a cut point is of the group above."""
         if self.edges is None:
             return most_common(means)
         values = means[:, 0]
@@ -214,8 +198,7 @@ def _middles(values: Sequence[float]) -> tuple[float, ...]:
 def perceived_attributes(ratings: Ratings, known: Mapping[str, Attribute]) -> dict[str, PerceivedAttribute]:
     """What raters saw, by name with `PREFIX`; people's answers first, else the file with a value per image.
 
-    known: attributes of the run, whose ranges and levels ratings of them have. A column without any value is left out,
-    and so are levels in no order whose numbers are no indices.
+    A column without any value is left out, and so are levels in no order whose numbers are no indices.
     """
     attributes = {}
     for name in dict.fromkeys([*ratings.people, *ratings.columns]):
@@ -270,8 +253,8 @@ def names_in(perceived: TableLike | None, people: TableLike | None) -> frozenset
 def resolved(name: str, own: Collection[str], perceived: Mapping[str, PerceivedAttribute]) -> str:
     """The attribute that a user's name means: the run's own first, else what raters saw; the name itself where neither.
 
-    own: attributes of the run that may stand there. A perceived attribute may be named as its rating, as the run's
-    attribute that it is about, or either with `perceived_`.
+    A perceived attribute may be named as its rating, as the run's attribute that it is about, or either with
+    `perceived_`.
     """
     if name in own:
         return name

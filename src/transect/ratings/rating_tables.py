@@ -1,12 +1,8 @@
-"""Tables of what people see in images, as a run and its report take them.
-
-Tables of ratings as they are read from files: what is checked, and which rows are of which image.
-
-Ratings of a run's images: values by image, people's single answers, and rules by which images are left out.
+"""Ratings of a run's images: values by image, people's single answers, and rules by which images are left out.
 
 DIR/perceived.parquet   id, and one column per perceived attribute, in the units of the attribute; a row per image
-DIR/ratings.parquet     people's single answers: id, rater, and one column per attribute; an image as often as
-answered DIR/pruning.json        the rules, as they were given
+DIR/ratings.parquet     people's single answers: id, rater, a column per attribute; an image as often as answered
+DIR/pruning.json        the rules, as they were given
 
 All come from the user and change no image and no answer: with them the same run is analysed again. Where a folder
 holds several studies, a column `study` names the study of each row. In a single run's folder rows of other studies
@@ -49,15 +45,9 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 
 
 def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
-    """A table of ratings, and what messages call it: a file's path, or its role.
-
-    Raises BadInput for another source, and for a table without ids or columns, or with a name twice.
-    """
-    where = str(source) if isinstance(source, str | Path) else role
-    return _checked(as_table(source, role, text=(ID, STUDY, RATER)), where, kept_as), where
-
-
-def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:
+    """A table of ratings, its columns checked, and what messages call it: a file's path, or its role."""
+    path = str(source) if isinstance(source, str | Path) else role
+    table = as_table(source, role, text=(ID, STUDY, RATER))
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
@@ -65,7 +55,7 @@ def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:
         raise BadInput(
             f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
         )
-    return table
+    return table, path
 
 
 def aligned(table: pa.Table, path: str, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
@@ -128,16 +118,14 @@ _RULE: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """What was seen on each image.
+    """What was seen on each image of n.
 
-    columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. pruning:
-    which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
-    [n], for levels in no order the most common one, NaN for unrated images. unknown, unknown_people: ids of
-    rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
-    attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
-    excluded before, and their answers; None where the file does not say. gated [n]: why images are left out
-    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked,
-    asked_people: what columns of either kind are answers to, where their own file says so.
+    columns: perceived values by attribute; people: people's mean answers, for levels in no order the most common one;
+    answers: their single answers. reasons: why an image is left out, "" where it is not; pruning: what each step of the
+    rules leaves; gated: why raters' validation does not vouch for an image, empty where none was required. unknown,
+    unknown_people: ids of rows that are of no image; elsewhere, elsewhere_people: rows of other studies. left_out:
+    raters excluded before, and their answers. asked, asked_people: what columns are answers to, where their own file
+    says so.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -157,8 +145,7 @@ class Ratings:
     def about(self, known: Mapping[str, Attribute]) -> Ratings:
         """The same, with answers to questions of other names under the run's attributes that they are about.
 
-        Levels in no order whose numbers are no indices, of no attribute of the run, are left out: nothing can count
-        with them.
+        Levels in no order whose numbers are no indices are left out: nothing can count with them.
         """
         columns, people = self._called(known)
         return replace(
@@ -225,10 +212,7 @@ def _names(
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that a text states: NAME>=A, NAME<=B, NAME<B, or A<=NAME<=B; never evaluated as code.
-
-    Raises BadInput for anything else.
-    """
+    """The rule that a text states: NAME>=A, NAME<=B, NAME<B, or A<=NAME<=B; never evaluated as code."""
     match = _RULE.fullmatch(text)
     if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):
         raise BadInput(
@@ -261,13 +245,10 @@ def check(perceived: TableLike | None, rules: Sequence[str], people: TableLike |
 def attach(
     folder: Path, perceived: TableLike | None, rules: Sequence[str], people: TableLike | None = None
 ) -> list[str]:
-    """Store ratings and rules in the folder of a run, or of each study, after checking that they fit.
+    """Store ratings and rules in the folder of a run, or of each study, once all fit.
 
-    perceived: one row per image; people: one row per image and rater. Nothing is written where they do not fit.
-    Returns a line for each study and file some of whose rows are of no image.
-
-    Raises BadInput for a folder without a finished run, a table without ids or of other images, two answers of one
-    rater about one image, or a rule that cannot be read; UnknownName for a rule about another column.
+    perceived: one row per image; people: one row per image and rater. Returns a line for each study and file some of
+    whose rows are of no image.
     """
     if perceived is None and people is None and not rules:
         return []
@@ -303,10 +284,7 @@ def _first(names: Iterable[str]) -> str:
 
 
 def read(folder: Path, ids: Sequence[str]) -> Ratings:
-    """What was seen in a run and its rules, in the order of its images; nothing where there are none.
-
-    Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
-    """
+    """What was seen in a run and its rules, in the order of its images; nothing where there are none."""
     rules, ratings = stored_rules(folder), _seen(folder, ids, _attached(folder))
     if rules and not (ratings.columns or ratings.people):
         raise BadInput(_nothing_to_prune(folder))

@@ -142,14 +142,13 @@ class Agreement:
     """A judge's codes against people's, on some texts. yes: texts to which most people say yes.
 
     sensitivity: of these, the share to which the judge says yes; specificity: of the others, the share to which it says
-    no. kappa: Cohen's. excess: the judge's rate of yes minus people's.
+    no. excess: the judge's rate of yes minus people's.
     """
 
     texts: int
     yes: int
     sensitivity: Figure
     specificity: Figure
-    kappa: Figure
     excess: Figure
 
 
@@ -221,4 +220,7 @@ def write_agreement(folder: Path, found: JudgeAgreement) -> Path:
 def read_agreement(folder: Path) -> JudgeAgreement | None:
     """What a run's folder holds; None without a file. Raises BadInput for a broken one."""
     path = folder / AGREEMENT_FILE
-    return record_in(path, JudgeAgreement) if path.is_file() else None
+    try:
+        return record_in(path, JudgeAgreement) if path.is_file() else None
+    except BadInput as error:  # also one of an earlier version, which had more figures
+        raise BadInput(f"{error}, or run transect annotate judge again") from None

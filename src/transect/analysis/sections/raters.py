@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import Answers, point, table, words
-from transect.annotation.agreement import krippendorff_alpha, percent_agreement, rater_reliability, spread
 from transect.annotation.agreement.coefficients import ALPHA_SOURCE as ALPHA
 from transect.annotation.agreement.coefficients import INTERVAL_SOURCE as ALPHA_INTERVAL
+from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement, rater_reliability, spread
 from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
 from transect.annotation.agreement.numbers import notice, simulated_count
 from transect.effects.image_validation import Rule

@@ -1,25 +1,12 @@
-"""How far raters agree: percent agreement, kappas, Krippendorff's alpha with its interval, and Dawid and Skene's
-model.
+"""How far raters agree: functions over arrays [units, raters], NaN for no answer.
 
-Pairs of answers to the same unit, and how far the levels of a pair are apart: what Krippendorff's alpha counts.
-
-The interval of Krippendorff's alpha: every value that the answers do not contradict.
-
-A bootstrap draws only from the units at hand. Few of them hold a rare answer or a disagreement, and a sample
-without any has an interval of no width. Here each value of alpha is tested under the variance that it implies
-itself.
-
-Percent agreement, kappas, the spread of answers on one image, and how each rater agrees with the others.
-
-Krippendorff's alpha for levels in no order, in order, or equal steps apart, with an interval by subject.
-
-Dawid and Skene's model: the true levels and each rater's confusion matrix, estimated together.
+The interval of alpha has every value that the answers do not contradict. A bootstrap draws only from the units at hand:
+few of them hold a rare answer or a disagreement, and a sample without any has an interval of no width.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
@@ -37,7 +24,7 @@ def answer_counts(
     ratings: Float[np.ndarray, "units raters"], levels: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, "units k"]:
     """How often each level was given to each unit."""
-    return np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(np.float64)
+    return np.asarray((ratings[:, :, None] == levels).sum(axis=1), dtype=np.float64)
 
 
 def coincidences(counts: Float[np.ndarray, "units k"]) -> Float[np.ndarray, "units k k"]:
@@ -144,10 +131,7 @@ def _derivatives(
     levels: Float[np.ndarray, " k"],
     metric: Metric,
 ) -> tuple[Float[np.ndarray, " u"], Float[np.ndarray, " u"]]:
-    """By how much units with these answers move the sums of observed and of expected disagreement of `counts`.
-
-    Of ordered levels the middle ranks move, too.
-    """
+    """By how much units with these answers move the sums of observed and expected disagreement, middle ranks too."""
     totals = counts.sum(axis=0)
     n, shares, apart = totals.sum(), totals / totals.sum(), distances(totals, levels, metric)
     answers = rows.sum(axis=1)
@@ -202,23 +186,16 @@ def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
 
 
 def percent_agreement(ratings: ArrayLike) -> float:
-    """Share of pairs of answers on the same unit that are equal, 0 to 1; NaN where no unit has two.
-
-    ratings [units, raters]: levels, NaN for no answer. Not corrected for chance: see `krippendorff_alpha`.
-    """
-    levels, counts = _counts(ratings_array(ratings))
-    _ = levels
+    """Share of pairs of answers on one unit that are equal, not corrected for chance; NaN where no unit has two."""
+    table = ratings_array(ratings)
+    counts = answer_counts(table, np.unique(table[np.isfinite(table)]))
     n = counts.sum(axis=1)
     pairs = float((n * (n - 1)).sum())
     return float((counts * (counts - 1)).sum() / pairs) if pairs else float("nan")
 
 
-def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
-    """Cohen's kappa of two raters' answers [n] to the same units, NaN left out; -1 to 1.
-
-    weights: how much a disagreement counts, by the distance between the values themselves. NaN where fewer
-    than one unit has both answers, or both raters gave one and the same value throughout. Source: Cohen 1960, 1968.
-    """
+def cohen_kappa(first: ArrayLike, other: ArrayLike) -> float:
+    """Cohen's kappa (1960) of two raters' answers [n]; NaN where no unit has both, or all answers are equal."""
     both = np.stack([np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
     both = both[np.isfinite(both).all(axis=1)]
     if not len(both):
@@ -226,46 +203,10 @@ def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "li
     values, places = np.unique(both, return_inverse=True)
     table = np.zeros((len(values), len(values)))
     np.add.at(table, tuple(places.reshape(both.shape).T), 1.0)
-    share = table / table.sum()
-    apart = np.abs(values[:, None] - values[None, :])
-    cost = (apart > 0).astype(np.float64) if weights == "none" else apart ** {"linear": 1, "quadratic": 2}[weights]
-    observed = float((share * cost).sum())
-    expected = float((np.outer(share.sum(axis=1), share.sum(axis=0)) * cost).sum())
+    share, differs = table / table.sum(), 1.0 - np.eye(len(values))
+    observed = float((share * differs).sum())
+    expected = float((np.outer(share.sum(axis=1), share.sum(axis=0)) * differs).sum())
     return 1 - observed / expected if expected else float("nan")
-
-
-def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
-    """Mean of Cohen's kappas of all pairs of raters [units, raters]; of two raters Cohen's own.
-
-    Pairs without a kappa are left out; NaN where no pair has one. Source: Light 1971, doi:10.1037/h0031643.
-
-    >>> mean_cohen_kappa([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1]])  # .5, 1 and .5
-    0.6666666666666666
-    """
-    table = ratings_array(ratings)
-    pairs = [cohen_kappa(table[:, i], table[:, j], weights) for i, j in combinations(range(table.shape[1]), 2)]
-    known = [kappa for kappa in pairs if np.isfinite(kappa)]
-    return float(np.mean(known)) if known else float("nan")
-
-
-def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa of levels in no order [units, raters]; units count equally, whatever their number of answers.
-
-    With the same number of answers on each unit it is the published one; NaN where no unit has two answers or all
-    answers are equal.
-    Source: Fleiss 1971.
-    """
-    table = ratings_array(ratings)
-    _, counts = _counts(table)
-    n = counts.sum(axis=1)
-    counts = counts[n > 1]
-    if not len(counts):
-        return float("nan")
-    share = counts.sum(axis=0) / counts.sum()
-    by_chance = float((share**2).sum())
-    n = counts.sum(axis=1)
-    observed = float(np.average((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))
-    return (observed - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
 
 
 def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.ndarray, " units"]:
@@ -300,9 +241,7 @@ def rater_reliability(ratings: ArrayLike) -> Reliability:
     """Each rater compared with the mean of the others, over units that another rater rated too.
 
     Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
-    minus that of the others, in the units of the ratings.
-
-    Each of the first two below is compared with others whose mean is always 2:
+    minus that of the others.
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)
@@ -325,16 +264,6 @@ def _correlation(first: np.ndarray, other: np.ndarray) -> float:
     return float(np.corrcoef(first, other)[0, 1])
 
 
-def _counts(
-    ratings: Float[np.ndarray, "units raters"],
-) -> tuple[Float[np.ndarray, " levels"], Float[np.ndarray, "units levels"]]:
-    """The values that occur, and how often each was given to each unit."""
-    levels = np.unique(ratings[np.isfinite(ratings)])
-    return levels, np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(float) if len(
-        levels
-    ) else np.zeros((len(ratings), 0))
-
-
 ALPHA_SOURCE: Final = (
     "Krippendorff 2011, Computing Krippendorff's alpha-reliability, https://repository.upenn.edu/asc_papers/43"
 )
@@ -344,10 +273,7 @@ ONE_SUBJECT: Final = "one subject alone: no interval"
 @final
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Krippendorff's alpha, its 95 % interval, and the units, answers and subjects that it rests on.
-
-    NaN with the reason; an interval may have a reason to be missing where alpha has a value.
-    """
+    """Krippendorff's alpha, its 95 % interval, and what it rests on. NaN with the reason, if any."""
 
     value: float
     low: float
@@ -361,13 +287,9 @@ class Alpha:
 def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjects: ArrayLike | None = None) -> Alpha:
     """1 minus observed over expected disagreement: 1 where all agree, 0 where agreement is at chance level.
 
-    ratings [units, raters]: values, NaN for no answer; units with fewer than two answers are ignored. subjects [units]:
-    which units belong together (default: each is its own). The interval is for these raters and for subjects like
-    these (see `alpha_interval`); it says nothing of other raters.
-
-    Returns Alpha; NaN with the reason where no unit has two answers, or all answers are equal. The interval is NaN,
-    with the reason, of one subject alone. Raises BadInput for ratings that are no table, or another number of subjects.
-    Source: Krippendorff 2011.
+    Units with fewer than two answers are ignored. subjects [units]: which units belong together (default: each is its
+    own). The interval is for these raters and for subjects like these (see `alpha_interval`); it says nothing of other
+    raters. Source: Krippendorff 2011.
     """
     table = ratings_array(ratings)
     names = np.arange(len(table)) if subjects is None else np.asarray(subjects)
@@ -424,11 +346,10 @@ class DawidSkene:
 def dawid_skene(
     ratings: ArrayLike, levels: int, *, iterations: int = 200, tolerance: float = 1e-8, prior_counts: float = 0.01
 ) -> DawidSkene:
-    """Fit the model by expectation-maximization, starting from the shares of the raters' answers.
+    """Fit the model by expectation-maximization, starting from the shares of the raters' answers (1979).
 
-    ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: the count added to every cell of a
-    confusion matrix, so that an answer never seen is improbable, not impossible. Raises BadInput for other values.
-    Source: Dawid & Skene 1979.
+    prior_counts: the count added to every cell of a confusion matrix, so that an answer never seen is improbable, not
+    impossible. Raises BadInput for other values than levels 0 to levels - 1.
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)

@@ -27,9 +27,8 @@ _MOST_STEPS: Final = 60
 class LogisticCurve:
     """start + (end - start) / (1 + exp(-slope (x - middle))): from start on the left to end on the right.
 
-    start, end: in the units of the answers; middle: in those of the transect, where half of the way is done; slope: 0
-    or more, per unit of the transect; a level line has slope 0 and no middle. near: share of the answers within one
-    level of the curve. answers, places: what it rests on. NaN with the reason where nothing can be fitted.
+    A level line has slope 0 and no middle. near: share of the answers within one level of the curve. answers, places:
+    what it rests on. NaN with the reason where nothing can be fitted.
     """
 
     start: float
@@ -49,11 +48,9 @@ class LogisticCurve:
 def fit_logistic(x: ArrayLike, shares: ArrayLike, low: float, high: float, level: float) -> LogisticCurve:
     """The logistic curve through answers, by least squares, falling or rising.
 
-    x [n]: the place of each answer's image along the transect; shares [n]: the answer; NaN is left out. low, high: ends
-    of the answers' scale, between which the curve stays; level: distance of neighbouring levels.
-
-    With fewer than five places the ends are the scale's own, since a curve through every mean says nothing. NaN with
-    the reason below three places. Raises BadInput for lengths that differ, or a scale without length.
+    x [n]: the place of each answer's image along the transect. low, high: ends of the answers' scale, between which the
+    curve stays; level: distance of neighbouring levels. With fewer than five places the ends are the scale's own, since
+    a curve through every mean says nothing; below three there is none.
     """
     places, answers = np.asarray(x, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     if places.shape != answers.shape or places.ndim != 1:

@@ -1,7 +1,4 @@
-"""From the answers about pairs to what raters saw between two images.
-
-From the answers of a project to its figures of agreement, as records and in words.
-"""
+"""From the answers of a project to its figures of agreement, as records and in words."""
 
 from __future__ import annotations
 
@@ -15,9 +12,7 @@ from jaxtyping import Float
 from transect.annotation.agreement.coefficients import (
     DawidSkene,
     dawid_skene,
-    fleiss_kappa,
     krippendorff_alpha,
-    mean_cohen_kappa,
     percent_agreement,
     rater_reliability,
     spread,
@@ -44,10 +39,10 @@ NO_VALUES: Final = "the answers have neither an order nor values; give the level
 
 
 def pair_figures(project: Project) -> tuple[PairFigures, ...]:
-    """Figures of every question about pairs that has answers, by study.
+    """Figures of every question about pairs that has answers, by study, without repeats and known answers.
 
-    Repeats, known answers and excluded raters do not count. A question is about a difference where its levels have
-    values or an order, and about which image shows more where it is `sided`.
+    A question is about a difference where its levels have values or an order, and about which image shows more where it
+    is `sided`.
     """
     given = [row for row in rows(project.database) if row.second and row.gold is None]
     given = [row for row in given if not (row.repeat or row.excluded)]
@@ -79,9 +74,10 @@ def _figures(
             more = (np.array(value) - low) / (high - low)
             ranking = pair_ranking(first, second, more, subject, rater, levels=len(source.levels))
         reason = "" if source.levels else NO_LEVELS
-    elif _measures(question):
+    elif question.scale != "nominal" or question.levels[0].value is not None:  # levels are sizes of a difference
         pair = [f"{row.first}/{row.second}" for row in mine]
-        difference = perceived_difference(value, pair, subject, rater, scale=(low, high), same=_none(question))
+        no_difference = 0.0 if 0.0 in question.values else low
+        difference = perceived_difference(value, pair, subject, rater, scale=(low, high), same=no_difference)
     elif not same:
         reason = NO_VALUES
     return PairFigures(
@@ -90,23 +86,12 @@ def _figures(
     )  # fmt: skip
 
 
-def _measures(question: RaterQuestion) -> bool:
-    """Whether the levels are sizes of a difference."""
-    return question.scale != "nominal" or question.levels[0].value is not None
-
-
-def _none(question: RaterQuestion) -> float:
-    """The value of "no difference": 0, or the lowest one."""
-    return 0.0 if 0.0 in question.values else min(question.values)
-
-
 def _same(mine: Sequence[Row], question: RaterQuestion, kinds: dict[tuple[str, str], str]) -> tuple[SameRow, ...]:
     """Shares of the first answer by kind of pair and by the follow-up's answer; none where no kind is known."""
     if not kinds or any((row.first, row.second) not in kinds for row in mine):
         return ()
     known = [math.nan if row.value is None else float(row.value == 0) for row in mine]
-    follow_up = question.follow_up.levels if question.follow_up else ()
-    familiarity = ["" if row.detail is None else follow_up[row.detail] for row in mine]
+    familiarity = ["" if row.detail is None else question.details[row.detail] for row in mine]
     places = {pair: place for place, pair in enumerate(kinds)}
     pair = np.array([places[row.first, row.second] for row in mine])
     kind = [kinds[row.first, row.second] for row in mine]
@@ -189,6 +174,7 @@ def _question(
     known = spreads[np.isfinite(spreads) & (question.scale != "nominal")]
     latent = dawid_skene(table.ratings, len(question.levels))
     counted = [answer for answer in answers if answer.question == question.name and not answer.excluded]
+    step = float(np.ptp(values) / (len(np.unique(values)) - 1))
     return QuestionAgreement(
         question=question.name,
         scale=question.scale,
@@ -197,8 +183,6 @@ def _question(
         answers=int(np.isfinite(table.ratings).sum()),
         cannot_tell=sum(answer.value is None for answer in counted),
         percent_agreement=percent_agreement(table.ratings),
-        fleiss_kappa=fleiss_kappa(table.ratings),
-        mean_cohen_kappa=mean_cohen_kappa(table.ratings),
         alpha=alpha.value,
         alpha_low=alpha.low,
         alpha_high=alpha.high,
@@ -206,7 +190,7 @@ def _question(
         median_spread=float(np.median(known)) if len(known) else math.nan,
         known_right=_share([answer.value == answer.gold for answer in counted if answer.gold is not None]),
         repeats_equal=_share(_repeats(answers, question.name)),
-        by_rater=_raters(table, latent, None if question.scale == "nominal" else valued.ratings, _step(values)),
+        by_rater=_raters(table, latent, None if question.scale == "nominal" else valued.ratings, step),
         dawid_skene=_latent(table, latent, len(question.levels)),
     )
 
@@ -223,11 +207,6 @@ def valued_as(
     """The value of each answer, which is given as the number of its level; NaN where there is none."""
     known = np.isfinite(ratings)
     return np.where(known, values[np.where(known, ratings, 0).astype(np.int64)], np.nan)
-
-
-def _step(values: Float[np.ndarray, " levels"]) -> float:
-    """Mean distance between adjacent levels."""
-    return float(np.ptp(values) / (len(np.unique(values)) - 1))
 
 
 def _latent(table: Matrix, latent: DawidSkene, levels: int) -> LatentLevels:
@@ -297,8 +276,7 @@ def _lines_of(question: QuestionAgreement) -> list[str]:
     known, again, latent = question.known_right, question.repeats_equal, question.dawid_skene
     first = (
         f"{question.question}: {question.units} units, {question.raters} raters, {question.answers} answers; agreement "
-        f"{_shown(question.percent_agreement)}, Fleiss' kappa {_shown(question.fleiss_kappa)}, mean of Cohen's "
-        f"{_shown(question.mean_cohen_kappa)}, alpha ({question.scale}) {_shown(question.alpha)}{interval}{reason}, "
+        f"{_shown(question.percent_agreement)}, alpha ({question.scale}) {_shown(question.alpha)}{interval}{reason}, "
         f"median spread {_shown(question.median_spread)}; known answers met {_shown(known.share)} of {known.of}, "
         f"repeats answered equally {_shown(again.share)} of {again.of}; Dawid and Skene's level differs from the "
         f"majority on {len(latent.differs_from_majority)} of {latent.of}"

@@ -25,10 +25,7 @@ _CALLED: Final = {
 def read_typed(source: TableLike, schema: pa.Schema, role: str) -> tuple[pa.Table, str]:
     """A table, its columns of the schema cast to their types, the others as they are; and what messages call it.
 
-    source: a CSV or Parquet file, an Arrow table, a data frame or columns by name; role: the name of what is no file.
-
-    Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`). Raises BadInput for a
-    file that cannot be read, or a column that cannot be cast.
+    Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`).
     """
     called = str(source) if isinstance(source, str | Path) else role
     table = as_table(source, role, schema.names)  # read as texts: `_cast` names the column that cannot be read

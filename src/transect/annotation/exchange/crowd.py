@@ -20,7 +20,7 @@ import html
 import io
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -56,16 +56,16 @@ def items_of(project: Project) -> list[Item]:
         return [Item(*row) for row in connection.execute(query)]
 
 
-def is_flipped(question: RaterQuestion, item: Item, seed: int) -> bool:
-    """Whether a market shows the second picture of a pair first: half of them, where the question has sides."""
-    return question.sided and bool(zlib.crc32(f"{seed}/{'/'.join(item)}".encode()) & 1)
+def _sides(project: Project, item: Item) -> tuple[bool, str, str]:
+    """Whether a market shows the second picture of a pair first (half of them where it has sides); left and right."""
+    seed = project.questionnaire.plan.seed
+    if project.questionnaire.named(item.question).sided and zlib.crc32(f"{seed}/{'/'.join(item)}".encode()) & 1:
+        return True, item.second, item.first
+    return False, item.first, item.second
 
 
 def name_of(study: str, image: str) -> str:
-    """The file of a picture, under images/; of an id that is a path, its letters and a digest.
-
-    Raises BadInput for names of a run that would lead elsewhere.
-    """
+    """The file of a picture under images/. Raises BadInput for names of a run that would lead elsewhere."""
     for name in filter(None, (study, *image.split("/"))):
         if name in (".", "..") or set(name) & set("/\\:\0"):
             raise BadInput(f"image {shown(name)}: expected a plain file name, got a path; this run is not one of ours")
@@ -75,10 +75,7 @@ def name_of(study: str, image: str) -> str:
 
 
 def mturk(project: Project, out: Path, image_url: str) -> dict[str, object]:
-    """`batch.csv` (a row per item) and `template.html` for Mechanical Turk's requester pages.
-
-    What the form shows is escaped for HTML, since the service puts it into the page as it stands.
-    """
+    """`batch.csv` and `template.html`; what they show is escaped, since the service puts it into the page as it is."""
     listed = items_of(project)
     sink = io.StringIO()
     writer = csv.DictWriter(sink, _COLUMNS)
@@ -98,23 +95,22 @@ _COLUMNS: Final = (
 
 def _batch_row(project: Project, item: Item, address: Callable[[str, str], str]) -> dict[str, str]:
     question = project.questionnaire.named(item.question)
-    flipped = is_flipped(question, item, project.questionnaire.plan.seed)
-    left, right = (item.second, item.first) if flipped else (item.first, item.second)
+    flipped, left, right = _sides(project, item)
     follow = question.follow_up
     shown = {
         "image_url": address(item.study, left),
         "second_url": address(item.study, right) if right else "",
         "text": question.text,
-        "choices": _json([level.name for level in question.levels]),
+        "choices": _json(question.names),
         "cannot_tell": CANNOT_TELL if question.skip else "",
         "follow_up": follow.text if follow else "",
-        "follow_up_choices": _json(list(follow.levels) if follow else []),
+        "follow_up_choices": _json(question.details),
     }
     key = {"study": item.study, "id": item.first, "second": item.second, "question": item.question}
     return {**key, "flipped": str(int(flipped)), **{name: html.escape(value) for name, value in shown.items()}}
 
 
-def _json(value: list[str]) -> str:
+def _json(value: Sequence[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -138,21 +134,14 @@ def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, objec
         "repeats": sum(row.repeat and row.value is not None and not row.second for row in used),
         "answers of who was shut out": len(all_rows) - len(used),
     }
-    return {
-        "out": str(out),
-        "answers": len(manifest),
-        "pictures": _pictures(project, listed, out),
-        "left_out": _some(left_out),
-    }
-
-
-def _some(counts: dict[str, int]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if count}
+    counted = {name: count for name, count in left_out.items() if count}
+    pictures = _pictures(project, listed, out)
+    return {"out": str(out), "answers": len(manifest), "pictures": pictures, "left_out": counted}
 
 
 def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, object]:
     level = row.value or 0
-    follow = question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None
+    follow_up = {} if row.detail is None else {"follow-up": question.details[row.detail]}
     return {
         "source-ref": address(row.study, row.first),
         "transect-id": row.first,
@@ -165,14 +154,14 @@ def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str],
             "human-annotated": "yes",
             "creation-date": datetime.fromtimestamp(row.given, UTC).isoformat(timespec="milliseconds"),
             "type": "groundtruth/image-classification",
-            **({} if follow is None else {"follow-up": follow}),
+            **follow_up,
         },
     }
 
 
 def check_level_names(question: RaterQuestion) -> None:
     """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
-    if question.skip and CANNOT_TELL in [level.name for level in question.levels]:
+    if question.skip and CANNOT_TELL in question.names:
         raise BadInput(
             f"question {question.name}: expected no level called {CANNOT_TELL!r}, the name of a skip in Label "
             "Studio, got one; rename it, or set skip = false"
@@ -180,10 +169,7 @@ def check_level_names(question: RaterQuestion) -> None:
 
 
 def label_studio(project: Project, out: Path, image_url: str) -> dict[str, object]:
-    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each.
-
-    Raises BadInput, before anything is written, for a level that could not be distinguished from a skip.
-    """
+    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each."""
     for each in project.questionnaire.question:
         check_level_names(each)
     listed, address, all_rows = items_of(project), _addresses(image_url), rows(project.database)
@@ -192,30 +178,22 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, objec
         if not (row.repeat or row.excluded):
             rows_by_item.setdefault(Item(row.study, row.first, row.second, row.question), []).append(row)
     for question in project.questionnaire.question:
-        tasks = [
-            _task(project, item, rows_by_item.get(item, []), address)
-            for item in listed
-            if item.question == question.name
-        ]
+        mine = [item for item in listed if item.question == question.name]
+        tasks = [_task(project, item, rows_by_item.get(item, []), address) for item in mine]
         text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
         write_atomically(out / f"tasks-{question.name}.json", text)
         write_atomically(out / f"config-{question.name}.xml", _config(question))
-    out_of = {
+    left_out = {
         "repeats": sum(row.repeat and not row.excluded for row in all_rows),
         "answers of who was shut out": sum(row.excluded for row in all_rows),
     }
-    return {
-        "out": str(out),
-        "items": len(listed),
-        "pictures": _pictures(project, listed, out),
-        "left_out": _some(out_of),
-    }
+    counted = {name: count for name, count in left_out.items() if count}
+    return {"out": str(out), "items": len(listed), "pictures": _pictures(project, listed, out), "left_out": counted}
 
 
 def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
     question = project.questionnaire.named(item.question)
-    flipped = is_flipped(question, item, project.questionnaire.plan.seed)
-    left, right = (item.second, item.first) if flipped else (item.first, item.second)
+    flipped, left, right = _sides(project, item)
     data = {**item._asdict(), "flipped": flipped, "image": address(item.study, left)}
     if right:
         data["second_image"] = address(item.study, right)
@@ -226,8 +204,8 @@ def _annotation(row: Row, question: RaterQuestion, flipped: bool) -> dict[str, o
     """An annotation without `completed_by`, which the service accepts only for its users; the rater is in `meta`."""
     level = question.turned(row.value) if flipped and row.value is not None else row.value
     choices = [(question.name, CANNOT_TELL if level is None else question.levels[level].name)]
-    if question.follow_up and row.detail is not None:
-        choices.append((question.name + FOLLOW_UP, question.follow_up.levels[row.detail]))
+    if row.detail is not None:
+        choices.append((question.name + FOLLOW_UP, question.details[row.detail]))
     return {
         "result": [
             {

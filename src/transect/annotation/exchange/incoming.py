@@ -24,13 +24,15 @@ from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput
 
 _KEY: Final = "workers"
+_FIRST, _LAST = -62_135_596_800, 253_402_300_800
+"""The years 1 to 9999 in UTC, which an export can write."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Incoming(NamedTuple):
     """One answer from elsewhere. where: file and line, for messages. level: the index, None: could not tell.
 
-    left_out: why the answer does not count; it is counted under this reason, and nothing else of it is looked at.
+    left_out: why the answer does not count; nothing else of it is looked at.
     """
 
     where: str
@@ -72,7 +74,7 @@ def worker_key(project: Project) -> bytes:
 
 
 def anonymous(worker: str, key: bytes) -> str:
-    """A number for a worker of another service, the same each time; their own id is not kept.
+    """A number for a worker of another service, the same each time.
 
     Without the key, a table of answers that is passed on does not tell whose they are to those who know the ids.
     """
@@ -80,11 +82,7 @@ def anonymous(worker: str, key: bytes) -> str:
 
 
 def take_in(project: Project, all_answers: Sequence[Incoming], now: float) -> Imported:
-    """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
-
-    Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
-    time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
-    """
+    """Keep answers in one transaction, or none of them; a rater's answer to an item is not taken twice."""
     if not all_answers:
         raise BadInput("import: expected answers, got none; check the file")
     incoming = [answer for answer in all_answers if not answer.left_out]
@@ -128,9 +126,10 @@ def _check(incoming: Sequence[Incoming]) -> None:
             raise BadInput(
                 f"{answer.where}: expected a rater's number (letters, digits, _ . -), got {answer.rater!r}; fix it"
             )
-        for what, value in (("seconds", answer.seconds), ("given", answer.given)):
-            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise BadInput(f"{answer.where}: expected a finite number of {what}, got {value!r:.40}; fix it")
+        if answer.seconds is not None and not math.isfinite(answer.seconds):
+            raise BadInput(f"{answer.where}: expected a finite number of seconds, got {answer.seconds}; fix it")
+        if answer.given is not None and not _FIRST <= answer.given < _LAST:
+            raise BadInput(f"{answer.where}: given: expected a time of the years 1 to 9999, got another; fix it")
         before = checked.setdefault(
             (answer.study, answer.first, answer.second, answer.question, answer.rater, answer.repeat), answer
         )
@@ -206,7 +205,7 @@ def _agrees(project: Project, answer: Incoming, stored: _Kept) -> None:
 def _words(question: RaterQuestion, level: int | None, detail: int | None) -> str:
     if level is None:
         return "cannot tell"
-    follow = f", {question.follow_up.levels[detail]}" if question.follow_up and detail is not None else ""
+    follow = "" if detail is None else f", {question.details[detail]}"
     return question.levels[level].name + follow
 
 
@@ -224,14 +223,12 @@ def _task(connection: Connection, answer: Incoming, of: tuple[int, int, int], ta
 
 def _keep(connection: Connection, answer: Incoming, rater: int, number: int, now: float) -> None:
     time = now if answer.given is None else answer.given
-    milliseconds = (
-        None if answer.seconds is None or abs(answer.seconds) > LONGEST / 1000 else round(answer.seconds * 1000)
-    )
+    within = answer.seconds is not None and 0 <= answer.seconds * 1000 <= LONGEST
     inserted = connection.execute(
         answers.insert().values(
             task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",
             kind="skip" if answer.level is None else "answer", value=answer.level, detail=answer.detail, given=time,
-            milliseconds=milliseconds if milliseconds is not None and 0 <= milliseconds <= LONGEST else None,
+            milliseconds=round((answer.seconds or 0) * 1000) if within else None,
         )
     ).inserted_primary_key  # fmt: skip
     connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((inserted or (0,))[0])))

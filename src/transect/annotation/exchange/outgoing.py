@@ -1,13 +1,10 @@
-"""Answers as tables: one row per answer, or as `--ratings` of audit and report takes them.
-
-What is exported: which formats there are, and where they go.
-"""
+"""Answers as tables, one row each or as `--ratings` of audit and report takes them, and all formats of export."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -17,7 +14,7 @@ from transect.annotation.questions import RaterQuestion
 from transect.annotation.sources import home_of
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_atomically
-from transect.runs.human_answers import RatedQuestion, with_questions
+from transect.runs.human_answers import with_questions
 from transect.runs.table_inputs import csv_of
 from transect.runs.tables import LEFT_OUT
 
@@ -29,7 +26,6 @@ SCHEMA: Final = pa.schema(
         ("seconds", pa.float64()), ("given", pa.timestamp("ms", tz="UTC")), ("place", pa.int32()),
     ]
 )  # fmt: skip
-Scale = Literal["attribute", "unit"]
 
 
 def answers_table(project: Project) -> pa.Table:
@@ -39,12 +35,11 @@ def answers_table(project: Project) -> pa.Table:
     )
 
 
-def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
+def ratings_table(project: Project, scale: str = "attribute") -> pa.Table:
     """A row per image and rater and a column per question about one image, as `transect report --ratings` takes it.
 
-    scale: values of the levels in the units of the question's attribute, or from 0 to 1 (as rules of pruning want
-    them). Repeats, known answers and excluded raters are left out; the table's metadata says how many raters
-    were, and how many answers, and of each column the question: attribute, scale, levels, and how many could not tell.
+    scale: values in the units of the question's attribute, or from 0 to 1 (as rules of pruning want them). Repeats,
+    known answers and excluded raters are left out; the metadata counts the latter, and says what each column was asked.
     """
     questions = [question for question in project.questionnaire.question if not question.pairs]
     all_rows = rows(project.database)
@@ -72,21 +67,20 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     return with_questions(
         table,
         {
-            question.name: _question(question, values[question.name], all_rows)
+            question.name: question.asked(values[question.name], _unsure(question, all_rows))
             for question in questions
             if question.name in columns
         },
     )
 
 
-def _question(question: RaterQuestion, values: tuple[float, ...], all_rows: list[Row]) -> RatedQuestion:
-    """What a column of ratings is about. Unsure: repeats and known items count too, excluded raters do not."""
+def _unsure(question: RaterQuestion, all_rows: list[Row]) -> dict[str, int]:
+    """Who could not tell, by study: repeats and known items count too, excluded raters do not."""
     mine = [row for row in all_rows if row.question == question.name and not row.excluded]
     unsure = dict.fromkeys({row.study for row in mine}, 0)
     for row in mine:
         unsure[row.study] += row.value is None
-    levels = tuple(level.name for level in question.levels)
-    return RatedQuestion(question.text, question.attribute, question.scale, levels, values, question.places, unsure)
+    return unsure
 
 
 def as_parquet(table: pa.Table) -> bytes:
@@ -109,7 +103,7 @@ def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
         "answer": None if level is None else question.levels[level].name,
         "level": level,
         "value": None if level is None else question.values[level],
-        "follow_up": question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None,
+        "follow_up": None if row.detail is None else question.details[row.detail],
         "repeat": row.repeat,
         "known": None if row.gold is None else question.levels[row.gold].name,
         "excluded": row.excluded,
@@ -117,21 +111,6 @@ def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
         "given": round(row.given * 1000),
         "place": row.place,
     }
-
-
-def level_of(question: RaterQuestion, text: str) -> int | None:
-    """The level that a text names: its name, or its index.
-
-    Raises KeyError for another text; None for an empty one.
-    """
-    if not text:
-        return None
-    names = [level.name for level in question.levels]
-    if text in names:
-        return names.index(text)
-    if text.isdecimal() and int(text) < len(names):
-        return int(text)
-    raise KeyError(text)
 
 
 _DEFAULT: Final = {
@@ -152,10 +131,7 @@ def default(place: str | Path, kind: str) -> Path:
 
 
 def write(project: Project, kind: str, out: Path, scale: str, image_url: str) -> dict[str, Any]:
-    """Write one kind of export; returns what was written.
-
-    Raises UnknownName for another kind, BadInput for a file that is neither .csv nor .parquet or another scale.
-    """
+    """Write one kind of export; returns what was written."""
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
     if kind != "answers" and project.pictures.are_texts:
@@ -173,8 +149,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
         raise UnknownName("scale", scale, ("attribute", "unit"))
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet; choose one")
-    unit = "unit" if scale == "unit" else "attribute"
-    table = answers_table(project) if kind == "answers" else ratings_table(project, unit)  # type: ignore[arg-type]
+    table = answers_table(project) if kind == "answers" else ratings_table(project, scale)
     write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
     summary: dict[str, Any] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from transect.annotation import progress, raters
 from transect.annotation.exchange.outgoing import answers_table, as_parquet
 from transect.annotation.raters import set_state
 from transect.annotation.server.guard import COOKIES
-from transect.annotation.server.service import AdminSession, Service, Serving, check_csrf, form_of
+from transect.annotation.server.service import AdminSession, Changing, Form, Serving
+from transect.errors import BadInput
 from transect.runs.table_inputs import csv_of
 
 router: Final = APIRouter()
@@ -29,18 +28,13 @@ def login_page(service: Serving) -> Response:
 
 
 @router.post("/admin/login", include_in_schema=False)
-async def login(request: Request, service: Serving) -> Response:
+def login(request: Request, service: Serving, form: Form) -> Response:
     """Log the organiser in."""
-    form = await form_of(request)
-
-    def work() -> Response:
-        if not service.logins.is_right(request, form.get("password", "")):
-            return service.page("login.html", 403, wrong=True)
-        response = service.log_in(Response(status_code=303, headers={"location": "/admin"}), None)
-        service.logins.remember(response, secure=service.secure)
-        return response
-
-    return await run_in_threadpool(work)
+    if not service.logins.is_right(request, form.get("password", "")):
+        return service.page("login.html", 403, wrong=True)
+    response = service.log_in(_to("/admin"), None)
+    service.logins.remember(response, secure=service.secure)
+    return response
 
 
 @router.get("/admin", include_in_schema=False)
@@ -48,7 +42,7 @@ def dashboard(request: Request, service: Serving) -> Response:
     """Progress, speed, agreement, raters."""
     session = service.session(request, "admin")
     if session is None:
-        return Response(status_code=303, headers={"location": "/admin/login"})
+        return _to("/admin/login")
     status = progress.status(service.project, service.clock())
     return service.page("dashboard.html", csrf=session.csrf, now=status, asked=service.project.questionnaire)
 
@@ -71,44 +65,33 @@ def export(service: Serving, session: AdminSession, kind: Literal["csv", "parque
 
 
 @router.post("/admin/pause", include_in_schema=False)
-async def pause(request: Request, service: Serving) -> Response:
+def pause(service: Serving, form: Changing) -> Response:
     """Stop giving out tasks, or resume."""
-    return await _change(request, service, lambda form: progress.pause(service.database, form.get("pause") == "1"))
+    service.database.set({"paused": "1" if form.get("pause") == "1" else "0"})
+    return _to("/admin")
 
 
 @router.post("/admin/raters/{rater}", include_in_schema=False)
-async def rater(request: Request, service: Serving, rater: Annotated[int, Path(ge=1, le=2**31 - 1)]) -> Response:
+def rater(service: Serving, form: Changing, rater: Annotated[int, Path(ge=1, le=2**31 - 1)]) -> Response:
     """Pause or exclude a rater, or let them resume."""
-    return await _change(request, service, lambda form: _set(service, rater, form.get("state", "")))
+    try:
+        known = set_state(service.project, rater, form.get("state", ""))
+    except BadInput as error:
+        raise HTTPException(400, str(error)) from None
+    if not known:
+        raise HTTPException(404, "no such rater")
+    return _to("/admin")
 
 
 @router.post("/admin/logout", include_in_schema=False)
-async def logout(request: Request, service: Serving) -> Response:
+def logout(request: Request, service: Serving, form: Changing) -> Response:
     """Log the organiser out."""
-    token = request.cookies.get(COOKIES["admin"], "")
-    response = await _change(request, service, lambda _: raters.end(service.database, token))
-    response.headers["location"] = "/admin/login"
+    _ = form
+    raters.end(service.database, request.cookies.get(COOKIES["admin"], ""))
+    response = _to("/admin/login")
     response.delete_cookie(COOKIES["admin"])
     return response
 
 
-def _set(service: Service, rater: int, state: str) -> None:
-    if state not in ("active", "paused", "excluded"):
-        raise HTTPException(400, "expected active, paused or excluded")
-    if not set_state(service.project, rater, state):
-        raise HTTPException(404, "no such rater")
-
-
-async def _change(request: Request, service: Service, work: Callable[[dict[str, str]], None]) -> Response:
-    """Do what a form of the dashboard asks for, and show the dashboard again."""
-    form = await form_of(request)
-
-    def run() -> Response:
-        session = service.session(request, "admin")
-        if session is None:
-            raise HTTPException(401, "nobody is logged in")
-        check_csrf(session, form.get("csrf", ""))
-        work(form)
-        return Response(status_code=303, headers={"location": "/admin"})
-
-    return await run_in_threadpool(run)
+def _to(address: str) -> Response:
+    return Response(status_code=303, headers={"location": address})

@@ -48,16 +48,13 @@ def create_app(
 ) -> Guard:
     """The ASGI application of a project.
 
-    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
-    HTTPS, so that cookies are sent in no other way; public: the name (and port) under which a proxy on this
-    machine shows it, which says in X-Forwarded-For whose request it is, so that raters do not share one rate.
+    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure, public: as of `Guard`.
     """
     service = Service(project, examples, secure, clock)
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
     app.state.service = service
     app.include_router(rating.router)
     app.include_router(admin.router)
-    app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
     _add_health(app, project.database, clock)
@@ -86,15 +83,10 @@ def _add_health(app: FastAPI, database: Database, clock: Callable[[], float]) ->
             if not last <= now < last + _HEALTH_SECONDS:
                 last, fault = now, ""
                 try:
-                    database.check_writable(now)
+                    database.set({"last_check": f"{now:.0f}"})
                 except BadInput:
                     fault = "answers cannot be stored"
         return Response(fault or "ok", 503 if fault else 200, media_type="text/plain")
-
-
-async def _told(_: Request, error: Any) -> Response:
-    body = json.dumps({"detail": error.detail})
-    return Response(body, error.status_code, headers=dict(error.headers or {}), media_type="application/json")
 
 
 async def _not_understood(_: Request, error: Any) -> Response:

@@ -1,7 +1,6 @@
-"""Rate limits: token buckets in memory, the oldest forgotten first.
+"""What every request passes before any page is looked at: host, origin, size of the body, rate.
 
-What every request passes before any page is looked at: host, origin, size of the body, rate; and what leaves with
-every reply: headers that let a browser run nothing but the pages' own files.
+Every reply leaves with headers that let a browser run nothing but the pages' own files.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address, ip_network
 from time import monotonic
 from typing import Any, Final, final
 from urllib.parse import urlsplit
+
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse
 
 from transect.annotation.raters import hash_of
 
@@ -44,11 +45,6 @@ class Buckets:
             if key in self._levels:
                 level, before = self._levels[key]
                 self._levels[key] = (min(float(self.burst), level + 1), before)
-
-    def left(self, key: str, now: float) -> bool:
-        """Whether one more would be allowed; nothing is counted."""
-        with self._lock:
-            return self._level(key, now) >= 1
 
     def _level(self, key: str, now: float) -> float:
         level, before = self._levels.get(key, (float(self.burst), now))
@@ -81,11 +77,10 @@ _HEADERS: Final = {
 class Guard:
     """An ASGI application around another.
 
-    hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
-    each of them has a separate rate, all else shares that of its address. public: the name (and port) under which
-    a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. cookies: names
-    of those that hold a session. by_session: the rate of each session; by default that of a rater. clock: seconds that
-    never run backwards.
+    hosts: names it answers to; empty: any. secure: it is reached by HTTPS, so that cookies are sent in no other way.
+    known: hashes of cookies that are sessions; each has a rate of its own, all else shares that of its address. public:
+    the name (and port) under which a proxy on this machine shows it; then the last address in X-Forwarded-For says
+    whose request it is. cookies: names of those that hold a session.
     """
 
     def __init__(
@@ -102,14 +97,9 @@ class Guard:
     ) -> None:
         self._clock, self._cookies = clock, cookies
         self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
-        self._public = public
+        self._public, self.proxied = public, bool(public)
         self._by_session = by_session or Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
-
-    @property
-    def proxied(self) -> bool:
-        """Whether a proxy on this machine stands before it."""
-        return bool(self._public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -125,11 +115,15 @@ class Guard:
             await send(message)
 
         if refusal := self._refusal(scope, headers):
-            await _reply(dressed, *refusal)
+            status, reason = refusal
+            await PlainTextResponse(reason, status, {"retry-after": "2"} if status == 429 else None)(
+                scope, receive, dressed
+            )
             return
         body = await _body(receive, headers) if scope["method"] not in _SAFE else b""
         if isinstance(body, int):
-            await _reply(dressed, body, "the request is too large" if body == 413 else "the request came too slowly")
+            reason = "the request is too large" if body == 413 else "the request came too slowly"
+            await PlainTextResponse(reason, body)(scope, receive, dressed)
             return
         await self._inner(scope, _replayed(body, receive), dressed)
 
@@ -140,7 +134,8 @@ class Guard:
             return 400, "this server does not answer to that name"
         if scope["method"] not in _SAFE and not _same_origin(headers, {host, self._public} - {""}):
             return 403, "the request comes from another site"
-        session = _cookie(headers.get("cookie", ""), self._cookies)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        session = next((cookies[name] for name in self._cookies if name in cookies), "")
         key = hash_of(session) if session else ""
         address = scope["client"][0]
         buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
@@ -211,15 +206,6 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
         return False
 
 
-def _cookie(header: str, names: Collection[str]) -> str:
-    """The session in a Cookie header."""
-    try:
-        cookies = SimpleCookie(header)
-    except CookieError:
-        return ""
-    return next((cookies[name].value for name in names if name in cookies), "")
-
-
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
     """The whole body, or the status that refuses it."""
     length = headers.get("content-length", "0")
@@ -255,12 +241,3 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-async def _reply(send: Send, status: int, text: str) -> None:
-    body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    if status == 429:
-        headers.append((b"retry-after", b"2"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -1,7 +1,4 @@
-"""Connections that send nothing: how long one may take for a request's headers, and how many an address may hold.
-
-How an application listens: on which addresses, with which limits, and until when.
-"""
+"""How an application listens: where, how long for a request's headers, and for how many connections."""
 
 from __future__ import annotations
 
@@ -26,9 +23,8 @@ MOST: Final = 512
 class BoundedConnection(H11Protocol):
     """A connection of uvicorn that is closed where its client is too slow, or holds too many others.
 
-    headers_within: seconds from the first byte of a request (or from connecting) to the end of its headers.
-    most: connections of one address; an IPv6 network of one household counts as one address. It is more than an
-    office of 20 raters opens (six for each browser), and a quarter of what the server holds.
+    headers_within: seconds until a request's headers are there. most: connections of one address or IPv6 household:
+    more than an office of 20 raters opens (six for each browser), and a quarter of what the server holds.
     """
 
     headers_within: ClassVar[float] = 10.0

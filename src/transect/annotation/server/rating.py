@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
@@ -11,12 +10,13 @@ from fastapi import APIRouter, HTTPException, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from transect.annotation import progress
-from transect.annotation.assignment import LONGEST, Refused, Submitted, Task, answer, next_tasks, undo
+from transect.annotation.assignment import LONGEST, TASKS, Refused, Submitted, Task, answer, next_tasks, undo
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import by_token, consent
-from transect.annotation.schema import items, tasks
-from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf, form_of
+from transect.annotation.schema import raters, tasks
+from transect.annotation.server.service import Form, Reading, Service, Serving, Writing, check_csrf
+from transect.annotation.sources import digest_of
 from transect.runs.pictures import packed
 
 router: Final = APIRouter()
@@ -105,21 +105,14 @@ def invited(request: Request, service: Serving, token: Annotated[str, Path(max_l
 
 
 @router.post("/consent", include_in_schema=False)
-async def agree(request: Request, service: Serving) -> Response:
+def agree(request: Request, service: Serving, form: Form) -> Response:
     """Note a rater's consent."""
-    from starlette.concurrency import run_in_threadpool
-
-    form = await form_of(request)
-
-    def work() -> Response:
-        session = service.session(request, "rater")
-        if session is None or session.rater is None:
-            return service.page("closed.html", 401)
-        check_csrf(session, form.get("csrf", ""))
-        consent(service.database, session.rater, service.clock())
-        return Response(status_code=303, headers={"location": "/"})
-
-    return await run_in_threadpool(work)
+    session = service.session(request, "rater")
+    if session is None or session.rater is None:
+        return service.page("closed.html", 401)
+    check_csrf(session, form.get("csrf", ""))
+    consent(service.database, session.rater, service.clock())
+    return Response(status_code=303, headers={"location": "/"})
 
 
 @router.get("/api/questions", responses=_ERRORS)
@@ -169,13 +162,9 @@ def picture(
     digest: _Digest,
 ) -> Response:
     """A picture of one of the rater's own tasks."""
-    query = (
-        sa.select(tasks.c.flipped, items.c.study, items.c.first, items.c.second)
-        .join(items, items.c.id == tasks.c.item_id)
-        .where(tasks.c.id == task, tasks.c.rater_id == rater, tasks.c.state.in_(("leased", "answered")))
-    )
+    mine = (tasks.c.id == task, tasks.c.rater_id == rater, tasks.c.state.in_(("leased", "answered")))
     with service.database.reading() as connection:
-        row = connection.execute(query).one_or_none()
+        row = connection.execute(TASKS.where(*mine)).one_or_none()
     image = "" if row is None else _on_side(row, side)
     pictures = service.project.pictures
     if row is None or not image or pictures.are_texts or pictures.digest(row.study, image) != digest:
@@ -202,7 +191,7 @@ def example(
     if question not in known or level >= len(known[question].levels):
         raise HTTPException(404, "no example")
     png = _example(service.examples, known[question].name, level)
-    if png is None or _digest(png) != digest:
+    if png is None or digest_of(png) != digest:
         raise HTTPException(404, "no example")
     return Response(png, media_type="image/png", headers=_KEPT)
 
@@ -212,7 +201,8 @@ def _work(service: Service, rater: int) -> Work:
     there = [_shown(project, task) for task in next_tasks(project, rater, service.clock())]
     answered_so_far, share = progress.of_rater(project, rater)
     with service.database.reading() as connection:
-        paused = read_setting(connection, "paused") == "1" or progress.is_paused(connection, rater)
+        state = connection.execute(sa.select(raters.c.state).where(raters.c.id == rater)).scalar()
+        paused = read_setting(connection, "paused") == "1" or state == "paused"
     return Work(tasks=there, answered=answered_so_far, share=share, paused=paused)
 
 
@@ -230,7 +220,7 @@ def _question(service: Service, name: str) -> dict[str, Any]:
     levels = []
     for place, level in enumerate(question.levels):
         png = _example(service.examples, name, place)
-        example = None if png is None else f"/examples/{name}/{place}/{_digest(png)}"
+        example = None if png is None else f"/examples/{name}/{place}/{digest_of(png)}"
         levels.append({"name": level.name, "key": level.key, "example": example})
     return {
         "name": name,
@@ -246,10 +236,6 @@ def _example(folder: FilePath | None, question: str, level: int) -> bytes | None
     """The PNG of a level, where there is one."""
     path = None if folder is None else folder / f"{question}-{level}.png"
     return path.read_bytes() if path is not None and path.is_file() else None
-
-
-def _digest(png: bytes) -> str:
-    return hashlib.sha256(png).hexdigest()[:32]
 
 
 def _on_side(row: Any, side: str) -> str:

@@ -1,9 +1,4 @@
-"""Wrong passwords: few from one address, and a browser that logged in before has a count of its own.
-
-Forms of pages, read without a library for uploads: there are none.
-
-What the routes share: the project, the clock, who is known, and who is logged in.
-"""
+"""What the routes share: the project, the clock, the organiser's logins, and who is logged in."""
 
 from __future__ import annotations
 
@@ -86,28 +81,19 @@ async def form_of(request: Request) -> dict[str, str]:
         raise HTTPException(400, "expected a form in UTF-8") from None
 
 
+Form = Annotated[dict[str, str], Depends(form_of)]
 _MOST_KNOWN: Final = 20_000
 
 
 @final
-class Known:
+class Known(OrderedDict[str, None]):
     """Hashes of cookies that were found to be sessions; the oldest are forgotten first."""
-
-    def __init__(self) -> None:
-        self._hashes: OrderedDict[str, None] = OrderedDict()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._hashes
 
     def add(self, key: str) -> None:
         """Remember one."""
-        self._hashes[key] = None
-        if len(self._hashes) > _MOST_KNOWN:
-            self._hashes.popitem(last=False)
-
-    def drop(self, key: str) -> None:
-        """Forget one."""
-        self._hashes.pop(key, None)
+        self[key] = None
+        if len(self) > _MOST_KNOWN:
+            self.popitem(last=False)
 
 
 @final
@@ -115,11 +101,7 @@ class Service:
     """One running application. examples: a folder of pictures of levels; clock: seconds since 1970."""
 
     def __init__(
-        self,
-        project: Project,
-        examples: Path | None,
-        secure: bool,
-        clock: Callable[[], float] = time.time,
+        self, project: Project, examples: Path | None, secure: bool, clock: Callable[[], float] = time.time
     ) -> None:
         self.project, self.examples, self.secure, self.clock = project, examples, secure, clock
         self.known = Known()
@@ -159,7 +141,7 @@ class Service:
         token = request.cookies.get(COOKIES[kind], "")
         session = raters.find(self.database, token, self.clock()) if token else None
         if session is None or (session.rater is None) != (kind == "admin"):
-            self.known.drop(hash_of(token))
+            self.known.pop(hash_of(token), None)
             return None
         self.known.add(hash_of(token))
         return session
@@ -184,23 +166,38 @@ def admin_of(request: Request, service: Serving) -> raters.Session:
     return _somebody(service.session(request, "admin"))
 
 
-RaterSession = Annotated[raters.Session, Depends(rater_of)]
 AdminSession = Annotated[raters.Session, Depends(admin_of)]
 
 
-def writing_rater(session: RaterSession, x_csrf_token: Annotated[str, Header(max_length=128)] = "") -> int:
-    """The rater who sent a change from the service's own page; 403 without its CSRF token."""
-    check_csrf(session, x_csrf_token)
-    return _rater(session)
+def changed_by_admin(session: AdminSession, form: Form) -> dict[str, str]:
+    """A form of the administrator's; 403 without its CSRF token."""
+    check_csrf(session, form.get("csrf", ""))
+    return form
+
+
+Changing = Annotated[dict[str, str], Depends(changed_by_admin)]
+RaterSession = Annotated[raters.Session, Depends(rater_of)]
 
 
 def reading_rater(session: RaterSession) -> int:
     """The rater who asks, and has agreed to take part; 403 before that."""
-    return _rater(session)
+    if session.rater is None or not session.consented:
+        raise HTTPException(403, "nothing is shown or taken before you agree to take part: open your link again")
+    return session.rater
+
+
+Reading = Annotated[int, Depends(reading_rater)]
+
+
+def writing_rater(
+    session: RaterSession, rater: Reading, x_csrf_token: Annotated[str, Header(max_length=128)] = ""
+) -> int:
+    """The rater who sent a change from the service's own page; 403 without its CSRF token."""
+    check_csrf(session, x_csrf_token)
+    return rater
 
 
 Writing = Annotated[int, Depends(writing_rater)]
-Reading = Annotated[int, Depends(reading_rater)]
 
 
 def check_csrf(session: raters.Session, token: str) -> None:
@@ -213,11 +210,3 @@ def _somebody(session: raters.Session | None) -> raters.Session:
     if session is None:
         raise HTTPException(401, "nobody is logged in: open your link again")
     return session
-
-
-def _rater(session: raters.Session) -> int:
-    if session.rater is None:
-        raise HTTPException(401, "nobody is logged in: open your link again")
-    if not session.consented:
-        raise HTTPException(403, "nothing is shown or taken before you agree to take part: open your link again")
-    return session.rater

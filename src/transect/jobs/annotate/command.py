@@ -36,8 +36,7 @@ Run = Annotated[
 Address = Annotated[
     str | None,
     typer.Option(
-        "--database",
-        help="A file or postgresql://user@host/name; default in RUN/annotations/ or annotations-NAME/.",
+        "--database", help="A file or postgresql://user@host/name; default in RUN/annotations/ or annotations-NAME/."
     ),
 ]
 Photographs = Annotated[
@@ -196,11 +195,7 @@ def import_(
 
 
 @annotate.command()
-def agreement(
-    run: Run,
-    database: Address = None,
-    json: Json = False,
-) -> None:
+def agreement(run: Run, database: Address = None, json: Json = False) -> None:
     """Measure how far raters agree with each other, with known answers and with themselves."""
     _need_extra()
     from transect.annotation.agreement.summary import lines
@@ -236,8 +231,7 @@ def machine(
     ] = "attributes",
     questions: Questions = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="CSV or Parquet; default machine.parquet beside the database."),
+        Path | None, typer.Option(help="CSV or Parquet; default machine.parquet beside the database.")
     ] = None,
     device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda and so on.")] = "cpu",
     json: Json = False,
@@ -268,8 +262,7 @@ def validate(
         ),
     ] = 0.5,
     min_images: Annotated[
-        int,
-        typer.Option(help="Gate: least rated images, overall and per level; those of a subject count once."),
+        int, typer.Option(help="Gate: least rated images, overall and per level; those of a subject count once.")
     ] = 20,
     require: Annotated[bool, typer.Option("--require", help="Exit with an error if a gate is not met.")] = False,
     database: Address = None,
@@ -286,7 +279,7 @@ def validate(
     result = _project(run, database).validate(condition, quality, gates)
     show(result, json, *result.lines())
     if require:
-        validation.require(run)
+        validation.require(run / validation.FILE, result.numbers)
 
 
 @annotate.command("same-person")
@@ -373,11 +366,7 @@ def judge(run: Run, database: Address = None, json: Json = False) -> None:
 
     Writes judge_agreement.json into the run's folder, which its report reads.
     """
-    import transect.annotation.database  # noqa: F401  (says which extra is missing)
-    from transect.annotation.project import open_project
-    from transect.jobs.annotate.judging import lines, measure
+    found = _project(run, database).judge()
+    from transect.jobs.annotate.judging import lines
 
-    project = open_project(run, database, create=False)
-    with closing(project.database):
-        found = measure(project, run)
     say(dumps(found) if json else "\n".join(lines(found)))

@@ -12,7 +12,8 @@ from jaxtyping import Int
 from transect.annotation.agreement.judge_errors import Codes, agreement, corrected_effects, figure_of, majority
 from transect.annotation.agreement.numbers import NO_PEOPLE, simulated_count
 from transect.annotation.project import Matrix, Project, Row, matrix, rows
-from transect.annotation.texts import RunTexts, codes_of, run_of
+from transect.annotation.sources import run_of_texts
+from transect.annotation.texts import RunTexts, codes_of
 from transect.errors import BadInput
 from transect.runs import human_answers as kept
 from transect.runs.human_answers import CodeAgreement, CorrectedEffect, Figure, JudgeAgreement, LevelAgreement
@@ -22,10 +23,7 @@ from transect.targets.words.questions import Code
 
 
 def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
-    """The agreement of each study's judge with people ("" of a run with one study), written into its folder.
-
-    place: the texts of a run, as `texts:RUN`. Raises BadInput for another place, and where people coded no text.
-    """
+    """The agreement of each study's judge with people ("" of a run with one study), written into its folder."""
     sources = {name: source for name, source in project.pictures.sources.items() if isinstance(source, RunTexts)}
     if not sources:
         raise BadInput(f"{place}: expected the texts of a run, got images; name texts:RUN")
@@ -40,7 +38,7 @@ def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
                 found.setdefault(study, []).append(_code(sources[name], name, code, table, mine))
     if not found:
         raise BadInput(f"{place}: expected texts that people coded, found none; invite raters first")
-    folder = run_of(place)
+    folder = run_of_texts(place)
     studies = {study.name: study for study in studies_of(folder)} or {"": folder}
     agreements = {study: JudgeAgreement(tuple(codes)) for study, codes in found.items()}
     for study, each in agreements.items():
@@ -110,7 +108,8 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
     figures = code.figures
     people = f"{counted(code.raters, 'rater')}, {counted(figures.texts, 'text')}"
     yield (
-        f"{code.target}, code {code.code}: judge {code.judge} against {people}: {_agreement(code)}; "
+        f"{code.target}, code {code.code}: judge {code.judge} against {people}: sensitivity "
+        f"{shown(figures.sensitivity)}, specificity {shown(figures.specificity)}; "
         f"{code.undecided} undecided, {code.unjudged} not judged"
     )
     if code.simulated:
@@ -127,14 +126,6 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
             f"  {spaced(effect.attribute)}, {effect.first} to {effect.level}: {own} by the judge, corrected "
             f"{shown(effect.corrected)}"
         )
-
-
-def _agreement(code: CodeAgreement) -> str:
-    figures = code.figures
-    return (
-        f"sensitivity {shown(figures.sensitivity)}, specificity {shown(figures.specificity)}, Cohen's kappa "
-        f"{shown(figures.kappa)}"
-    )
 
 
 def shown(figure: Figure) -> str:

@@ -1,7 +1,4 @@
-"""The answer of the page on raters: on which questions they agree, and how sure that is.
-
-The page on the raters: `annotate.html` beside `annotate.json`, which holds every number on it.
-"""
+"""The page on the raters: `annotate.html` beside `annotate.json`, which holds every number on it."""
 
 from __future__ import annotations
 

@@ -1,14 +1,11 @@
-"""How often raters take two images for the same person: answers about pairs, joined with a table of the pairs.
-
-`transect.annotate`: have people rate the images of a run, and use their answers.
-"""
+"""`transect.annotate`: have people rate the images of a run, and use their answers."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, final
@@ -19,6 +16,7 @@ import pyarrow as pa
 from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
 from transect.annotation.exchange.casting import read_typed
+from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
 from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput, UnknownName
@@ -36,7 +34,6 @@ from transect.runs.wording import counted
 if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
     from transect.annotation.project import Project
-    from transect.annotation.sources import Pictures
     from transect.runs.human_answers import JudgeAgreement
 
 
@@ -66,12 +63,9 @@ class SamePersonNumbers:
 
 
 def numbers_of(
-    answers_source: TableLike,
-    pairs_source: TableLike,
-    unanswered: Unanswered = "left out",
-    question: str | None = None,
+    answers_source: TableLike, pairs_source: TableLike, unanswered: Unanswered = "left out", question: str | None = None
 ) -> SamePersonNumbers:
-    """The shares; see `run.same_person`."""
+    """The shares; see `same_person`."""
     listed, pairs = _listed(pairs_source)
     every_row, answers = _rows(answers_source)
     rows = _of_question(every_row, question, answers)
@@ -100,27 +94,6 @@ def numbers_of(
     return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
 
 
-def lines(numbers: SamePersonNumbers) -> list[str]:
-    """The shares in words: a line per row of the table, and one on face distances."""
-    rows = []
-    for row in numbers.rows:
-        share = "–"
-        if math.isfinite(row.share):
-            share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
-        rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
-    if numbers.simulated:
-        rows.append(notice(numbers.simulated, numbers.answers))
-    distance = numbers.distance
-    counts = f"{distance.tied} undecided, {distance.missing} without a distance"
-    if distance.reason:
-        return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
-    return [
-        *rows,
-        f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
-        f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
-    ]
-
-
 class _Pair(NamedTuple):
     """A listed pair. line: of the file; distance: NaN where it is not known."""
 
@@ -138,18 +111,13 @@ def _listed(source: TableLike) -> tuple[list[_Pair], str]:
     if isinstance(source, str | Path):
         rows, path = table_inputs.records_of(Path(source), str(source)), str(source)
     else:
-        rows, path = _table_lines(source), "pairs"
+        table, path = as_table(source, "pairs").to_pylist(), "pairs"
+        texts = [{name: "" if value is None else str(value) for name, value in row.items()} for row in table]
+        rows = list(enumerate(texts, start=2))  # as in a CSV, whose first row has line 2
     if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
         columns = ", ".join(rows[0][1]) if rows else "no row"
         raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
     return [_pair(row, line, path) for line, row in rows], path
-
-
-def _table_lines(source: TableLike) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a table in memory as those of a CSV, whose first row has line 2."""
-    rows = as_table(source, "pairs").to_pylist()
-    texts = ({name: "" if value is None else str(value) for name, value in row.items()} for row in rows)
-    return list(enumerate(texts, start=2))
 
 
 def _pair(row: Mapping[str, str | None], line: int, path: str) -> _Pair:
@@ -223,8 +191,24 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
         return self.lines()[0]
 
     def lines(self) -> list[str]:
-        """The result in words."""
-        return lines(self.numbers)
+        """The result in words: a line per row of the table, and one on face distances."""
+        numbers, rows = self.numbers, []
+        for row in numbers.rows:
+            share = "–"
+            if math.isfinite(row.share):
+                share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
+            rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+        if numbers.simulated:
+            rows.append(notice(numbers.simulated, numbers.answers))
+        distance = numbers.distance
+        counts = f"{distance.tied} undecided, {distance.missing} without a distance"
+        if distance.reason:
+            return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
+        return [
+            *rows,
+            f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
+            f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
+        ]
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per kind of pair and group."""
@@ -278,8 +262,6 @@ class AnnotationProject(Result):
     @property
     def home(self) -> Path:
         """The folder of the answers: annotations/ in a run folder, else annotations-NAME in the current folder."""
-        from transect.annotation.sources import home_of
-
         return home_of(self.run)
 
     def open(self, *, create: bool = True) -> Project:
@@ -292,6 +274,12 @@ class AnnotationProject(Result):
 
         return open_project(self.run, self.database, self.questions, create=create, photographs=self.photographs)
 
+    @contextmanager
+    def _opened(self, *, create: bool = False) -> Iterator[Project]:
+        project = self.open(create=create)
+        with closing(project.database):
+            yield project
+
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
@@ -299,14 +287,11 @@ class AnnotationProject(Result):
 
         if not self._exists:
             return SCHEMA.empty_table()
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return answers_table(project)
 
     @property
     def _exists(self) -> bool:
-        from transect.annotation.sources import FILE
-
         return self.database is not None or (self.home / FILE).exists()
 
     def headline(self) -> str:
@@ -343,8 +328,7 @@ class AnnotationProject(Result):
         """
         from transect.annotation.agreement.summary import summary
 
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return AgreementResult(summary(project), self)
 
     def validate(
@@ -380,8 +364,7 @@ class AnnotationProject(Result):
         from transect.annotation.exchange import outgoing
 
         place = outgoing.default(self.run, kind) if out is None else Path(out)
-        project = self.open(create=kind not in ("answers", "ratings"))
-        with closing(project.database):
+        with self._opened(create=kind not in ("answers", "ratings")) as project:
             return outgoing.write(project, kind, place, scale, image_url)
 
     def invite(self, raters: int = 1, url: str | None = None) -> tuple[Invitation, ...]:
@@ -390,8 +373,7 @@ class AnnotationProject(Result):
         from transect.annotation.raters import check_count, invite
 
         check_count(raters)
-        project = self.open()
-        with closing(project.database):
+        with self._opened(create=True) as project:
             invited = invite(project.database, raters, time.time())
             base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
         return tuple(Invitation(rater.name, f"{base}/invite/{rater.token}") for rater in invited)
@@ -401,10 +383,7 @@ class AnnotationProject(Result):
         return self.raters_page(path).path
 
     def raters_page(
-        self,
-        out: str | Path | None = None,
-        scale: str = "attribute",
-        prune: str | Sequence[str] = (),
+        self, out: str | Path | None = None, scale: str = "attribute", prune: str | Sequence[str] = ()
     ) -> RaterReport:
         """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
@@ -416,10 +395,7 @@ class AnnotationProject(Result):
         page = rater_report.page(studies, rules, self.run.name)
         validated = [
             validation.section(
-                study.name,
-                validation.of_generator(study),
-                study.run.attributes,
-                validation.simulated_answers(study),
+                study.name, validation.of_generator(study), study.run.attributes, validation.simulated_answers(study)
             )
             for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
             if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}
@@ -430,12 +406,9 @@ class AnnotationProject(Result):
 
     def _pictures(self) -> Pictures:
         """The images that were rated; of a run without a database, its own."""
-        from transect.annotation.sources import Pictures, source_of
-
         if not self._exists:
-            return Pictures(source_of(self.run).sources)
-        project = self.open(create=False)
-        with closing(project.database):
+            return Pictures(source_of(self.run))
+        with self._opened() as project:
             return project.pictures
 
     def judge(self) -> dict[str, JudgeAgreement]:
@@ -443,11 +416,9 @@ class AnnotationProject(Result):
 
         Writes judge_agreement.json into the run's folder. Raises BadInput where people coded no text.
         """
-        import transect.annotation.database  # noqa: F401  (as above)
-        from transect.jobs.annotate.judging import measure
+        with self._opened() as project:
+            from transect.jobs.annotate.judging import measure
 
-        project = self.open(create=False)
-        with closing(project.database):
             return measure(project, self.run)
 
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
@@ -455,14 +426,11 @@ class AnnotationProject(Result):
 
         Raises BadInput for the texts of a run, which have no page of pictures.
         """
-        from transect.annotation.texts import is_texts
-
         if is_texts(self.run):
             raise BadInput(f"{self.run}: expected images, got texts; see transect annotate agreement and judge")
         if not self._exists:
             return rater_report.from_stored(self.run)
-        project = self.open(create=False)
-        with closing(project.database):
+        with self._opened() as project:
             return rater_report.from_project(project, scale)
 
 
@@ -582,8 +550,6 @@ def annotate(
     project.agreement().numbers.questions[0].alpha
     ```
     """
-    from transect.annotation.sources import check_place
-
     check_place(run)
     texts = (None if each is None else str(each) for each in (database, photographs))
     return AnnotationProject(Path(run), tuple(map(str, questions)), *texts)

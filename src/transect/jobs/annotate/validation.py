@@ -23,7 +23,6 @@ from transect.records import Attribute
 from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
-from transect.runs.json_records import read_json
 from transect.runs.wording import counted
 
 FILE: Final = "validation.json"
@@ -34,8 +33,7 @@ def of_generator(
 ) -> Validation:
     """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
 
-    condition, quality: names of questions; what the first asks is an attribute that was varied or is known. Raises
-    UnknownName for another question, BadInput where it is about no attribute of the run.
+    condition, quality: names of questions; what the first asks is an attribute that was varied or is known.
     """
     shown, good = _named(study, condition), _named(study, quality)
     run = study.audited
@@ -122,19 +120,10 @@ def store(folder: Path, studies: Mapping[str, StudyValidation]) -> Path:
     return folder / FILE
 
 
-def require(folder: Path) -> None:
-    """Raises BadInput unless the images of a run were validated by people and met every gate."""
-    path = folder / FILE
-    if not path.exists():
-        raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
-    studies = read_json(path, "a validation", "run transect annotate validate again")
-    if not studies:
-        raise BadInput(f"{path}: expected a validation of every study, got none; run transect annotate validate")
-    try:
-        failed = [f"{study}: {text}" for study, entry in studies.items() for text in entry["failures"].values()]
-        simulated = sum(entry.get("simulated", 0) for entry in studies.values())
-    except (KeyError, TypeError, AttributeError):
-        raise BadInput(f"{path}: expected a validation by study; run transect annotate validate again") from None
+def require(path: Path, studies: Mapping[str, StudyValidation]) -> None:
+    """Raises BadInput unless the images of every study were validated by people and met every gate."""
+    failed = [f"{study}: {text}" for study, found in studies.items() for text in found.failures.values()]
+    simulated = sum(found.simulated for found in studies.values())
     if failed:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; fix the generator")
     if simulated:
@@ -161,29 +150,15 @@ def simulated_notice(simulated: int) -> str:
 
 def section(study: str, validation: Validation, attributes: Mapping[str, Attribute], simulated: int = 0) -> Section:
     """The validation as a section of the page on raters. simulated: answers of simulated raters."""
-    heads = [
-        ("images", "text"),
-        ("judged", "count"),
-        ("seen as another", "count"),
-        ("share", "proportion"),
-    ]
+    heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
     heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
     rows: list[list[Any]] = []
     for group in validation.groups:
         label = attributes[group.attribute].label(group.level) if group.attribute else ""
         name = f"{words(group.attribute)}: {label}" if group.attribute else "all images"
-        counts = [
-            group.judged,
-            group.differing,
-            group.share,
-            group.low,
-            group.high,
-            group.quality,
-            group.spread,
-            group.rated,
-        ]
-        rows.append([name, *counts, group.between, "; ".join(group.failures)])
+        seen = [group.judged, group.differing, group.share, group.low, group.high, group.quality, group.spread]
+        rows.append([name, *seen, group.rated, group.between, "; ".join(group.failures)])
     return Section(
         key="validation",
         study=study,
@@ -204,10 +179,7 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
             *(f"Gate not met: {text}" for text in validation.failures.values()),
         ],
         figures=[],
-        tables=[
-            table("Seen as another condition, and quality", heads, rows),
-            _pairs(validation, attributes),
-        ],
+        tables=[table("Seen as another condition, and quality", heads, rows), _pairs(validation, attributes)],
         sources=[SOURCE, *equal_quality.SOURCES],
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.annotation.agreement import cohen_kappa
+from transect.annotation.agreement.coefficients import cohen_kappa
 from transect.designs.matching.references import Difficulty
 from transect.designs.matching.sample import Facts
 from transect.effects.matched_pairs import (
