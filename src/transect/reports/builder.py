@@ -144,9 +144,6 @@ def environment() -> Environment:
     return environment
 
 
-_EMPTY = Markup(" ")
-
-
 def write(page: Page, path: Path, numbers: object = None) -> Path:
     """Write the page, and its numbers as JSON under the same name beside it; returns the path of the page.
 

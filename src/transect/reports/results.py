@@ -35,9 +35,6 @@ from transect.reports.entries import (
     ReadingEntry,
     TestFamily,
     VerdictEntry,
-    example_entries,
-    mean_face_entry,
-    strip_entries,
     with_standing,
 )
 from transect.reports.records import Gallery, Section
@@ -315,19 +312,17 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     generators = [GeneratorDescription(study.spec["generator"]) for study in results.studies]
     photographs = all(generator.of_photographs or generator.edits_photographs for generator in generators)
     limits = with_standing(results.limits, photographs=photographs)
-    entry = GalleryEntry(
-        strips=strip_entries(shown.strips),
-        failures=example_entries(shown.failures),
-        strips_shown=len(shown.strips),
-        strips_total=len(gallery.strips),
-        failures_shown=len(shown.failures),
-        failures_total=gallery.total,
-        flips=strip_entries(shown.flips),
-        flips_shown=len(shown.flips),
-        flips_total=len(gallery.flips),
-        faces=[mean_face_entry(face) for face in shown.faces],
-        faces_total=len(gallery.faces),
-    )
+    counts = {
+        "strips_shown": len(shown.strips),
+        "strips_total": len(gallery.strips),
+        "failures_shown": len(shown.failures),
+        "failures_total": gallery.total,
+        "flips_shown": len(shown.flips),
+        "flips_total": len(gallery.flips),
+        "faces_total": len(gallery.faces),
+    }
+    examples = {name: getattr(shown, name) for name in ("strips", "failures", "flips", "faces")}
+    entry = GalleryEntry.model_validate(examples | counts, from_attributes=True, strict=False)
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
     try:
         whole.check_gallery()

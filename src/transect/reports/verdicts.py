@@ -266,11 +266,6 @@ def _common_margin(document: Document, verdict: str) -> Markup:
     return _margin(document, places[0])
 
 
-def _decimals(margin: float | None) -> int:
-    """Decimals of a margin in points: none where it is whole."""
-    return 0 if margin is not None and abs(100 * margin - round(100 * margin)) < 1e-9 else 1
-
-
 def _unit(results: Results, entry: VerdictEntry) -> str:
     return "" if entry.effect is None else results.effects[entry.effect].unit.partition(" per ")[0]
 
@@ -312,7 +307,8 @@ def _margin(document: Document, index: int) -> Markup:
     entry = document.results.verdicts[index]
     unit = _unit(document.results, entry)
     style = effect_style(unit)
-    number = document.number(pointer("verdicts", index, "margin"), style, _decimals(entry.margin))
+    whole = entry.margin is not None and abs(100 * entry.margin - round(100 * entry.margin)) < 1e-9
+    number = document.number(pointer("verdicts", index, "margin"), style, 0 if whole else 1)
     return Markup("{}{}").format(number, " points" if style == "points" else "")
 
 
@@ -506,15 +502,11 @@ def with_texts(results: Results) -> Results:
     """The results with every verdict and every found interaction in words."""
     document = Document(results)
     verdicts = [
-        entry.model_copy(update={"text": _plain(sentence(document, index, alone=True))})
+        entry.model_copy(update={"text": sentence(document, index, alone=True).striptags()})
         for index, entry in enumerate(results.verdicts)
     ]
     found = [
-        entry.model_copy(update={"text": _plain(interaction_sentence(document, index))})
+        entry.model_copy(update={"text": interaction_sentence(document, index).striptags()})
         for index, entry in enumerate(results.found_interactions)
     ]
     return results.model_copy(update={"verdicts": verdicts, "found_interactions": found})
-
-
-def _plain(sentence_: Markup) -> str:
-    return sentence_.striptags()

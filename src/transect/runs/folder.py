@@ -23,7 +23,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, final
 
 import pyarrow as pa
@@ -112,14 +111,6 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         _flush_directory(path.parent)
 
 
-def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
-    """The digest first: a part that is there has one."""
-    path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    working_folders.keep_part(path, digest, content)
-    write_atomically(digest, hashlib.sha256(content).hexdigest())
-    write_atomically(path, content)
-
-
 def write_table(path: Path, rows: pa.Table) -> None:
     """Write a Parquet file so that a kill at any moment leaves either the earlier file or the new one."""
     sink = pa.BufferOutputStream()
@@ -173,9 +164,7 @@ class RunFolder:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: object) -> None:
         try:
             self._keep_log(value)
         finally:
@@ -228,7 +217,10 @@ class RunFolder:
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
         content = sink.getvalue().to_pybytes()
-        _write_part(self.path, table, index, content)
+        path, digest = part_files.part_of(self.path, table, index), part_files.digest_of(self.path, table, index)
+        working_folders.keep_part(path, digest, content)
+        write_atomically(digest, hashlib.sha256(content).hexdigest())  # first: a part that is there has one
+        write_atomically(path, content)
 
     def read_part(self, table: str, index: int, only: Collection[str] = ()) -> pa.Table:
         """Rows of a finished part, of the columns `only` where some are named."""

@@ -9,13 +9,12 @@ anything else.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from transect import __version__
 from transect.errors import BadInput, MissingExtra
@@ -36,9 +35,6 @@ from transect.runs.layout import (
 )
 from transect.runs.locks import LOCK
 from transect.texts import words_of
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 VERSION: Final = 1
 _PURPOSE: Final = b"transect run manifest 1\n"
@@ -126,13 +122,13 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
     changed = tuple(name for name in there if found[name] != stated[name])
     missing = tuple(name for name in stated if name not in there)
     added = tuple(sorted(links | (files.keys() - stated.keys())))
-    signed = None if key is None else _is_signed(folder, _public_key(key))
+    signed = None if key is None else _is_signed(folder, _key(key, "public"))
     return ManifestCheck(len(there) - len(changed), changed, missing, added, signed)
 
 
 def sign(folder: Path, key: Path) -> Path:
     """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path."""
-    private = _private_key(key)
+    private = _key(key, "private")
     found = check(folder)
     if not found.holds:
         kinds = {"changed": found.changed, "missing": found.missing, "added": found.added}
@@ -204,7 +200,7 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
+def _is_signed(folder: Path, key: Any) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     path = folder / SIGNATURE
@@ -217,46 +213,32 @@ def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
     return True
 
 
-def _public_key(path: Path) -> Ed25519PublicKey:
-    from_pem, from_ssh = _readers("load_pem_public_key", "load_ssh_public_key")
-    key: Ed25519PublicKey = _key(path, "public", "Ed25519PublicKey", from_pem, from_ssh)
-    return key
+def _key(path: Path, half: str) -> Any:
+    """The Ed25519 key in a PEM or OpenSSH file: its public or private half.
 
-
-def _private_key(path: Path) -> Ed25519PrivateKey:
-    from_pem, from_ssh = _readers("load_pem_private_key", "load_ssh_private_key")
-    readers = [functools.partial(read, password=None) for read in (from_pem, from_ssh)]
-    key: Ed25519PrivateKey = _key(path, "private", "Ed25519PrivateKey", *readers)
-    return key
-
-
-def _readers(*names: str) -> list[Any]:
+    Raises BadInput for another file, and for one with a passphrase.
+    """
     try:
+        from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
         raise MissingExtra("sign", "a signature of a run") from None
-    return [getattr(serialization, name) for name in names]
-
-
-def _key(path: Path, half: str, kind: str, *readers: Any) -> Any:
-    """The Ed25519 key in a PEM or OpenSSH file. Raises BadInput for another file, and for one with a passphrase."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric import ed25519
-
     advice = "make a pair: ssh-keygen -t ed25519 -N '' -f FILE (FILE signs, FILE.pub checks)"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: expected an Ed25519 {half} key, got none ({words_of(error)}); {advice}") from None
     found = _other_half(content, path, half) or f"another file; {advice}"
-    for read in readers:
+    options = {"password": None} if half == "private" else {}
+    for form in ("pem", "ssh"):
         try:
-            key = read(content)
+            key = getattr(serialization, f"load_{form}_{half}_key")(content, **options)
         except TypeError:  # its passphrase is not given
             raise BadInput(f"{path}: expected a key without a passphrase, got one with it; {advice}") from None
         except (ValueError, UnsupportedAlgorithm):
             continue
-        if isinstance(key, getattr(ed25519, kind)):
+        if isinstance(key, getattr(ed25519, f"Ed25519{half.capitalize()}Key")):
             return key
         found = f"one of the kind {type(key).__name__.partition('P')[0]}; {advice}"
     raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got {found}")

@@ -24,10 +24,6 @@ def _is(kind: pa.DataType) -> _Check:
     return lambda found: bool(found.equals(kind))
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
-
-
 _IMAGES: Final[Mapping[str, _Check]] = {
     "id": pa.types.is_string,
     "subject": pa.types.is_integer,
@@ -60,8 +56,9 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
             raise CorruptedPart(f"values of another type in {name}")
         if name in _COMPLETE and rows[name].null_count:
             raise CorruptedPart(f"no value in {name}")
-    named = rows.schema if checks else ()
-    if any(field.name.startswith(_NUMBERS) and not _is_number(field.type) for field in named):
+    numbers = [field.type for field in rows.schema if checks and field.name.startswith(_NUMBERS)]
+    kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
+    if not all(any(is_of_kind(kind) for is_of_kind in kinds) for kind in numbers):
         raise CorruptedPart("an attribute that is no number")
 
 

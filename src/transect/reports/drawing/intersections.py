@@ -105,12 +105,9 @@ def sheets(document: Document, study: int) -> tuple[tuple[Sheet, ...], bool]:
                 room -= size
         if matrices:
             name = document.text(pointer("studies", study, "targets", number, "name"))
-            drawn.append(Sheet(name, outcome_words(outcome, _unit(index, outcome), target.task), tuple(matrices)))
+            unit = next((rate.unit for rate in index.of_outcome(outcome)), "proportion")
+            drawn.append(Sheet(name, outcome_words(outcome, unit, target.task), tuple(matrices)))
     return tuple(drawn), cut
-
-
-def _unit(index: RateIndex, outcome: str) -> str:
-    return next((rate.unit for rate in index.of_outcome(outcome)), "proportion")
 
 
 def _combinations(study: StudyEntry) -> Iterator[tuple[AttributeEntry, ...]]:
@@ -204,7 +201,6 @@ def _shared_subjects(document: Document, positions: Sequence[int]) -> str | None
 
 MAP_HEIGHT: Final = 240
 """Pixels of a map's height."""
-_BAR_HEIGHT: Final = 13
 
 
 @final
