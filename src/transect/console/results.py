@@ -110,7 +110,7 @@ def _with_file(option: str, text: str) -> Word:
     if (found := file_in(text)) is None:
         return Word(option, text)
     before, path, after = found
-    return Word(option, path.resolve().name, digest_of_input(path, own=False), before, after)
+    return Word(option, path.resolve().name, digest_of_input(path), before, after)
 
 
 def file_in(text: str) -> tuple[str, Path, str] | None:

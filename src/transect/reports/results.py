@@ -19,7 +19,6 @@ from transect.reports.entries import (
     Count,
     EffectEntry,
     Estimate,
-    ExampleEntry,
     FigureEntry,
     FoundInteraction,
     GalleryEntry,
@@ -223,13 +222,10 @@ class Results(Model):
     def check_gallery(self) -> None:
         """Raises ValueError where an image is of a study or a target that the results do not have."""
         studies = {study.name: study for study in self.studies}
-        shown: list[OfTarget] = [*self._shown(), *self.gallery.faces]
-        for example in shown:
-            _known("gallery", example, studies)
-
-    def _shown(self) -> list[ExampleEntry]:
         strips = [*self.gallery.strips, *self.gallery.flips]
-        return [example for strip in strips for example in strip.examples] + self.gallery.failures
+        examples = [example for strip in strips for example in strip.examples]
+        for shown in (*examples, *self.gallery.failures, *self.gallery.faces):
+            _known("gallery", shown, studies)
 
 
 def names_of(study: StudyEntry) -> list[str]:

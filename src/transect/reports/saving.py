@@ -156,13 +156,12 @@ def _plain(body: str) -> str:
 
 
 def style_of(classes: set[str]) -> str:
-    """The rules about drawings that have these classes."""
-    return " ".join(f"{selector} {{ {body} }}" for selector, body in rules() if _used(selector, classes))
-
-
-def _used(selector: str, classes: set[str]) -> bool:
-    """Whether one of the alternatives of a selector names only classes that are there."""
-    return any(set(re.findall(r"\.([\w-]+)", one)) <= classes and "." in one for one in selector.split(","))
+    """The rules about drawings that have these classes: one alternative of their selectors names no other."""
+    return " ".join(
+        f"{selector} {{ {body} }}"
+        for selector, body in rules()
+        if any("." in one and set(re.findall(r"\.([\w-]+)", one)) <= classes for one in selector.split(","))
+    )
 
 
 _SHAPES: Final = {
@@ -557,15 +556,12 @@ def saved_figures(page: str) -> list[SavedFigure]:
         name = next((_slug(link.get("download", "").removesuffix(".svg")) for link in links), "figure")
         addresses = [link.get("href", "") for link in links]
         encoded = next((one.removeprefix(_NUMBERS) for one in addresses if one.startswith(_NUMBERS)), "")
-        found.append(SavedFigure(name, str(standalone(group)), _decoded(encoded)))
+        try:
+            csv = base64.b64decode(encoded, validate=True).decode("utf-8")
+        except ValueError:  # the page may be another's
+            csv = ""
+        found.append(SavedFigure(name, str(standalone(group)), csv))
     return found
-
-
-def _decoded(encoded: str) -> str:
-    try:
-        return base64.b64decode(encoded, validate=True).decode("utf-8")
-    except ValueError:
-        return ""
 
 
 def _slug(words: str) -> str:

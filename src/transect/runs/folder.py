@@ -50,6 +50,11 @@ from transect.runs.wording import counted
 from transect.texts import encodable, words_of
 
 _LOG = "log.jsonl"
+_WRITTEN_TO: Final = (
+    *("", "images/", "predictions/*/", "answers/*/", "coded/*/", "pairs/*/"),
+    *("edits/", "edit_reference/", "calls/", ".digests/**/"),
+)
+"""Where a run's temporary files may be left over, in its folder."""
 
 
 def canonical_json(value: object) -> str:
@@ -182,18 +187,7 @@ class RunFolder:
 
     def _claim(self) -> None:
         """Write run.json, or check that the existing one has the same spec."""
-        for place in (
-            "",
-            "images/",
-            "predictions/*/",
-            "answers/*/",
-            "coded/*/",
-            "pairs/*/",
-            "edits/",
-            "edit_reference/",
-            "calls/",
-            ".digests/**/",
-        ):  # ours alone: the folder may hold more
+        for place in _WRITTEN_TO:  # ours alone: the folder may hold more
             for leftover in self.path.glob(f"{place}.*{TEMPORARY}"):
                 refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)

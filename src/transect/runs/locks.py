@@ -183,14 +183,14 @@ def _link(place: Path) -> RunFolderError:
     return RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
 
 
-def lock_folder(folder: Path, name: str = LOCK) -> Lock:
+def lock_folder(folder: Path) -> Lock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
     A link to the folder itself, or above it, is followed: it is yours.
     """
     if found := working_folders.mount_of(folder):
         return take_claim(*found)
-    file = folder / name
+    file = folder / LOCK
     if file.is_symlink():
         raise RunFolderError(f"{file}: expected a run's lock, got a link; remove it, and rerun")
     refuse_links(file)

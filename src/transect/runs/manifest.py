@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
@@ -41,7 +42,6 @@ _PURPOSE: Final = b"transect run manifest 1\n"
 _NOT_COVERED: Final = (LOCK, "log.jsonl", "checks.json", MANIFEST, SIGNATURE)
 _WRITTEN: Final = re.compile(rf"(^|/)(part-\d{{5,}}\.(parquet|sha256)|{'|'.join(map(re.escape, OWN_FILES))})$")
 """The names of files that a run writes, in any of its folders."""
-_CHUNK: Final = 1 << 20
 
 
 @final
@@ -84,19 +84,14 @@ def write(folder: Path) -> tuple[str, ...]:
     working_folders.fetch_parts_below(folder)
     files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
     files = {name: sha256 for name, sha256 in files.items() if not _is_made(name) or _WRITTEN.search(name)}
-    made = {name: sha256 for name, sha256 in _earlier(folder).items() if _is_made(name)}
+    earlier: Mapping[str, str] = {}
+    with suppress(BadInput):
+        earlier = _read(folder).files
+    made = {name: sha256 for name, sha256 in earlier.items() if _is_made(name)}
     differing = tuple(name for name, sha256 in made.items() if files.get(name) != sha256)
     working_folders.discard(folder / SIGNATURE)
     write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted((files | made).items()))))
     return differing
-
-
-def _earlier(folder: Path) -> Mapping[str, str]:
-    """What an earlier manifest states; nothing where there is none that reads."""
-    try:
-        return _read(folder).files
-    except BadInput:
-        return {}
 
 
 def _is_made(name: str) -> bool:
@@ -147,20 +142,16 @@ def sign(folder: Path, key: Path) -> Path:
 
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: expected {MANIFEST}, got none: there is no such folder; check the path")
     if not path.is_file() or path.is_symlink():
-        raise BadInput(f"{folder}: expected {MANIFEST}, got none{_why_none(folder)}")
+        advice = "the folders of audits have one, those of other commands do not"
+        advice = f"finish the audit, or write it: transect report {folder}" if is_run(folder) else advice
+        raise BadInput(f"{folder}: expected {MANIFEST}, got none; {advice}")
     manifest = record_in(path, Manifest)
     if manifest.schema_version != VERSION:
         raise BadInput(f"{path}: expected version {VERSION}, got {manifest.schema_version}; install a newer Transect")
     return manifest
-
-
-def _why_none(folder: Path) -> str:
-    if not folder.is_dir():
-        return ": there is no such folder; check the path"
-    if is_run(folder):
-        return f"; finish the audit, or write it: transect report {folder}"
-    return "; the folders of audits have one, those of other commands do not"
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -190,14 +181,11 @@ def _named(folder: Path, path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({words_of(error)}); check your permissions") from error
-    return digest.hexdigest()
 
 
 def _is_signed(folder: Path, key: Any) -> bool:

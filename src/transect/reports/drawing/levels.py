@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from transect.reports.document import Document, finite, pointer
 from transect.reports.drawing import svg
+from transect.reports.drawing.sections import Mark
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
 from transect.reports.results import AttributeEntry, RateEntry, Results
 from transect.reports.wording import level, measured, outcome_words, rate_style, with_unit
@@ -69,18 +70,6 @@ _MOST_NAMES = 4
 
 @final
 @dataclass(frozen=True)
-class Point:
-    """One rate: where it stands and its position; y, low, high in pixels from the top."""
-
-    place: str
-    x: float
-    y: float
-    low: float | None
-    high: float | None
-
-
-@final
-@dataclass(frozen=True)
 class Series:
     """The points of one target; number picks mark, dash and color, shift sets it beside the others.
 
@@ -91,7 +80,7 @@ class Series:
     target: Markup
     number: int
     shift: float
-    points: tuple[Point, ...]
+    points: tuple[Mark, ...]
     ends: tuple[float | None, float | None]
 
     @property
@@ -254,7 +243,7 @@ def _series(
         if position is None or rate is None or rate.rate is None:
             continue
         y, low, high = (svg.down(plane.scale, end) for end in (rate.rate, rate.low, rate.high))
-        points.append(Point(pointer("rates", position), _place_of(attribute, value), y or 0.0, low, high))
+        points.append(Mark(pointer("rates", position), _place_of(attribute, value), y or 0.0, low, high))
     first, last = (None if rate is None else rate.rate for rate in (rates[0], rates[-1]))
     return Series(*called, number, shift, tuple(points), (first, last))
 
