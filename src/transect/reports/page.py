@@ -25,7 +25,7 @@ from transect.reports.records import Gallery
 from transect.reports.results import Results, StudyEntry, complete, read
 from transect.reports.summary import Further, computed_on_photographs, describe_world, further, summarize, what_responds
 from transect.reports.verdicts import people_repeat, with_texts
-from transect.reports.wording import correction, outcome_meaning
+from transect.reports.wording import correction, outcome_meaning, task_of
 from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
@@ -237,14 +237,10 @@ def _study(document: Document, index: int, shown: Gallery) -> StudyView:
 
 def _curves(document: Document, study: int) -> tuple[tuple[str, str, tuple[Panel, ...]], ...]:
     """Per outcome that has rates by level: its words, its meaning and its panels."""
-    tasks = {target.task for target in document.results.studies[study].targets}
-    task = tasks.pop() if len(tasks) == 1 else ""
-    drawn = []
-    for outcome in document.results.studies[study].outcomes:
-        drawn_panels = panels(document, study, outcome)
-        if drawn_panels:
-            drawn.append((drawn_panels[0].words, outcome_meaning(outcome, task), drawn_panels))
-    return tuple(drawn)
+    entry = document.results.studies[study]
+    task = task_of(entry.targets)
+    drawn = ((outcome, panels(document, study, outcome)) for outcome in entry.outcomes)
+    return tuple((shown[0].words, outcome_meaning(outcome, task), shown) for outcome, shown in drawn if shown)
 
 
 def _methods(document: Document) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Scale, covering
 from transect.reports.entries import EffectEntry
 from transect.reports.results import significant
-from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, unit_words, with_unit
+from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, task_of, unit_words, with_unit
 from transect.runs.wording import spaced
 
 
@@ -74,8 +74,7 @@ def _forest(document: Document, study: int, outcome: str, unit: str, members: Se
     effects = document.results.effects
     bounds = [bound for i in members for bound in (effects[i].estimate, effects[i].low, effects[i].high)]
     scale = covering(finite(bounds))
-    tasks = {target.task for target in document.results.studies[study].targets}
-    task = tasks.pop() if len(tasks) == 1 else ""
+    task = task_of(document.results.studies[study].targets)
     return Forest(
         outcome=outcome,
         words=outcome_words(outcome, unit, task),

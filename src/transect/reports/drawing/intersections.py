@@ -18,7 +18,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.levels import RateIndex
 from transect.reports.drawing.svg import Tick, percent, tag
 from transect.reports.results import AttributeEntry, StudyEntry
-from transect.reports.wording import level, outcome_words, rate_style, with_unit
+from transect.reports.wording import headed, level, outcome_words, rate_style
 from transect.runs.wording import spaced
 
 DEEPEST = 0.5
@@ -143,8 +143,8 @@ def _matrix(
     top, bottom = shading
     return Matrix(
         title=" × ".join(spaced(attribute.name) for attribute in members),
-        row_headings=tuple(_heading(document, study, attribute) for attribute in rows),
-        column_heading=_heading(document, study, columns),
+        row_headings=tuple(headed(document, study, attribute.name) for attribute in rows),
+        column_heading=headed(document, study, columns.name),
         columns=tuple(level(document, study, columns.name, value, "") for value in columns.levels),
         lines=tuple(
             Line(_headers(document, study, rows, number), tuple(_cell(document, p, bottom, top) for p in line))
@@ -154,10 +154,6 @@ def _matrix(
         folded=True,
         shared_subjects=_shared_subjects(document, positions),
     )
-
-
-def _heading(document: Document, study: int, attribute: AttributeEntry) -> Markup:
-    return Markup("{}{}").format(spaced(attribute.name), with_unit(document, study, attribute.name))
 
 
 def _headers(

@@ -19,7 +19,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.sections import Mark
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
 from transect.reports.results import AttributeEntry, RateEntry, Results
-from transect.reports.wording import level, measured, outcome_words, rate_style, with_unit
+from transect.reports.wording import headed, level, measured, outcome_words, rate_style, task_of
 from transect.runs.wording import spaced
 
 _Key = tuple[str, str, frozenset[tuple[str, float]]]
@@ -134,8 +134,7 @@ class _Plane:
 
     def headed(self, attribute: AttributeEntry) -> Markup:
         """An attribute with its unit."""
-        unit = with_unit(self.document, self.study, attribute.name)
-        return Markup("{}{}").format(spaced(attribute.name), unit)
+        return headed(self.document, self.study, attribute.name)
 
 
 def panels(document: Document, study: int, outcome: str) -> tuple[Panel, ...]:
@@ -181,7 +180,8 @@ def _panel(plane: _Plane, attribute: AttributeEntry, outcome: str, targets: list
         shift = _DODGE * (place - (len(rows) - 1) / 2)
         series.append(_series(plane, attribute, positions, (name, target), targets.index(name), shift))
     unit = _unit(plane, rows.values(), "")
-    words = outcome_words(outcome, unit, _task(plane.document, plane.study, targets))
+    entry = plane.document.results.studies[plane.study]
+    words = outcome_words(outcome, unit, task_of(target for target in entry.targets if target.name in targets))
     table = tuple(
         (plane.level(attribute, value), pointer("rates", position))
         for step, value in enumerate(attribute.levels)
@@ -189,8 +189,13 @@ def _panel(plane: _Plane, attribute: AttributeEntry, outcome: str, targets: list
         if (position := positions[step]) is not None
     )
     panel = _framed(plane, attribute, words, unit, series, "from the first level to the last")
-    slopes = _slopes(plane.document, plane.study, attribute.name, outcome, targets)
-    return replace(panel, slopes=slopes, table=table)
+    where = (entry.name, "slope", attribute.name, outcome)
+    slopes = (
+        number
+        for number, effect in enumerate(plane.document.results.effects)
+        if (effect.study, effect.kind, effect.attribute, effect.outcome) == where and effect.target in targets
+    )
+    return replace(panel, slopes=tuple(slopes), table=table)
 
 
 def _known(positions: Sequence[int | None]) -> list[int]:
@@ -248,11 +253,6 @@ def _series(
     return Series(*called, number, shift, tuple(points), (first, last))
 
 
-def _task(document: Document, study: int, targets: list[str]) -> str:
-    tasks = {target.task for target in document.results.studies[study].targets if target.name in targets}
-    return tasks.pop() if len(tasks) == 1 else ""
-
-
 def _place_of(attribute: AttributeEntry, value: float) -> float:
     """Per cent from the left: in proportion to a number, with a margin for the marks; named levels share the width."""
     if not measured(attribute):
@@ -265,16 +265,6 @@ def _level_ticks(plane: _Plane, attribute: AttributeEntry) -> tuple[Tick, ...]:
     every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
     return tuple(
         Tick(_place_of(attribute, value), plane.level(attribute, value)) for value in attribute.levels[::every]
-    )
-
-
-def _slopes(document: Document, study: int, attribute: str, outcome: str, targets: list[str]) -> tuple[int, ...]:
-    name = document.results.studies[study].name
-    return tuple(
-        index
-        for index, effect in enumerate(document.results.effects)
-        if (effect.study, effect.kind, effect.attribute, effect.outcome) == (name, "slope", attribute, outcome)
-        and effect.target in targets
     )
 
 
@@ -420,7 +410,7 @@ def _scatters(document: Document, study: int, index: RateIndex, target: str, out
 
 def _scatter(plane: _Plane, rates: Sequence[RateEntry], attribute: AttributeEntry) -> Scatter:
     first, last = attribute.levels[0], attribute.levels[-1]
-    dots = []
+    dots: list[Dot] = []
     for rate in rates:
         if rate.cell.get(attribute.name) != first:
             continue
