@@ -284,13 +284,18 @@ def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> Non
         _check_local(parameter, values.get(parameter.name or ""))
 
 
+def takes_paths(parameter: Any) -> bool:
+    """Whether a parameter of a command is a path, or several."""
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return Path in (annotation, *typing.get_args(annotation))
+
+
 def _check_local(parameter: Any, value: object) -> None:
     """Raises BadInput for an address as a path; its text may hold a secret, and is not repeated."""
-    kind = getattr(parameter, "type_descriptor", None)
-    annotation = getattr(kind, "annotation", None)
     given = value if isinstance(value, list | tuple) else [value]
-    local = Path in (annotation, *typing.get_args(annotation))
-    if local and any(isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given):
+    if takes_paths(parameter) and any(
+        isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given
+    ):
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
         advice = (
             "give a folder here, and copy it to the storage afterwards"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import typer
 
-from transect.console.options import on_command_line
+from transect.console.options import on_command_line, takes_paths
 from transect.runs.json_records import dumps
 from transect.texts import say, shown
 
@@ -94,12 +93,7 @@ def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
         yield Word(option if value else parameter.secondary_opts[0])
         return
     for item in value if isinstance(value, list | tuple) else [value]:
-        yield _with_file(option, str(item)) if names_files or _is_path(parameter) else Word(option, str(item))
-
-
-def _is_path(parameter: Any) -> bool:
-    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    return Path in (annotation, *typing.get_args(annotation))
+        yield _with_file(option, str(item)) if names_files or takes_paths(parameter) else Word(option, str(item))
 
 
 def _with_file(option: str, text: str) -> Word:

@@ -179,8 +179,7 @@ def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str])
     ]
     if not numbers:
         return None
-    place = [entry.name for entry in document.results.studies].index(study)
-    return _strip_row(document, place, numbers[-1], shown.strips[numbers[-1]])
+    return _strip_row(document, document.study(study), numbers[-1], shown.strips[numbers[-1]])
 
 
 def _strip_row(document: Document, study: int, number: int, strip: Strip) -> Row:
@@ -227,9 +226,8 @@ def _address(png: bytes) -> str:
 
 def flip_rows(document: Document, shown: Gallery) -> tuple[Flips, ...]:
     """The pairs around flips of all studies."""
-    studies = [study.name for study in document.results.studies]
     return tuple(
-        _flips(document, studies.index(strip.examples[0].study), number, strip)
+        _flips(document, document.study(strip.examples[0].study), number, strip)
         for number, strip in enumerate(shown.flips)
     )
 

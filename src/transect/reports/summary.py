@@ -89,6 +89,8 @@ def alarms(document: Document) -> tuple[Markup, ...]:
         if row.p_adjusted is None or row.p_adjusted > alpha:
             continue
         place = pointer("negative_controls", index)
+        study = document.results.studies[document.study(row.study)]
+        task = next(target.task for target in study.targets if target.name == row.target)
         sentences.append(
             Markup(
                 "<strong>A negative control shows an effect.</strong> {}, which says nothing about a face, changes "
@@ -96,18 +98,13 @@ def alarms(document: Document) -> tuple[Markup, ...]:
                 "differ in more than was set. Interpret every effect on this page with caution."
             ).format(
                 spaced(row.attributes[0]).capitalize(),
-                outcome_words(row.outcome, row.unit, _task(document, row)),
+                outcome_words(row.outcome, row.unit, task),
                 document.text(f"{place}/target"),
                 _amount(document, place, row),
                 *(document.number(f"{place}/{end}", effect_style(row.unit), none="none") for end in ("low", "high")),
             )
         )
     return tuple(sentences)
-
-
-def _task(document: Document, row: ComparedEntry) -> str:
-    targets = [t for study in document.results.studies if study.name == row.study for t in study.targets]
-    return next(target.task for target in targets if target.name == row.target)
 
 
 def _amount(document: Document, place: str, row: ComparedEntry) -> Markup:

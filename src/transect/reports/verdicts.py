@@ -32,9 +32,8 @@ from transect.runs.wording import spaced
 def finding(document: Document, index: int) -> Markup:
     """A difference that was found, in words: who changes, by how much, and how sure that is."""
     effect = document.results.effects[index]
-    study, entry = next(
-        (number, entry) for number, entry in enumerate(document.results.studies) if entry.name == effect.study
-    )
+    study = document.study(effect.study)
+    entry = document.results.studies[study]
     subject = Markup("the ") + measured(document, entry, effect.outcome, effect.unit, pointer("effects", index))
     return _difference(document, study, index, subject) + _few_subjects(document, entry, effect, index)
 
@@ -56,10 +55,9 @@ def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, in
     """On how many subjects an effect rests, where exclusions left fewer than took part."""
     if effect.n_subjects >= study.subjects:
         return Markup()
-    number = document.results.studies.index(study)
     return Markup(" It rests on {} of {}.").format(
         document.number(pointer("effects", index, "n_subjects"), "count"),
-        document.counted(pointer("studies", number, "subjects"), *noun(study)),
+        document.counted(pointer("studies", document.study(study.name), "subjects"), *noun(study)),
     )
 
 
@@ -112,8 +110,7 @@ def _world(document: Document, study: StudyEntry) -> Markup:
     experiments = [each for each in document.results.studies if each.basis == "experimental"]
     if len({each.spec["generator"].get("name") for each in experiments}) < 2:
         return Markup()
-    place = pointer("studies", document.results.studies.index(study))
-    return Markup(" in {}").format(document.text(f"{place}/name"))
+    return Markup(" in {}").format(document.text(pointer("studies", document.study(study.name), "name")))
 
 
 def size_words(document: Document, index: int, *, negated: bool = False, signed: bool = False) -> Markup:
@@ -366,7 +363,7 @@ def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
 
 
 def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
-    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    study = document.study(row.study)
     if row.kind == "slope" or row.origin is None or row.to is None:
         return Markup("per unit{}").format(with_unit(document, study, row.attribute))
     place = pointer("effects", effect)
@@ -401,14 +398,14 @@ def _needs(document: Document, index: int, alone: bool) -> Markup:
 
 
 def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
-    return next(study for study in document.results.studies if study.name == row.study)
+    return document.results.studies[document.study(row.study)]
 
 
 def interaction_sentence(document: Document, index: int) -> Markup:
     """One interaction in words: the rates at the ends of one attribute, at either end of the other."""
     found = document.results.found_interactions[index]
     row = document.results.interactions[found.interaction]
-    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    study = document.study(row.study)
     place = pointer("interactions", found.interaction)
     words = measured(document, document.results.studies[study], row.outcome, row.unit, place)
     cells = _corners(document.results, row) if row.order == 2 else {}

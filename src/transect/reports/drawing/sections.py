@@ -318,8 +318,8 @@ def _violins(place: str, panel: Panel, _: Scale, names: Sequence[str]) -> Axes:
     def violin(at: str, _: int, point: Point) -> Mark:
         center = room * (list(labels).index(point.label) + 0.5)
         outline = _outline(point.counts, panel.edges, scale, center, _HALF_VIOLIN * room)
-        middle, low, high = (svg.down(scale, value) for value in (point.value, point.low, point.high))
-        return Mark(at, round(center, 3), -1.0 if middle is None else middle, low, high, outline)
+        middle, lower, upper = (svg.down(scale, value) for value in (point.value, point.low, point.high))
+        return Mark(at, round(center, 3), -1.0 if middle is None else middle, lower, upper, outline)
 
     axis = covering([low, high])
     ticks = tuple(
