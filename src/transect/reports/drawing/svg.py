@@ -266,10 +266,6 @@ class Scale:
         """0 at the low end, 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
-    def percent(self, value: float) -> str:
-        """The position as an SVG length: '50%'."""
-        return f"{100 * self.fraction(value):.2f}".rstrip("0").rstrip(".") + "%"
-
 
 def covering(values: Iterable[float], about: int = 5) -> Scale:
     """The scale with round ends that covers the values and zero with at most `about` steps.
