@@ -204,35 +204,13 @@ Batch = Annotated[int, _limits(help="Images in each call of a model.")]
 MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
 
 
-def given(
-    *,
-    task: str | None,
-    preprocess: Path | None,
-    labels: str | None,
-    positive: str | None,
-    threshold: float | None,
-    output: str | None,
-    isolate: bool | None = None,
-    templates: list[str] | None = None,
-    dtype: str | None = None,
-    model_device: str | None = None,
-    allow_download: bool | None = None,
-) -> dict[str, Any]:
-    """The options that were given, as `resolve_targets` takes them; labels separated by commas."""
-    options = {
-        "task": task,
-        "preprocess": preprocess,
-        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
-        "positive": positive,
-        "threshold": threshold,
-        "output": output,
-        "isolate": isolate,
-        "templates": tuple(templates) if templates else None,
-        "dtype": dtype,
-        "device": model_device,
-        "allow_download": allow_download,
-    }
-    return {name: value for name, value in options.items() if value is not None}
+def given(**options: Any) -> dict[str, Any]:
+    """The options about a model that were given, as `resolve_targets` takes them; labels separated by commas."""
+    labels, templates = options["labels"], options.get("templates")
+    options["labels"] = tuple(name.strip() for name in labels.split(",")) if labels else None
+    options["templates"] = tuple(templates) if templates else None
+    found = {name: value for name, value in options.items() if value is not None}
+    return {"device" if name == "model_device" else name: value for name, value in found.items()}
 
 
 _TEXTS: Final = "texts:"
