@@ -73,10 +73,10 @@ def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("ou
     kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
     kept.sort(key=lambda parameter: parameter.param_type_name == "argument")
     words = [word for each in kept for word in _words(each, given[str(each.name)], each.name in files)]
-    command_record.write(folder, _name(context), tuple(words))
+    command_record.write(folder, command_name(context), tuple(words))
 
 
-def _name(context: Any) -> str:
+def command_name(context: Any) -> str:
     """The command's name without the program's, as "train gan"."""
     names: list[str] = []
     while context.parent is not None:
