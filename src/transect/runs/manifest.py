@@ -157,12 +157,12 @@ def _read(folder: Path) -> Manifest:
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Name and path of each file that a run wrote, and of each link in its place."""
     for place in (folder, *studies_of(folder)):
-        for name in (*OWN_FILES, *OF_PEOPLE):
-            if (place / name).is_file() or (place / name).is_symlink():
-                yield from _named(folder, place / name)
-        for name in OWN_FOLDERS:
-            for path in _below(place / name):
-                yield from _named(folder, path)
+        files = [place / name for name in (*OWN_FILES, *OF_PEOPLE)]
+        paths = [path for path in files if path.is_file() or path.is_symlink()]
+        paths += [path for name in OWN_FOLDERS for path in _below(place / name)]
+        for path in paths:
+            if path.name not in _NOT_COVERED:
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -173,11 +173,6 @@ def _below(folder: Path) -> Iterator[Path]:
             yield from _below(path)
     elif folder.exists():
         yield folder
-
-
-def _named(folder: Path, path: Path) -> Iterator[tuple[str, Path]]:
-    if path.name not in _NOT_COVERED:
-        yield path.relative_to(folder).as_posix(), path
 
 
 def _digest(path: Path) -> str:
