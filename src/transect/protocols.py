@@ -30,25 +30,20 @@ class Generator(Protocol):
     @property
     def name(self) -> str:
         """What tables and reports call it."""
-        ...
 
     @property
     def image_size(self) -> int:
         """Width and height in pixels."""
-        ...
 
     @property
     def latent_dim(self) -> int:
         """Coordinates of a latent."""
-        ...
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """One seed, one subject, whatever the batch."""
-        ...
 
     def render(self, latents: Latents) -> Images:
         """The image of each row; it depends on that row alone."""
-        ...
 
 
 @runtime_checkable
@@ -58,15 +53,12 @@ class Controls(Protocol):
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """What can be read; what can be set."""
-        ...
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute for each row (float64 columns)."""
-        ...
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): all else stays. Attributes downstream respond (total effect) unless held (direct effect)."""
-        ...
 
 
 @runtime_checkable
@@ -81,16 +73,13 @@ class Target(Protocol):
     @property
     def name(self) -> str:
         """What tables and reports call it."""
-        ...
 
     @property
     def task(self) -> Task:
         """What it answers."""
-        ...
 
     def predict(self, images: Images) -> Predictions:
         """One answer per image, in order."""
-        ...
 
 
 @runtime_checkable
@@ -100,7 +89,6 @@ class Predictor(Protocol):
     @property
     def predict(self) -> Callable[..., object]:
         """Answers about images."""
-        ...
 
 
 TargetLike: TypeAlias = str | Predictor | Speaker | AskedSpec | Callable[..., object]
@@ -115,11 +103,9 @@ class Rater(Protocol):
     @property
     def name(self) -> str:
         """What tables call the rater; never a person's name."""
-        ...
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """Answers to one question about each image."""
-        ...
 
 
 @runtime_checkable
@@ -128,7 +114,6 @@ class DescribesItself(Protocol):
 
     def describe(self) -> Mapping[str, Any]:
         """Plain numbers, text, lists and objects, as in JSON; the same each time."""
-        ...
 
 
 @runtime_checkable
@@ -137,7 +122,6 @@ class StatesValidity(Protocol):
 
     def validity(self) -> Mapping[str, Any]:
         """photometry_validated, statement; optional: photometry, identity, readings by attribute, not_measured."""
-        ...
 
 
 @runtime_checkable
@@ -147,7 +131,6 @@ class SuggestsLevels(Protocol):
     @property
     def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
         """Levels by attribute."""
-        ...
 
 
 @runtime_checkable
@@ -157,11 +140,9 @@ class KnowsTruth(Protocol):
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What `truths` has a column of."""
-        ...
 
     def truths(self, latents: Latents) -> pa.Table:
         """The true value of each of these attributes for each row (float64 columns)."""
-        ...
 
 
 @runtime_checkable
@@ -170,7 +151,6 @@ class KnowsIdentities(Protocol):
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
         """A code of the person for each row; the same person, the same code."""
-        ...
 
 
 @runtime_checkable
@@ -179,7 +159,6 @@ class LimitsSubjects(Protocol):
 
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than there are."""
-        ...
 
 
 @runtime_checkable
@@ -188,7 +167,6 @@ class ChoosesSubjects(Protocol):
 
     def for_attributes(self, names: Sequence[str]) -> World:
         """The world with the subjects alone on which all of these can be set; it states how many others there are."""
-        ...
 
 
 @runtime_checkable
@@ -197,7 +175,6 @@ class DrawsUnedited(Protocol):
 
     def sample_unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of the generator's own draws, one per seed."""
-        ...
 
 
 @runtime_checkable
@@ -207,25 +184,20 @@ class EditsPhotographs(Protocol):
     @property
     def photographs(self) -> int:
         """How many there are; 0 where none are edited."""
-        ...
 
     @property
     def learned_edits(self) -> bool:
         """Whether a learned model makes the edits, so that they may show something else than was asked for."""
-        ...
 
     @property
     def as_they_are(self) -> Mapping[str, float]:
         """By attribute: the level at which a photograph is as it is."""
-        ...
 
     def intended_readings(self) -> Mapping[str, Mapping[float, float]]:
         """By attribute and level: what a model that reads the attribute should read, where that is stated."""
-        ...
 
     def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n h w"]:
         """The pixels that the edits of each row may change; outside, the image is bitwise the photograph."""
-        ...
 
 
 @runtime_checkable
@@ -234,7 +206,6 @@ class MapsSpaces(Protocol):
 
     def to_space(self, latents: Latents, space: str) -> Latents:
         """The same subjects in another space; raises BadInput where there is no way there."""
-        ...
 
 
 @runtime_checkable
@@ -244,7 +215,6 @@ class HasLayers(Protocol):
     @property
     def layers(self) -> int | None:
         """How many; None where it takes one for all."""
-        ...
 
 
 @runtime_checkable
@@ -253,7 +223,6 @@ class MovesAlong(Protocol):
 
     def move(self, latents: Latents, name: str, lengths: Float[np.ndarray, " n"]) -> Latents:
         """Latents + length x the attribute's unit direction; raises BadInput where it has none."""
-        ...
 
 
 @runtime_checkable
@@ -262,11 +231,9 @@ class DrawsMasks(Protocol):
 
     def masks(self, latents: Latents) -> Mapping[str, Bool[np.ndarray, "n h w"]]:
         """By part of the picture: the pixels that show it."""
-        ...
 
     def landmarks(self, latents: Latents) -> Float[np.ndarray, "n k 2"]:
         """X and y in pixels of the landmarks of each face."""
-        ...
 
 
 @runtime_checkable
@@ -281,11 +248,9 @@ class Metered(Protocol):
         State `calls_spent` and `money_spent` where the target counts the calls of earlier programs too; without them
         what is spent is what `made` counts.
         """
-        ...
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and cost of this process so far."""
-        ...
 
 
 @runtime_checkable
@@ -294,7 +259,6 @@ class PricedBySize(Metered, Protocol):
 
     def quote_of(self, images: int, side: int) -> Quote:
         """As `quote`, for square images with so many pixels a side."""
-        ...
 
 
 @runtime_checkable
@@ -303,7 +267,6 @@ class CountsCalls(Metered, Protocol):
 
     def call_counts(self) -> CallCounts | None:
         """Images, calls, retries and failures; None before the first call."""
-        ...
 
 
 @runtime_checkable
@@ -315,7 +278,6 @@ class RepeatsCanaries(Protocol):
 
     def asked_again(self) -> Canaries | None:
         """rounds, every, and distances between the answers; None before the second round."""
-        ...
 
 
 @runtime_checkable
@@ -324,11 +286,9 @@ class RunsApart(Protocol):
 
     def ready(self) -> None:
         """Makes it ready for a call; called before each, outside the time that an image may take."""
-        ...
 
     def stop(self) -> None:
         """Ends a call that takes too long."""
-        ...
 
 
 @runtime_checkable
@@ -337,4 +297,3 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Releases them; called after the last prediction."""
-        ...

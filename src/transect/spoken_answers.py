@@ -80,14 +80,12 @@ class Speaker(Protocol):
     @property
     def name(self) -> str:
         """What tables and reports call it."""
-        ...
 
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
         """What it says: row i answers asks[i], in order, about the images shown[i].
 
         The answer to one ask depends on that ask and its images alone, whatever else is in the call.
         """
-        ...
 
 
 @final

@@ -63,7 +63,8 @@ def check_target(target: object, *, image_size: int = 64, images: Images | None 
         return _ask(target, pictures, timeout, clause)
 
     first = ask(images)
-    _check_answered(first)
+    if len(first) and all(first.failures):
+        _broken("answers", "an answer for some image", first.failures[0])
     _check_same("determinism", "the same answer to the same images", first, ask(images), rows)
     _check_same("order", "answers in the order of the images", first, ask(images.take(rows[::-1])), rows[::-1])
     for row in rows:
@@ -206,11 +207,6 @@ def _check_numbers(answer: Predictions) -> None:
         fault = "" if reason else row_fault(answer, row)
         if fault:
             _broken("NaN", "sound numbers, or a failure with its reason", fault)
-
-
-def _check_answered(answer: Predictions) -> None:
-    if len(answer) and all(answer.failures):
-        _broken("answers", "an answer for some image", answer.failures[0])
 
 
 def _check_same(clause: str, expected: str, first: Predictions, other: Predictions, rows: np.ndarray) -> None:

@@ -152,7 +152,7 @@ def surfaces(folder):
         "parquet": (3, [_parquet()], of_file("a.parquet", read_table)),
         "safetensors": (3, [safetensors({"w": np.ones((2, 2), np.float32)})], of_file("a.safetensors", read_safetensors)),
         "pickles": (3, [pickle.dumps({"G_ema": [1, (2.0, "x")]}, protocol=n) for n in (2, 4)], of_file("a.pkl", read_pickle)),
-        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: report_options.read_boundary(path.parent))),
+        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: report_options.BOUNDARY.read(path.parent))),
     }  # fmt: skip
 
 

@@ -44,9 +44,9 @@ def run(target, tmp_path_factory):
 def test_ratings_are_attributes_of_a_report(run, answers):
     settings = ReportSettings(by=["gender", "earrings"], bins=["gender=0.5"], covariates=["perceived_gender"])
     made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)
-    assert report_options.read_error_conditions(run) == ("perceived_gender", "earrings")
-    assert report_options.read_bins(run) == {"perceived_gender": (0.5,)}
-    assert report_options.read_covariates(run) == ("gender",)
+    assert report_options.ERROR_CONDITIONS.read(run) == ("perceived_gender", "earrings")
+    assert report_options.BINS.read(run) == {"perceived_gender": (0.5,)}
+    assert report_options.COVARIATES.read(run) == ("gender",)
     sections = {each["key"]: each for each in made.results["sections"]}
     groups = {row[0]: row[5] for row in sections["errors"]["tables"][0]["rows"]}
     assert groups["perceived gender: [0, 0.5)"] == groups["perceived gender: [0.5, 1]"] == SUBJECTS
@@ -60,8 +60,8 @@ def test_ratings_are_attributes_of_a_report(run, answers):
 
 def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_path):
     made = auditing.audit(target, out=tmp_path / "run", ratings=answers, by=["gender"], bins=["gender=0.5"], **AUDIT)
-    assert report_options.read_error_conditions(made.folder) == ("perceived_gender",)
-    assert json.loads((made.folder / report_options.BINS_FILE).read_text()) == {"perceived_gender": [0.5]}
+    assert report_options.ERROR_CONDITIONS.read(made.folder) == ("perceived_gender",)
+    assert json.loads((made.folder / report_options.BINS.name).read_text()) == {"perceived_gender": [0.5]}
     with pytest.raises(UnknownName, match="unknown attribute 'gendre'"):
         auditing.audit(target, out=tmp_path / "none", ratings=answers, by=["gendre"], **AUDIT)
     assert not (tmp_path / "none").exists()

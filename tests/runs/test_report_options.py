@@ -59,10 +59,10 @@ def test_effects_rates_and_sections_of_a_run_are_cut_there_and_later_reports_too
     assert [effect.name for effect in result.effects if effect.attribute == "age"][:2] == names
     rates = [rate for rate in result.results["rates"] if rate["order"] == 1 and "age" in rate["cell"]]
     assert [rate["n_images"] for rate in rates[:3]] == [(ages < 30).sum(), ((ages >= 30) & (ages < 50)).sum(), (ages >= 50).sum()]  # fmt: skip
-    assert json.loads((out / report_options.BINS_FILE).read_text()) == {"age": [30.0, 50.0]}
+    assert json.loads((out / report_options.BINS.name).read_text()) == {"age": [30.0, 50.0]}
     again = json.loads(printed("report", str(out), "--bins", "age=40", "--json"))
     assert again["effects"][0]["name"] == f"age: [{ages.min():.4g}, 40) to [40, {ages.max():.4g}]"
-    assert report_options.read_bins(out) == {"age": (40.0,)}
+    assert report_options.BINS.read(out) == {"age": (40.0,)}
     assert "unknown attribute 'skin_ton'" in refused("report", str(out), "--bins", "skin_ton=3")
 
 

@@ -90,7 +90,7 @@ def test_a_server_is_not_repeated(address, monkeypatch, said, words):
         raise ValueError(said)
 
     store = object_storage.Store(address)
-    monkeypatch.setattr("obstore.get", broken)
+    monkeypatch.setattr("obstore.store.MemoryStore.get", broken)
     with pytest.raises(RunFolderError, match=words) as error:
         store.read("a", 1)
     assert error.value.__cause__ is None

@@ -480,7 +480,7 @@ def _report(
     settings: ReportSettings,
 ) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
-    interval = boundaries.check_boundary(boundary) or boundaries.read_boundary(folder)
+    interval = boundaries.check_boundary(boundary) or boundaries.BOUNDARY.read(folder)
     paths = runs_of(folder)
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
     runs = [finished_run.read(path) for path in paths]
@@ -488,28 +488,28 @@ def _report(
     perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
     by = tuple(resolved(name, own, perceived) for name in by)
     crossed = report_options.check_error_conditions(
-        by or report_options.read_error_conditions(folder), [run.counted_by for run in runs]
+        by or report_options.ERROR_CONDITIONS.read(folder), [run.counted_by for run in runs]
     )
     observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
-    cut_points = _cut_points(settings.bins, observed, perceived) or report_options.read_bins(folder)
+    cut_points = _cut_points(settings.bins, observed, perceived) or report_options.BINS.read(folder)
     named = [_about(name, perceived) for name in as_names(settings.covariates)]
-    adjusted = report_options.check_covariates(named, _adjustable(runs)) or report_options.read_covariates(folder)
+    adjusted = report_options.check_covariates(named, _adjustable(runs)) or report_options.COVARIATES.read(folder)
     counted = {name for run in runs for name in run.all_outcomes}
     margin = report_options.parse_margins(
         report_options.listed_margins(settings.margin), counted
-    ) or report_options.read_margins(folder)
+    ) or report_options.MARGINS.read(folder)
     studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
     if named:
-        report_options.write_covariates(folder, adjusted)
+        report_options.COVARIATES.write(folder, adjusted)
     if by:
-        report_options.write_error_conditions(folder, crossed)
+        report_options.ERROR_CONDITIONS.write(folder, crossed)
     if report_options.listed_margins(settings.margin):
-        report_options.write_margins(folder, margin)
+        report_options.MARGINS.write(folder, margin)
     if settings.bins:
         report_options.write_bins(folder, cut_points)
     if boundary is not None:
         boundaries.check_boundary_has_steps(any(study.in_steps for study in studies))
-        boundaries.write_boundary(folder, boundary)
+        boundaries.BOUNDARY.write(folder, boundary)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}

@@ -22,6 +22,7 @@ from transect import __version__
 from transect.cli.listings import attributes, datasets, generators
 from transect.cli.listings import targets as targets_group
 from transect.console.options import refuse_repeats
+from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
 from transect.jobs.audit.command import audit, demo
@@ -207,11 +208,8 @@ def _see_help(error: BaseException, text: str) -> str:
     context = getattr(error, "ctx", None)
     if not text or context is None or text.startswith("Invalid value"):
         return ""
-    names: list[str] = []
-    while context.parent is not None:
-        names.insert(0, str(context.info_name))
-        context = context.parent
-    return f"{'' if text.endswith(('.', '?')) else ';'} see: {' '.join(['transect', *names])} --help"
+    called = f"transect {command_name(context)}".strip()
+    return f"{'' if text.endswith(('.', '?')) else ';'} see: {called} --help"
 
 
 _termination: Final = Termination()

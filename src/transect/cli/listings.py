@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -25,30 +26,19 @@ def attributes(
     json: Json = False,
 ) -> None:
     """List attributes and nuisances of FaceWorld, or of photographs: meaning, unit, range, source."""
-    rows_of = _listed(generator)
-
-    def span(a: Any) -> str:
-        return ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
-
-    if json:
-        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
-        say(dumps([{f: getattr(a, f) for f in fields} for a in rows_of]))
-        return
-    rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in rows_of]
-    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
-
-
-def _listed(generator: str) -> Any:
     name = generator.partition(":")[0]
     if name not in _WORLDS:
         raise UnknownName("generator", generator, _WORLDS, "of others: transect directions show FILE")
-    if name == "photographs":
-        from transect.generators.photographs.attributes import ATTRIBUTES as EDITS
-
-        return EDITS
-    from transect.generators.faceworld.attributes import ATTRIBUTES
-
-    return ATTRIBUTES
+    listed = importlib.import_module(f"transect.generators.{name}.attributes").ATTRIBUTES
+    if json:
+        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
+        say(dumps([{f: getattr(a, f) for f in fields} for a in listed]))
+        return
+    rows = []
+    for a in listed:
+        span = ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
+        rows.append([a.name, a.role, a.kind, span, a.unit, a.meaning, a.source])
+    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows)
 
 
 targets = typer.Typer(name="targets", help="List the targets that can be audited; check what one gets and answers.")
@@ -97,8 +87,8 @@ def convert(
     facts = convert_file(source, out)
     if json:
         say(dumps(facts))
-        return
-    table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()], as_json=False)
+    else:
+        table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()])
 
 
 @generators.command()
@@ -133,7 +123,7 @@ def measure(
         [label, f"{getattr(distances, name):.4g}", f"{getattr(distances.floor, name):.4g}"]
         for name, label in names.items()
     ]
-    table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)
+    table(["figure", f"of {images} pictures", "of a second real sample"], rows)
 
 
 datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
@@ -172,9 +162,13 @@ def show(
         **{f"left out: {reason}": str(count) for reason, count in found.left_out.items()},
         **{f"no attribute: {name}": why for name, why in found.skipped.items()},
     }
-    table(["what", "found"], [list(row) for row in facts.items()], as_json=False)
-    rows = [[column["name"], column["kind"], str(column["known"]), _shown_values(column)] for column in seen]
-    table(["attribute", "kind", "known", "values"], rows, as_json=False)
+    table(["what", "found"], [list(row) for row in facts.items()])
+    rows = []
+    for column in seen:
+        values = ", ".join(f"{level} {count}" for level, count in column["levels"].items())
+        span = f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"
+        rows.append([column["name"], column["kind"], str(column["known"]), values or span])
+    table(["attribute", "kind", "known", "values"], rows)
 
 
 def _counted_labels(attribute: Any, values: Any) -> dict[str, Any]:
@@ -183,12 +177,6 @@ def _counted_labels(attribute: Any, values: Any) -> dict[str, Any]:
     counts = {level: int((known == place).sum()) for place, level in enumerate(attribute.levels)}
     span = {} if attribute.discrete or not len(known) else {"low": float(known.min()), "high": float(known.max())}
     return {"name": attribute.name, "kind": attribute.kind, "known": len(known), "levels": counts, **span}
-
-
-def _shown_values(column: dict[str, Any]) -> str:
-    if column["levels"]:
-        return ", ".join(f"{level} {count}" for level, count in column["levels"].items())
-    return f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"
 
 
 @datasets.command(name="table")

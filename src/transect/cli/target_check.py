@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -100,14 +100,11 @@ def check(
     from transect.runs.model_files import CARD
 
     if target.endswith(".toml") and Path(target).name != CARD:
-        from transect.targets.http.chat.settings import is_chat_file
-
         options |= on_command_line(context, {"timeout": timeout, "picture": picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)
             raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
-        over = _in_words if is_chat_file(target) else _over_http
-        over(target, image, seed, json)
+        _behind_address(target, image, seed, json=json)
         return
     _local(target, options, _pixels(image, seed), timeout, picture, json)
 
@@ -115,6 +112,8 @@ def check(
 def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: float, picture: Path, json: bool) -> None:
     from transect.experiment import costs
     from transect.records import Images
+    from transect.runs.folder import write_atomically
+    from transect.runs.pictures import png
     from transect.targets import resolve
     from transect.targets.capabilities import is_metered
     from transect.targets.guard import guarded
@@ -127,36 +126,40 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
         answers = guarded(opened, images, timeout=timeout, batch=len(images))
     finally:
         costs.close([opened])
-    written = _written(found, picture)
-    rows = _answers(opened, answers)
+    written = "" if found.picture is None else str(picture)
+    if found.picture is not None:
+        write_atomically(picture, png(found.picture))
+    failures = enumerate(answers.failures)
+    rows = [[str(row + 1), "" if failure else _answer(opened, answers, row), failure] for row, failure in failures]
     if json:
-        say(dumps(_facts(opened, found, written, rows)))
+        keys = ("image", "answer", "failure")
+        facts = {
+            "target": opened.name,
+            "task": str(opened.task),
+            "preprocessing": found.text,
+            "assumed": list(found.assumed),
+            "input": found.numbers,
+            "picture": written,
+            "no_picture": found.reason,
+            "answers": [dict(zip(keys, row, strict=True)) for row in rows],
+        }
+        say(dumps(facts))
     else:
-        table(["what", "seen"], _lines(opened, found, images, written), as_json=False)
-        table(["image", "answer", "failure"], rows, as_json=False)
+        table(["what", "seen"], _lines(opened, found, images, written))
+        table(["image", "answer", "failure"], rows)
     if advice := _advice(opened, answers):
         raise BadInput(advice)
 
 
-def _pixels(image: Path | None, seed: int) -> np.ndarray:
+def _pixels(image: Path | None, seed: int, faces: int = FACES) -> np.ndarray:
+    """The picture alone, or so many rendered faces from a seed on."""
     from transect.generators import load
     from transect.targets.http.target import picture
 
     if image is not None:
         return picture(image)[None]
     world = load("faceworld", image_size=_SIZE)
-    return world.render(world.sample(range(seed, seed + FACES))).pixels
-
-
-def _written(found: ModelInput, file: Path) -> str:
-    """Where the picture was written; "" where there is none."""
-    from transect.runs.folder import write_atomically
-    from transect.runs.pictures import png
-
-    if found.picture is None:
-        return ""
-    write_atomically(file, png(found.picture))
-    return str(file)
+    return world.render(world.sample(range(seed, seed + faces))).pixels
 
 
 def _lines(target: Target, found: ModelInput, images: Images, written: str) -> list[list[str]]:
@@ -170,26 +173,6 @@ def _lines(target: Target, found: ModelInput, images: Images, written: str) -> l
         ["the model gets", found.numbers or "not known"],
         ["as a picture", written or f"none: {found.reason}"],
     ]  # fmt: skip
-
-
-def _facts(target: Target, found: ModelInput, written: str, rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    return {
-        "target": target.name,
-        "task": str(target.task),
-        "preprocessing": found.text,
-        "assumed": list(found.assumed),
-        "input": found.numbers,
-        "picture": written,
-        "no_picture": found.reason,
-        "answers": [{"image": image, "answer": answer, "failure": failure} for image, answer, failure in rows],
-    }
-
-
-def _answers(target: Target, answers: Predictions) -> list[list[str]]:
-    return [
-        [str(row + 1), "" if failure else _answer(target, answers, row), failure]
-        for row, failure in enumerate(answers.failures)
-    ]
 
 
 def _answer(target: Target, answers: Predictions, row: int) -> str:
@@ -225,46 +208,25 @@ def _advice(target: Target, answers: Predictions) -> str:
     return ""
 
 
-def _over_http(file: str, image: Path | None, seed: int, json: bool) -> None:
-    from transect.targets.http import target as checks
-    from transect.targets.http.target import load
+def _behind_address(file: str, image: Path | None, seed: int, *, json: bool) -> None:
+    """Send one image to a model behind a web address, and explain its response."""
+    from transect.targets.http import target as http
+    from transect.targets.http.chat import speaker as chat
+    from transect.targets.http.chat.settings import is_chat_file
 
-    target = load(file)
+    in_words = is_chat_file(file)
+    opened: Any = chat.load_chat(file) if in_words else http.load(file)
     try:
-        explained = checks.check(target, checks.picture(image) if image else _face(seed))
+        pixels = _pixels(image, seed, faces=1)[0]
+        explained = chat.check(opened, pixels) if in_words else http.check(opened, pixels)
     finally:
-        target.close()
+        opened.close()
     if json:
         say(dumps(explained))
     else:
-        table(["what", "seen"], _rows(explained), as_json=False)
-    if advice := checks.advice(target, explained):
+        table(["what", "seen"], _rows_in_words(explained) if in_words else _rows(explained))
+    if advice := chat.advice(explained) if in_words else http.advice(opened, explained):
         raise BadInput(advice)
-
-
-def _in_words(file: str, image: Path | None, seed: int, json: bool) -> None:
-    from transect.targets.http.chat import speaker as checks
-    from transect.targets.http.chat.speaker import load_chat
-    from transect.targets.http.target import picture
-
-    speaker = load_chat(file)
-    try:
-        explained = checks.check(speaker, picture(image) if image else _face(seed))
-    finally:
-        speaker.close()
-    if json:
-        say(dumps(explained))
-    else:
-        table(["what", "seen"], _rows_in_words(explained), as_json=False)
-    if advice := checks.advice(explained):
-        raise BadInput(advice)
-
-
-def _face(seed: int) -> Any:
-    from transect.generators import load
-
-    world = load("faceworld", image_size=_SIZE)
-    return world.render(world.sample([seed])).pixels[0]
 
 
 def _rows_in_words(explained: dict[str, Any]) -> list[list[str]]:
@@ -348,7 +310,7 @@ def check_in_words(
     if json:
         say(dumps([dict(zip(_HEADS, row, strict=True)) for row in rows]))
     else:
-        table([head.replace("_", " ") for head in _HEADS], rows, as_json=False)
+        table([head.replace("_", " ") for head in _HEADS], rows)
     if left_out := [question.name for question in about_two(questions)]:
         say(f"not asked here, since an audit shows two images at once: {', '.join(left_out)}", error=True)
     failed = [(target, reason) for target, found in answers if (reason := _failure(found))]

@@ -204,35 +204,13 @@ Batch = Annotated[int, _limits(help="Images in each call of a model.")]
 MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
 
 
-def given(
-    *,
-    task: str | None,
-    preprocess: Path | None,
-    labels: str | None,
-    positive: str | None,
-    threshold: float | None,
-    output: str | None,
-    isolate: bool | None = None,
-    templates: list[str] | None = None,
-    dtype: str | None = None,
-    model_device: str | None = None,
-    allow_download: bool | None = None,
-) -> dict[str, Any]:
-    """The options that were given, as `resolve_targets` takes them; labels separated by commas."""
-    options = {
-        "task": task,
-        "preprocess": preprocess,
-        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
-        "positive": positive,
-        "threshold": threshold,
-        "output": output,
-        "isolate": isolate,
-        "templates": tuple(templates) if templates else None,
-        "dtype": dtype,
-        "device": model_device,
-        "allow_download": allow_download,
-    }
-    return {name: value for name, value in options.items() if value is not None}
+def given(**options: Any) -> dict[str, Any]:
+    """The options about a model that were given, as `resolve_targets` takes them; labels separated by commas."""
+    labels, templates = options["labels"], options.get("templates")
+    options["labels"] = tuple(name.strip() for name in labels.split(",")) if labels else None
+    options["templates"] = tuple(templates) if templates else None
+    found = {name: value for name, value in options.items() if value is not None}
+    return {"device" if name == "model_device" else name: value for name, value in found.items()}
 
 
 _TEXTS: Final = "texts:"
@@ -284,13 +262,18 @@ def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> Non
         _check_local(parameter, values.get(parameter.name or ""))
 
 
+def takes_paths(parameter: Any) -> bool:
+    """Whether a parameter of a command is a path, or several."""
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return Path in (annotation, *typing.get_args(annotation))
+
+
 def _check_local(parameter: Any, value: object) -> None:
     """Raises BadInput for an address as a path; its text may hold a secret, and is not repeated."""
-    kind = getattr(parameter, "type_descriptor", None)
-    annotation = getattr(kind, "annotation", None)
     given = value if isinstance(value, list | tuple) else [value]
-    local = Path in (annotation, *typing.get_args(annotation))
-    if local and any(isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given):
+    if takes_paths(parameter) and any(
+        isinstance(text, str) and is_address(text.removeprefix(_TEXTS)) for text in given
+    ):
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
         advice = (
             "give a folder here, and copy it to the storage afterwards"

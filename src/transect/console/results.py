@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import typer
 
-from transect.console.options import on_command_line
+from transect.console.options import on_command_line, takes_paths
 from transect.runs.json_records import dumps
 from transect.texts import say, shown
 
@@ -74,10 +73,10 @@ def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("ou
     kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
     kept.sort(key=lambda parameter: parameter.param_type_name == "argument")
     words = [word for each in kept for word in _words(each, given[str(each.name)], each.name in files)]
-    command_record.write(folder, _name(context), tuple(words))
+    command_record.write(folder, command_name(context), tuple(words))
 
 
-def _name(context: Any) -> str:
+def command_name(context: Any) -> str:
     """The command's name without the program's, as "train gan"."""
     names: list[str] = []
     while context.parent is not None:
@@ -94,12 +93,7 @@ def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
         yield Word(option if value else parameter.secondary_opts[0])
         return
     for item in value if isinstance(value, list | tuple) else [value]:
-        yield _with_file(option, str(item)) if names_files or _is_path(parameter) else Word(option, str(item))
-
-
-def _is_path(parameter: Any) -> bool:
-    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    return Path in (annotation, *typing.get_args(annotation))
+        yield _with_file(option, str(item)) if names_files or takes_paths(parameter) else Word(option, str(item))
 
 
 def _with_file(option: str, text: str) -> Word:
@@ -110,7 +104,7 @@ def _with_file(option: str, text: str) -> Word:
     if (found := file_in(text)) is None:
         return Word(option, text)
     before, path, after = found
-    return Word(option, path.resolve().name, digest_of_input(path, own=False), before, after)
+    return Word(option, path.resolve().name, digest_of_input(path), before, after)
 
 
 def file_in(text: str) -> tuple[str, Path, str] | None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeVar, final
 
 from markupsafe import Markup
 
@@ -19,6 +19,8 @@ from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.wording import level, listed
 from transect.runs.pictures import PNG, open_rgb
 from transect.runs.wording import spaced
+
+T = TypeVar("T")
 
 LARGEST_SIDE = 160
 """Pixels; larger images are reduced to this."""
@@ -99,12 +101,13 @@ class Flips:
 
 def choose(gallery: Gallery, budget: int) -> Gallery:
     """The mean faces, strips, flips and failures that fit into `budget` bytes of the page, first come first."""
-    faces, for_faces = _faces_fitting(gallery.faces, int(FACES_SHARE * budget))
+    room = int(FACES_SHARE * budget)
+    faces, for_faces = _fitting(gallery.faces, room, _pngs_of_face, first=lambda face: face.by == "")
     budget -= for_faces
     failures_cost = sum(_cost(example.png) for example in gallery.failures)
     for_failures = min(failures_cost, int(FAILURES_SHARE * budget))
-    flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - for_failures))
-    strips, for_strips = _fitting(gallery.strips, budget - for_failures - for_flips)
+    flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - for_failures), _pngs_of_strip)
+    strips, for_strips = _fitting(gallery.strips, budget - for_failures - for_flips, _pngs_of_strip)
     spent = for_flips + for_strips
     failures: list[Example] = []
     for example in gallery.failures:
@@ -115,28 +118,26 @@ def choose(gallery: Gallery, budget: int) -> Gallery:
     return Gallery(strips, tuple(failures), gallery.total, flips, faces)
 
 
-def _faces_fitting(faces: Sequence[MeanFace], room: int) -> tuple[tuple[MeanFace, ...], int]:
-    """Those that fit, those of all images first, in their order; and what they cost."""
+def _fitting(
+    items: Sequence[T], room: int, pngs: Callable[[T], list[bytes]], first: Callable[[T], bool] = lambda _: True
+) -> tuple[tuple[T, ...], int]:
+    """Those that fit, in their order, and what they cost. first: which are tried before the others."""
     chosen: set[int] = set()
     spent = 0
-    for place in sorted(range(len(faces)), key=lambda place: faces[place].by != ""):
-        cost = sum(_cost(png) for png in (faces[place].right_png, faces[place].wrong_png) if png)
+    for place in sorted(range(len(items)), key=lambda place: not first(items[place])):
+        cost = sum(map(_cost, pngs(items[place])))
         if spent + cost <= room:
             chosen.add(place)
             spent += cost
-    return tuple(face for place, face in enumerate(faces) if place in chosen), spent
+    return tuple(item for place, item in enumerate(items) if place in chosen), spent
 
 
-def _fitting(strips: Sequence[Strip], room: int) -> tuple[tuple[Strip, ...], int]:
-    """Those that fit, and what they cost."""
-    chosen: list[Strip] = []
-    spent = 0
-    for strip in strips:
-        cost = sum(_cost(example.png) for example in strip.examples)
-        if spent + cost <= room:
-            chosen.append(strip)
-            spent += cost
-    return tuple(chosen), spent
+def _pngs_of_face(face: MeanFace) -> list[bytes]:
+    return [png for png in (face.right_png, face.wrong_png) if png]
+
+
+def _pngs_of_strip(strip: Strip) -> list[bytes]:
+    return [example.png for example in strip.examples]
 
 
 def _cost(png: bytes) -> int:
@@ -178,8 +179,7 @@ def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str])
     ]
     if not numbers:
         return None
-    place = [entry.name for entry in document.results.studies].index(study)
-    return _strip_row(document, place, numbers[-1], shown.strips[numbers[-1]])
+    return _strip_row(document, document.study(study), numbers[-1], shown.strips[numbers[-1]])
 
 
 def _strip_row(document: Document, study: int, number: int, strip: Strip) -> Row:
@@ -226,9 +226,8 @@ def _address(png: bytes) -> str:
 
 def flip_rows(document: Document, shown: Gallery) -> tuple[Flips, ...]:
     """The pairs around flips of all studies."""
-    studies = [study.name for study in document.results.studies]
     return tuple(
-        _flips(document, studies.index(strip.examples[0].study), number, strip)
+        _flips(document, document.study(strip.examples[0].study), number, strip)
         for number, strip in enumerate(shown.flips)
     )
 
@@ -242,14 +241,14 @@ def _flips(document: Document, study: int, number: int, strip: Strip) -> Flips:
         both = zip(at, strip.examples[first : first + 2], strict=True)
         subject = Markup("subject {}").format(document.number(f"{at[0]}/subject", "name"))
         pictures = (_picture(document, study, here, example, moving) for here, example in both)
-        pairs.append((subject, tuple(_in_steps(picture) for picture in pictures)))
+        # A level is said to be a step, since its number alone could be a value of the attribute.
+        in_steps = (
+            replace(picture, varied=tuple((f"{name}, λ", value) for name, value in picture.varied))
+            for picture in pictures
+        )
+        pairs.append((subject, tuple(in_steps)))
     called = document.text(f"{place}/examples/0/target")
     return Flips(place, strip.examples[0].target, called, tuple(pairs))
-
-
-def _in_steps(picture: Picture) -> Picture:
-    """With a level that is said to be a step, since its number alone could be a value of the attribute."""
-    return replace(picture, varied=tuple((f"{name}, λ", value) for name, value in picture.varied))
 
 
 def failure_pictures(document: Document, study: int, shown: Gallery) -> tuple[Picture, ...]:

@@ -215,9 +215,9 @@ def cell(doc: Printer, place: str, kind: Cell) -> Markup:
             return doc.number(place, kind)
 
 
-def works_cited(doc: Printer, place: str = "/works") -> tuple[Heading, Bullets]:
+def works_cited(doc: Printer) -> tuple[Heading, Bullets]:
     """The works that a page cites, under their heading."""
-    return Heading("Works cited"), Bullets([doc.text(work) for work in doc.places(place)])
+    return Heading("Works cited"), Bullets([doc.text(work) for work in doc.places("/works")])
 
 
 def summary(answer: Answer, *blocks: Block) -> Part:

@@ -144,9 +144,6 @@ def environment() -> Environment:
     return environment
 
 
-_EMPTY = Markup(" ")
-
-
 def write(page: Page, path: Path, numbers: object = None) -> Path:
     """Write the page, and its numbers as JSON under the same name beside it; returns the path of the page.
 
@@ -250,12 +247,8 @@ def _table(block: TextTable) -> Markup:
     caption = tag("caption", block.caption) if block.caption else Markup()
     body = tag("thead", tag("tr", Markup("").join(head))) + tag("tbody", joined(rows))
     table = tag("table", caption + body, class_="findings")
-    return tag("div", table, class_="scroll", role="region", tabindex=0, aria_label=_plain(block.title))
-
-
-def _plain(text: str) -> str:
-    """The words of a text without its markup."""
-    return text.striptags() if isinstance(text, Markup) else text
+    words = block.title.striptags() if isinstance(block.title, Markup) else block.title
+    return tag("div", table, class_="scroll", role="region", tabindex=0, aria_label=words)
 
 
 def _dots(block: DotPlot) -> Markup:

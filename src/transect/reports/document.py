@@ -175,6 +175,10 @@ class Document(Printer):
 
     results: Results
 
+    def study(self, name: str) -> int:
+        """The number of the study of this name, which `results.read` has checked to be there."""
+        return next(number for number, study in enumerate(self.results.studies) if study.name == name)
+
     @cached_property
     def tree(self) -> JsonObject:
         """`results.json` as it is written."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from transect.records import Basis
-from transect.reports.records import Count, Estimate, Example, MeanFace, Number, Strip
+from transect.reports.records import Count, Estimate, Number
 
 __all__ = ["Count", "Estimate", "JsonObject", "Model", "Number", "Probability"]
 
@@ -322,36 +322,6 @@ class GalleryEntry(Model):
     strips_total: Count = 0
     failures_shown: Count = 0
     failures_total: Count = 0
-
-
-def mean_face_entry(face: MeanFace) -> MeanFaceEntry:
-    """Mean faces of one group as an entry."""
-    labels = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
-    return MeanFaceEntry(**labels, right=face.right, wrong=face.wrong)
-
-
-def strip_entries(strips: Sequence[Strip]) -> list[StripEntry]:
-    """Strips as entries."""
-    return [StripEntry(title=strip.title, examples=example_entries(strip.examples)) for strip in strips]
-
-
-def example_entries(examples: Sequence[Example]) -> list[ExampleEntry]:
-    """Images with their answers as entries."""
-    return [
-        ExampleEntry(
-            study=example.study,
-            target=example.target,
-            subject=int(example.subject),
-            cell={name: float(value) for name, value in example.cell.items()},
-            answer=example.answer,
-            boxes=[[float(side) for side in box] for box in example.boxes],
-            expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
-            failed=example.failed,
-            wrong=example.wrong,
-            answer_yes=example.answer_yes,
-        )
-        for example in examples
-    ]
 
 
 RENDERED_LIMIT: Final = (

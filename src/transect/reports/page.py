@@ -25,10 +25,7 @@ from transect.reports.records import Gallery
 from transect.reports.results import Results, StudyEntry, complete, read
 from transect.reports.summary import Further, computed_on_photographs, describe_world, further, summarize, what_responds
 from transect.reports.verdicts import people_repeat, with_texts
-from transect.reports.wording import (
-    correction,
-    outcome_meaning,
-)
+from transect.reports.wording import correction, outcome_meaning, task_of
 from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
@@ -240,32 +237,24 @@ def _study(document: Document, index: int, shown: Gallery) -> StudyView:
 
 def _curves(document: Document, study: int) -> tuple[tuple[str, str, tuple[Panel, ...]], ...]:
     """Per outcome that has rates by level: its words, its meaning and its panels."""
-    tasks = {target.task for target in document.results.studies[study].targets}
-    task = tasks.pop() if len(tasks) == 1 else ""
-    drawn = []
-    for outcome in document.results.studies[study].outcomes:
-        drawn_panels = panels(document, study, outcome)
-        if drawn_panels:
-            drawn.append((drawn_panels[0].words, outcome_meaning(outcome, task), drawn_panels))
-    return tuple(drawn)
+    entry = document.results.studies[study]
+    task = task_of(entry.targets)
+    drawn = ((outcome, panels(document, study, outcome)) for outcome in entry.outcomes)
+    return tuple((shown[0].words, outcome_meaning(outcome, task), shown) for outcome, shown in drawn if shown)
 
 
 def _methods(document: Document) -> dict[str, list[str]]:
     """The places of the distinct methods in use, in order of first use."""
-    results = document.results
-    rows = {
-        "Intervals of effects": [
-            ("effects", i, "interval_method", e.interval_method) for i, e in enumerate(results.effects)
-        ],
-        "Tests": [("effects", i, "test_method", e.test_method) for i, e in enumerate(results.effects)],
-        "Intervals of rates": [("rates", i, "method", r.method) for i, r in enumerate(results.rates)],
+    columns = {
+        "Intervals of effects": ("effects", "interval_method"),
+        "Tests": ("effects", "test_method"),
+        "Intervals of rates": ("rates", "method"),
     }
-    return {name: _first_places(places) for name, places in rows.items()}
-
-
-def _first_places(rows: list[tuple[str, int, str, str]]) -> list[str]:
-    first: dict[str, str] = {}
-    for table, index, key, text in rows:
-        if text:
-            first.setdefault(text, pointer(table, index, key))
-    return list(first.values())
+    methods: dict[str, list[str]] = {}
+    for name, (table, key) in columns.items():
+        first: dict[str, str] = {}
+        for index, row in enumerate(getattr(document.results, table)):
+            if text := getattr(row, key):
+                first.setdefault(text, pointer(table, index, key))
+        methods[name] = list(first.values())
+    return methods

@@ -19,7 +19,6 @@ from transect.reports.entries import (
     Count,
     EffectEntry,
     Estimate,
-    ExampleEntry,
     FigureEntry,
     FoundInteraction,
     GalleryEntry,
@@ -35,9 +34,6 @@ from transect.reports.entries import (
     ReadingEntry,
     TestFamily,
     VerdictEntry,
-    example_entries,
-    mean_face_entry,
-    strip_entries,
     with_standing,
 )
 from transect.reports.records import Gallery, Section
@@ -226,13 +222,10 @@ class Results(Model):
     def check_gallery(self) -> None:
         """Raises ValueError where an image is of a study or a target that the results do not have."""
         studies = {study.name: study for study in self.studies}
-        shown: list[OfTarget] = [*self._shown(), *self.gallery.faces]
-        for example in shown:
-            _known("gallery", example, studies)
-
-    def _shown(self) -> list[ExampleEntry]:
         strips = [*self.gallery.strips, *self.gallery.flips]
-        return [example for strip in strips for example in strip.examples] + self.gallery.failures
+        examples = [example for strip in strips for example in strip.examples]
+        for shown in (*examples, *self.gallery.failures, *self.gallery.faces):
+            _known("gallery", shown, studies)
 
 
 def names_of(study: StudyEntry) -> list[str]:
@@ -315,19 +308,17 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     generators = [GeneratorDescription(study.spec["generator"]) for study in results.studies]
     photographs = all(generator.of_photographs or generator.edits_photographs for generator in generators)
     limits = with_standing(results.limits, photographs=photographs)
-    entry = GalleryEntry(
-        strips=strip_entries(shown.strips),
-        failures=example_entries(shown.failures),
-        strips_shown=len(shown.strips),
-        strips_total=len(gallery.strips),
-        failures_shown=len(shown.failures),
-        failures_total=gallery.total,
-        flips=strip_entries(shown.flips),
-        flips_shown=len(shown.flips),
-        flips_total=len(gallery.flips),
-        faces=[mean_face_entry(face) for face in shown.faces],
-        faces_total=len(gallery.faces),
-    )
+    counts = {
+        "strips_shown": len(shown.strips),
+        "strips_total": len(gallery.strips),
+        "failures_shown": len(shown.failures),
+        "failures_total": gallery.total,
+        "flips_shown": len(shown.flips),
+        "flips_total": len(gallery.flips),
+        "faces_total": len(gallery.faces),
+    }
+    examples = {name: getattr(shown, name) for name in ("strips", "failures", "flips", "faces")}
+    entry = GalleryEntry.model_validate(examples | counts, from_attributes=True, strict=False)
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
     try:
         whole.check_gallery()

@@ -156,13 +156,12 @@ def _plain(body: str) -> str:
 
 
 def style_of(classes: set[str]) -> str:
-    """The rules about drawings that have these classes."""
-    return " ".join(f"{selector} {{ {body} }}" for selector, body in rules() if _used(selector, classes))
-
-
-def _used(selector: str, classes: set[str]) -> bool:
-    """Whether one of the alternatives of a selector names only classes that are there."""
-    return any(set(re.findall(r"\.([\w-]+)", one)) <= classes and "." in one for one in selector.split(","))
+    """The rules about drawings that have these classes: one alternative of their selectors names no other."""
+    return " ".join(
+        f"{selector} {{ {body} }}"
+        for selector, body in rules()
+        if any("." in one and set(re.findall(r"\.([\w-]+)", one)) <= classes for one in selector.split(","))
+    )
 
 
 _SHAPES: Final = {
@@ -507,7 +506,7 @@ def _grid(canvas: _Canvas, cells: Sequence[Node]) -> None:
     """Figures beside each other: two in a row, and one where there is only one."""
     columns = 1 if len(cells) < 2 else 2
     width = (canvas.width - (columns - 1) * 2 * _GAP) / columns
-    for row in _standalone_rows(cells, columns):
+    for row in (cells[start : start + columns] for start in range(0, len(cells), columns)):
         lowest = canvas.y
         for place, cell in enumerate(row):
             part = _Canvas(width, canvas.left + place * (width + 2 * _GAP), canvas.y)
@@ -515,11 +514,6 @@ def _grid(canvas: _Canvas, cells: Sequence[Node]) -> None:
             canvas.elements += part.elements
             lowest = max(lowest, part.y)
         canvas.y = lowest + _GAP
-
-
-def _standalone_rows(cells: Sequence[Node], columns: int) -> Iterator[Sequence[Node]]:
-    for start in range(0, len(cells), columns):
-        yield cells[start : start + columns]
 
 
 GROUP: Final = "savable"
@@ -542,10 +536,11 @@ class SavedFigure:
 def savable(figure: Markup, numbers: TextTable | None = None) -> Markup:
     """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
-    if not _drawings(tree):
+    if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
         return figure
     rows = _rows_of_table(numbers) if numbers is not None else _rows(tree)
-    name = _name(tree) if numbers is None else _slug(numbers.title)
+    captions = (one.text() for one in tree.find(name="figcaption") + tree.find(name="title"))
+    name = _slug(next(filter(str.strip, captions), "figure") if numbers is None else numbers.title)
     links = [_link(f"{name}.svg", "data:image/svg+xml;base64,", standalone(tree), "figure (SVG)")]
     if rows:
         links.append(_link(f"{name}.csv", _NUMBERS, csv_of_rows(rows), "numbers (CSV)"))
@@ -561,29 +556,16 @@ def saved_figures(page: str) -> list[SavedFigure]:
         name = next((_slug(link.get("download", "").removesuffix(".svg")) for link in links), "figure")
         addresses = [link.get("href", "") for link in links]
         encoded = next((one.removeprefix(_NUMBERS) for one in addresses if one.startswith(_NUMBERS)), "")
-        found.append(SavedFigure(name, str(standalone(group)), _decoded(encoded)))
+        try:
+            csv = base64.b64decode(encoded, validate=True).decode("utf-8")
+        except ValueError:  # the page may be another's
+            csv = ""
+        found.append(SavedFigure(name, str(standalone(group)), csv))
     return found
 
 
-def _decoded(encoded: str) -> str:
-    try:
-        return base64.b64decode(encoded, validate=True).decode("utf-8")
-    except ValueError:
-        return ""
-
-
-def _drawings(tree: Node) -> list[Node]:
-    return [one for one in tree.find(name="svg") if one.attributes.get("role") == "img"]
-
-
-def _name(tree: Node) -> str:
-    """Letters, digits and hyphens from the figure's caption."""
-    captions = tree.find(name="figcaption") + tree.find(name="title")
-    words = next((one.text() for one in captions if one.text().strip()), "figure")
-    return _slug(words)
-
-
 def _slug(words: str) -> str:
+    """A name for files: letters, digits and hyphens."""
     name = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:_LONGEST_NAME].strip("-")
     return name or "figure"
 

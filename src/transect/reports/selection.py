@@ -156,15 +156,13 @@ def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
         chosen = subjects[:MAXIMUM_PAIRS]
         ends = [(subject, nearest[np.argmax(turned[subject][nearest])]) for subject in chosen]
         rows = [int(subject * len(steps) + step) for subject, end in ends for step in (zero, end)]
-        title = f"{spaced(name)}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
+        counted = (
+            f"all {len(subjects)}" if len(chosen) == len(subjects) else f"the first {len(chosen)} of {len(subjects)}"
+        )
+        counted = "the one subject" if len(subjects) == 1 else f"{counted} subjects"
+        title = f"{spaced(name)}, {way}: {counted} whose answer flips so"
         flips += [(title, rows)] if rows else []
     return flips
-
-
-def _counted(shown: int, total: int) -> str:
-    if total == 1:
-        return "the one subject"
-    return f"all {total} subjects" if shown == total else f"the first {shown} of {total} subjects"
 
 
 def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
@@ -174,14 +172,15 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     changes = _telling(values, np.where(np.isfinite(values), shown.wrong[rows], np.nan))
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
+    words = spaced(name)
     if not changes.any():
         known = "; no subject's answer changes" if np.isfinite(values).any() else ""
-        return [_strip(name, rows, (0, 0), f"the first subject{known}")]
+        return [(f"{words}: the first subject{known}", rows[0, 0].tolist())]
     if where == (0, 0):
-        return [_strip(name, rows, where, "the first subject, whose answer changes")]
+        return [(f"{words}: the first subject, whose answer changes", rows[where].tolist())]
     return [
-        _strip(name, rows, (0, 0), "the first subject"),
-        _strip(name, rows, where, "the first subject and setting whose answer changes"),
+        (f"{words}: the first subject", rows[0, 0].tolist()),
+        (f"{words}: the first subject and setting whose answer changes", rows[where].tolist()),
     ]
 
 
@@ -221,10 +220,6 @@ def rows_along(design: Design, name: str) -> Int[np.ndarray, "s c k"]:
     axis = list(design.levels).index(name) + 1
     grid = np.arange(design.n_images).reshape(design.subjects, *design.shape)
     return np.moveaxis(grid, axis, -1).reshape(design.subjects, -1, design.shape[axis - 1])
-
-
-def _strip(name: str, rows: Int[np.ndarray, "s c k"], where: tuple[int, int], why: str) -> tuple[str, list[int]]:
-    return f"{spaced(name)}: {why}", rows[where].tolist()
 
 
 def stored_images(read_part: Callable[[int], pa.Table], rows_per_part: int, rows: Sequence[int]) -> dict[int, bytes]:

@@ -74,8 +74,10 @@ def further(document: Document, study: int) -> Further:
         projections=tuple(
             _projection(document, study, i, row) for i, row in enumerate(results.projections) if row.study == name
         ),
-        controls=_further_views_places("negative_controls", [row.study == name for row in results.negative_controls]),
-        plans=_further_views_places("plans", [row.study == name for row in results.plans]),
+        controls=tuple(
+            pointer("negative_controls", i) for i, row in enumerate(results.negative_controls) if row.study == name
+        ),
+        plans=tuple(pointer("plans", i) for i, row in enumerate(results.plans) if row.study == name),
     )
 
 
@@ -87,6 +89,8 @@ def alarms(document: Document) -> tuple[Markup, ...]:
         if row.p_adjusted is None or row.p_adjusted > alpha:
             continue
         place = pointer("negative_controls", index)
+        study = document.results.studies[document.study(row.study)]
+        task = next(target.task for target in study.targets if target.name == row.target)
         sentences.append(
             Markup(
                 "<strong>A negative control shows an effect.</strong> {}, which says nothing about a face, changes "
@@ -94,18 +98,13 @@ def alarms(document: Document) -> tuple[Markup, ...]:
                 "differ in more than was set. Interpret every effect on this page with caution."
             ).format(
                 spaced(row.attributes[0]).capitalize(),
-                outcome_words(row.outcome, row.unit, _task(document, row)),
+                outcome_words(row.outcome, row.unit, task),
                 document.text(f"{place}/target"),
                 _amount(document, place, row),
                 *(document.number(f"{place}/{end}", effect_style(row.unit), none="none") for end in ("low", "high")),
             )
         )
     return tuple(sentences)
-
-
-def _task(document: Document, row: ComparedEntry) -> str:
-    targets = [t for study in document.results.studies if study.name == row.study for t in study.targets]
-    return next(target.task for target in targets if target.name == row.target)
 
 
 def _amount(document: Document, place: str, row: ComparedEntry) -> Markup:
@@ -117,10 +116,6 @@ def _amount(document: Document, place: str, row: ComparedEntry) -> Markup:
 def _uncertainty(row: ComparedEntry) -> tuple[float, float]:
     adjusted = 2.0 if row.p_adjusted is None else row.p_adjusted
     return adjusted, -abs(row.estimate or 0.0)
-
-
-def _further_views_places(table: str, chosen: Sequence[bool]) -> tuple[str, ...]:
-    return tuple(pointer(table, index) for index, wanted in enumerate(chosen) if wanted)
 
 
 def _projection(document: Document, study: int, index: int, row: ProjectionEntry) -> Projection:
@@ -195,7 +190,8 @@ def describe_world(document: Document) -> World:
     outside = tuple(line for i, row in enumerate(readings) for line in _outside(document, i, row))
     if computed_on_photographs(document):
         sentences = _by_reason(document, readings)
-    return World(_light(document), _people(document), sentences, outside, _only(readings))
+    only = [spaced(row.attribute) for row in readings if row.value is not None and not row.outside]
+    return World(_light(document), _people(document), sentences, outside, Markup(", ").join(only))
 
 
 def computed_on_photographs(document: Document) -> bool:
@@ -265,12 +261,6 @@ def _people(document: Document) -> Markup:
     ).format(*numbers, document.number(f"{at}/n", "count"))
 
 
-def _only(readings: Sequence[ReadingEntry]) -> Markup:
-    """The attributes that only the world's own network read."""
-    names = [spaced(row.attribute) for row in readings if row.value is not None and not row.outside]
-    return Markup(", ").join(names)
-
-
 def _outside(document: Document, index: int, row: ReadingEntry) -> Iterator[OutsideLine]:
     """A line of rendered faces for each model, and one of photographs where it saw some."""
     for j, reader in enumerate(row.outside):
@@ -323,18 +313,17 @@ class Summary:
 
 def summarize(document: Document) -> Summary:
     """The plain-language summary of a report."""
-    results = document.results
     shown, rest = verdicts.cut(verdicts.groups(document))
     return Summary(
         notice=notice(document),
         alarms=alarms(document),
-        warnings=tuple(document.text(pointer("warnings", index)) for index in range(len(results.warnings))),
-        replicated=tuple(document.text(pointer("replicated", index)) for index in range(len(results.replicated))),
-        questions=tuple(question(document, study) for study in range(len(results.studies))),
+        warnings=tuple(map(document.text, document.places("/warnings"))),
+        replicated=tuple(map(document.text, document.places("/replicated"))),
+        questions=tuple(question(document, study) for study in range(len(document.results.studies))),
         groups=shown,
         rest=rest,
         tested=family_words(document),
-        limits=tuple(document.text(pointer("limits", index)) for index in range(len(results.limits))),
+        limits=tuple(map(document.text, document.places("/limits"))),
     )
 
 

@@ -32,9 +32,8 @@ from transect.runs.wording import spaced
 def finding(document: Document, index: int) -> Markup:
     """A difference that was found, in words: who changes, by how much, and how sure that is."""
     effect = document.results.effects[index]
-    study, entry = next(
-        (number, entry) for number, entry in enumerate(document.results.studies) if entry.name == effect.study
-    )
+    study = document.study(effect.study)
+    entry = document.results.studies[study]
     subject = Markup("the ") + measured(document, entry, effect.outcome, effect.unit, pointer("effects", index))
     return _difference(document, study, index, subject) + _few_subjects(document, entry, effect, index)
 
@@ -56,10 +55,9 @@ def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, in
     """On how many subjects an effect rests, where exclusions left fewer than took part."""
     if effect.n_subjects >= study.subjects:
         return Markup()
-    number = document.results.studies.index(study)
     return Markup(" It rests on {} of {}.").format(
         document.number(pointer("effects", index, "n_subjects"), "count"),
-        document.counted(pointer("studies", number, "subjects"), *noun(study)),
+        document.counted(pointer("studies", document.study(study.name), "subjects"), *noun(study)),
     )
 
 
@@ -112,8 +110,7 @@ def _world(document: Document, study: StudyEntry) -> Markup:
     experiments = [each for each in document.results.studies if each.basis == "experimental"]
     if len({each.spec["generator"].get("name") for each in experiments}) < 2:
         return Markup()
-    place = pointer("studies", document.results.studies.index(study))
-    return Markup(" in {}").format(document.text(f"{place}/name"))
+    return Markup(" in {}").format(document.text(pointer("studies", document.study(study.name), "name")))
 
 
 def size_words(document: Document, index: int, *, negated: bool = False, signed: bool = False) -> Markup:
@@ -266,11 +263,6 @@ def _common_margin(document: Document, verdict: str) -> Markup:
     return _margin(document, places[0])
 
 
-def _decimals(margin: float | None) -> int:
-    """Decimals of a margin in points: none where it is whole."""
-    return 0 if margin is not None and abs(100 * margin - round(100 * margin)) < 1e-9 else 1
-
-
 def _unit(results: Results, entry: VerdictEntry) -> str:
     return "" if entry.effect is None else results.effects[entry.effect].unit.partition(" per ")[0]
 
@@ -312,7 +304,8 @@ def _margin(document: Document, index: int) -> Markup:
     entry = document.results.verdicts[index]
     unit = _unit(document.results, entry)
     style = effect_style(unit)
-    number = document.number(pointer("verdicts", index, "margin"), style, _decimals(entry.margin))
+    whole = entry.margin is not None and abs(100 * entry.margin - round(100 * entry.margin)) < 1e-9
+    number = document.number(pointer("verdicts", index, "margin"), style, 0 if whole else 1)
     return Markup("{}{}").format(number, " points" if style == "points" else "")
 
 
@@ -370,7 +363,7 @@ def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
 
 
 def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
-    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    study = document.study(row.study)
     if row.kind == "slope" or row.origin is None or row.to is None:
         return Markup("per unit{}").format(with_unit(document, study, row.attribute))
     place = pointer("effects", effect)
@@ -405,14 +398,14 @@ def _needs(document: Document, index: int, alone: bool) -> Markup:
 
 
 def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
-    return next(study for study in document.results.studies if study.name == row.study)
+    return document.results.studies[document.study(row.study)]
 
 
 def interaction_sentence(document: Document, index: int) -> Markup:
     """One interaction in words: the rates at the ends of one attribute, at either end of the other."""
     found = document.results.found_interactions[index]
     row = document.results.interactions[found.interaction]
-    study = next(number for number, each in enumerate(document.results.studies) if each.name == row.study)
+    study = document.study(row.study)
     place = pointer("interactions", found.interaction)
     words = measured(document, document.results.studies[study], row.outcome, row.unit, place)
     cells = _corners(document.results, row) if row.order == 2 else {}
@@ -506,15 +499,11 @@ def with_texts(results: Results) -> Results:
     """The results with every verdict and every found interaction in words."""
     document = Document(results)
     verdicts = [
-        entry.model_copy(update={"text": _plain(sentence(document, index, alone=True))})
+        entry.model_copy(update={"text": sentence(document, index, alone=True).striptags()})
         for index, entry in enumerate(results.verdicts)
     ]
     found = [
-        entry.model_copy(update={"text": _plain(interaction_sentence(document, index))})
+        entry.model_copy(update={"text": interaction_sentence(document, index).striptags()})
         for index, entry in enumerate(results.found_interactions)
     ]
     return results.model_copy(update={"verdicts": verdicts, "found_interactions": found})
-
-
-def _plain(sentence_: Markup) -> str:
-    return sentence_.striptags()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
 from transect.reports.document import Document, Style, pointer
-from transect.reports.results import AttributeEntry, StudyEntry
+from transect.reports.results import AttributeEntry, StudyEntry, TargetEntry
 from transect.runs.wording import spaced
 
 ATTRIBUTE_NOTE = (
@@ -153,6 +153,12 @@ def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:
     return Markup("{} {} {}").format(head, last, items[-1])
 
 
+def task_of(targets: Iterable[TargetEntry]) -> str:
+    """The task of targets; "" where they have several."""
+    tasks = {target.task for target in targets}
+    return tasks.pop() if len(tasks) == 1 else ""
+
+
 def attribute_of(study: StudyEntry, name: str) -> tuple[int, AttributeEntry]:
     """Index and entry of an attribute of a study, which `results.read` has checked to be there."""
     return next((index, entry) for index, entry in enumerate(study.attributes) if entry.name == name)
@@ -181,6 +187,11 @@ def _is_number(label: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def headed(document: Document, study: int, attribute: str) -> Markup:
+    """An attribute with its unit, as a heading."""
+    return Markup("{}{}").format(spaced(attribute), with_unit(document, study, attribute))
 
 
 def with_unit(document: Document, study: int, attribute: str) -> Markup:

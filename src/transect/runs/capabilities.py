@@ -68,15 +68,12 @@ def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
     stated = validity(world)
     figures, reason = stated.get("readings", {}), stated.get("not_measured") or "not measured"
     outside = stated.get("readers", {})
-    return tuple(
-        _reading(world, name, {**figures.get(name, {"reason": reason}), "outside": outside.get(name, [])})
-        for name in names
-    )
-
-
-def _reading(world: World, name: str, figures: Mapping[str, object]) -> Reading:
-    known = {key: json_of(figures[key]) for key in _FIGURES if key in figures}
-    return record_of(Reading, {"attribute": name, **known}, f"validity of {world.name}: readings.{name}")
+    found = []
+    for name in names:
+        stated_of = {**figures.get(name, {"reason": reason}), "outside": outside.get(name, [])}
+        known = {key: json_of(stated_of[key]) for key in _FIGURES if key in stated_of}
+        found.append(record_of(Reading, {"attribute": name, **known}, f"validity of {world.name}: readings.{name}"))
+    return tuple(found)
 
 
 def truth_attributes(world: World) -> tuple[Attribute, ...]:
@@ -127,10 +124,12 @@ def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:
     if isinstance(world, DescribesItself):
         yield from description_faults(world)
     if isinstance(world, StatesValidity):
-        yield from _validity_faults(world)
+        stated = world.validity()
+        if not isinstance(stated.get("photometry_validated"), bool) or not isinstance(stated.get("statement"), str):
+            yield "validity", "photometry_validated (true or false) and statement (text)", ", ".join(map(str, stated))
     known = {attribute.name: attribute for attribute in world.attributes}
     for name, levels in (usual_levels(world) or {}).items():
-        if name not in known or any(not _allowed(known[name], level) for level in levels):
+        if name not in known or any(not low <= level <= high for level in levels for low, high in [known[name].bounds]):
             yield "usual_levels", "allowed values of attributes that it sets", f"{name}: {list(levels)}"
     if isinstance(world, KnowsTruth):
         columns = set(world.truths(latents).column_names)
@@ -139,12 +138,6 @@ def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:
             yield "truths", "a column for each of truth_attributes", f"none for {', '.join(missing)}"
     if isinstance(world, DrawsUnedited) and len(world.sample_unedited(latents.seeds)) != len(latents):
         yield "sample_unedited", "one row per seed", "another number of rows"
-
-
-def _validity_faults(world: StatesValidity) -> Iterator[tuple[str, str, str]]:
-    stated = world.validity()
-    if not isinstance(stated.get("photometry_validated"), bool) or not isinstance(stated.get("statement"), str):
-        yield "validity", "photometry_validated (true or false) and statement (text)", ", ".join(map(str, stated))
 
 
 def description_faults(plugin: DescribesItself) -> Iterator[tuple[str, str, str]]:
@@ -156,8 +149,3 @@ def description_faults(plugin: DescribesItself) -> Iterator[tuple[str, str, str]
         return
     if first != second:
         yield "describe", "the same description each time", "another one"
-
-
-def _allowed(attribute: Attribute, level: float) -> bool:
-    low, high = attribute.bounds
-    return low <= level <= high

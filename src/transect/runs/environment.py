@@ -32,11 +32,7 @@ def versions() -> dict[str, str]:
 
 @contextmanager
 def one_algebra_thread() -> Iterator[None]:
-    """Inside this context, NumPy's and SciPy's matrix products use one thread; other threads of Python are unaffected.
-
-    >>> with one_algebra_thread():
-    ...     pass
-    """
+    """Inside this context, NumPy's and SciPy's matrix products use one thread; Python's own are unaffected."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):

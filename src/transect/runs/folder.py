@@ -23,7 +23,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, final
 
 import pyarrow as pa
@@ -51,6 +50,11 @@ from transect.runs.wording import counted
 from transect.texts import encodable, words_of
 
 _LOG = "log.jsonl"
+_WRITTEN_TO: Final = (
+    *("", "images/", "predictions/*/", "answers/*/", "coded/*/", "pairs/*/"),
+    *("edits/", "edit_reference/", "calls/", ".digests/**/"),
+)
+"""Where a run's temporary files may be left over, in its folder."""
 
 
 def canonical_json(value: object) -> str:
@@ -112,14 +116,6 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         _flush_directory(path.parent)
 
 
-def _write_part(folder: Path, table: str, index: int, content: bytes) -> None:
-    """The digest first: a part that is there has one."""
-    path, digest = part_files.part_of(folder, table, index), part_files.digest_of(folder, table, index)
-    working_folders.keep_part(path, digest, content)
-    write_atomically(digest, hashlib.sha256(content).hexdigest())
-    write_atomically(path, content)
-
-
 def write_table(path: Path, rows: pa.Table) -> None:
     """Write a Parquet file so that a kill at any moment leaves either the earlier file or the new one."""
     sink = pa.BufferOutputStream()
@@ -173,9 +169,7 @@ class RunFolder:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: object) -> None:
         try:
             self._keep_log(value)
         finally:
@@ -193,18 +187,7 @@ class RunFolder:
 
     def _claim(self) -> None:
         """Write run.json, or check that the existing one has the same spec."""
-        for place in (
-            "",
-            "images/",
-            "predictions/*/",
-            "answers/*/",
-            "coded/*/",
-            "pairs/*/",
-            "edits/",
-            "edit_reference/",
-            "calls/",
-            ".digests/**/",
-        ):  # ours alone: the folder may hold more
+        for place in _WRITTEN_TO:  # ours alone: the folder may hold more
             for leftover in self.path.glob(f"{place}.*{TEMPORARY}"):
                 refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)
@@ -228,7 +211,10 @@ class RunFolder:
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
         content = sink.getvalue().to_pybytes()
-        _write_part(self.path, table, index, content)
+        path, digest = part_files.part_of(self.path, table, index), part_files.digest_of(self.path, table, index)
+        working_folders.keep_part(path, digest, content)
+        write_atomically(digest, hashlib.sha256(content).hexdigest())  # first: a part that is there has one
+        write_atomically(path, content)
 
     def read_part(self, table: str, index: int, only: Collection[str] = ()) -> pa.Table:
         """Rows of a finished part, of the columns `only` where some are named."""

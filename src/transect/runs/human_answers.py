@@ -13,14 +13,14 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, final, get_args
+from typing import Any, Final, Literal, final
 
 import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs.folder import canonical_json, write_json
-from transect.runs.json_records import loads, plain, record_in
+from transect.runs.json_records import loads, plain, record_in, record_of
 from transect.texts import words_of
 
 QUESTIONS_KEY: Final = b"transect.questions"
@@ -69,7 +69,7 @@ def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
     content = (table.schema.metadata or {}).get(QUESTIONS_KEY, b"{}")
     try:
         return {str(name): _question(fields) for name, fields in loads(content).items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError, BadInput) as error:
         reason = words_of(error)
         raise BadInput(
             f"ratings: expected questions as transect annotate export writes them into {QUESTIONS_KEY.decode()}, got "
@@ -77,18 +77,8 @@ def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
         ) from None
 
 
-def _question(fields: Any) -> RatedQuestion:
-    question = RatedQuestion(
-        str(fields["text"]),
-        str(fields["attribute"]),
-        fields["scale"],
-        tuple(str(item) for item in fields["levels"]),
-        tuple(float(item) for item in fields["values"]),
-        tuple(float(item) for item in fields["places"]),
-        {str(study): int(n) for study, n in fields["unsure"].items()},
-    )
-    if question.scale not in get_args(Scale):
-        raise ValueError(f"scale {question.scale!r}")
+def _question(fields: object) -> RatedQuestion:
+    question = record_of(RatedQuestion, fields)
     if not 1 <= len(question.levels) == len(question.values) == len(question.places):
         raise ValueError("a level without its value")
     return question

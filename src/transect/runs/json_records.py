@@ -93,7 +93,8 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
     if not isinstance(value, Mapping):
         raise _unexpected(place, "an object", value)
     fields, types_by_name = _fields_of(typing.cast("Hashable", kind))
-    required = [field.name for field in fields if _required(field)]
+    none = dataclasses.MISSING
+    required = [field.name for field in fields if field.default is none and field.default_factory is none]
     unknown = [str(key) for key in value if key not in types_by_name]
     missing = [name for name in required if name not in value]
     if unknown or missing:
@@ -133,14 +134,12 @@ def _fields_of(kind: Any) -> tuple[tuple[dataclasses.Field[object], ...], dict[s
     return fields, {field.name: hints[field.name] for field in fields}
 
 
-def _required(field: dataclasses.Field[object]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
 def _value(kind: object, value: object, place: str) -> object:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
-        return _alternative(arguments, value, place)
+        if value is None and type(None) in arguments:
+            return None
+        return _value(next(kind for kind in arguments if kind is not type(None)), value, place)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise _unexpected(place, "a list", value)
@@ -154,12 +153,6 @@ def _value(kind: object, value: object, place: str) -> object:
             raise _unexpected(place, " or ".join(map(repr, arguments)), value)
         return value
     return _plain_value(kind, value, place)
-
-
-def _alternative(kinds: tuple[object, ...], value: object, place: str) -> object:
-    if value is None and type(None) in kinds:
-        return None
-    return _value(next(kind for kind in kinds if kind is not type(None)), value, place)
 
 
 def _plain_value(kind: object, value: object, place: str) -> object:
@@ -180,12 +173,9 @@ def _plain_value(kind: object, value: object, place: str) -> object:
 
 
 def _unexpected(place: str, expected: str, value: object) -> BadInput:
-    return BadInput(f"{place or 'value'}: expected {expected}, got {_shown(value)}")
-
-
-def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    shown = text if len(text) <= 40 else f"{text[:39]}…"
+    return BadInput(f"{place or 'value'}: expected {expected}, got {shown}")
 
 
 def json_of(value: object) -> Any:

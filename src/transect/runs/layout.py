@@ -70,11 +70,7 @@ def is_run(folder: Path) -> bool:
 
 
 def is_one_run(folder: Path) -> bool:
-    """Whether this very folder holds a run.
-
-    >>> is_one_run(Path("no-such-folder"))
-    False
-    """
+    """Whether this very folder holds a run."""
     return (folder / "run.json").is_file()
 
 
@@ -84,20 +80,12 @@ DIGEST: Final = re.compile(r"(?:.*/)?\.digests/.+\.sha256")
 
 
 def part_name(table: str, index: int) -> str:
-    """The name of a part.
-
-    >>> part_name("predictions/ours", 3)
-    'predictions/ours/part-00003.parquet'
-    """
+    """The name of a part."""
     return f"{table}/part-{index:05d}.parquet"
 
 
 def digest_name(name: str) -> str:
-    """The name of the SHA-256 of a part, by the name of the part.
-
-    >>> digest_name("predictions/ours/part-00003.parquet")
-    '.digests/predictions/ours/part-00003.sha256'
-    """
+    """The name of the SHA-256 of a part, by the name of the part."""
     return f".digests/{name.removesuffix('.parquet')}.sha256"
 
 
@@ -121,9 +109,5 @@ def is_coded(facts: Mapping[str, Any]) -> bool:
 
 
 def pairs_table(slug: str) -> str:
-    """The table of what was said about two images at once, by the folder's name of model and question.
-
-    >>> pairs_table("ours-trusted")
-    'pairs/ours-trusted'
-    """
+    """The table of what was said about two images at once, by the folder's name of model and question."""
     return f"pairs/{slug}"

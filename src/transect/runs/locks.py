@@ -17,9 +17,9 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, final
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from transect.errors import BadInput, FolderInUse, RunFolderError
 from transect.runs import working_folders
@@ -148,14 +148,6 @@ _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 """A folder that holds one of these is a run's."""
 
 
-@runtime_checkable
-class Lock(Protocol):
-    """The right of this process to write in a folder."""
-
-    def release(self) -> None:
-        """Let others write."""
-
-
 def refuse_links(path: Path) -> None:
     """Raise RunFolderError where a link stands between a run's folder and what is written at `path` inside it.
 
@@ -183,14 +175,14 @@ def _link(place: Path) -> RunFolderError:
     return RunFolderError(f"{place}: expected a file or folder of the run, got a link; remove it, and rerun")
 
 
-def lock_folder(folder: Path, name: str = LOCK) -> Lock:
+def lock_folder(folder: Path) -> Claim | BaseFileLock:
     """Make the folder and take its lock, which the operating system frees when the process ends.
 
     A link to the folder itself, or above it, is followed: it is yours.
     """
     if found := working_folders.mount_of(folder):
         return take_claim(*found)
-    file = folder / name
+    file = folder / LOCK
     if file.is_symlink():
         raise RunFolderError(f"{file}: expected a run's lock, got a link; remove it, and rerun")
     refuse_links(file)

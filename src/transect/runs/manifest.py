@@ -9,13 +9,13 @@ anything else.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from transect import __version__
 from transect.errors import BadInput, MissingExtra
@@ -37,15 +37,11 @@ from transect.runs.layout import (
 from transect.runs.locks import LOCK
 from transect.texts import words_of
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 VERSION: Final = 1
 _PURPOSE: Final = b"transect run manifest 1\n"
 _NOT_COVERED: Final = (LOCK, "log.jsonl", "checks.json", MANIFEST, SIGNATURE)
 _WRITTEN: Final = re.compile(rf"(^|/)(part-\d{{5,}}\.(parquet|sha256)|{'|'.join(map(re.escape, OWN_FILES))})$")
 """The names of files that a run writes, in any of its folders."""
-_CHUNK: Final = 1 << 20
 
 
 @final
@@ -88,19 +84,14 @@ def write(folder: Path) -> tuple[str, ...]:
     working_folders.fetch_parts_below(folder)
     files = {name: _digest(path) for name, path in _files(folder) if not path.is_symlink()}
     files = {name: sha256 for name, sha256 in files.items() if not _is_made(name) or _WRITTEN.search(name)}
-    made = {name: sha256 for name, sha256 in _earlier(folder).items() if _is_made(name)}
+    earlier: Mapping[str, str] = {}
+    with suppress(BadInput):
+        earlier = _read(folder).files
+    made = {name: sha256 for name, sha256 in earlier.items() if _is_made(name)}
     differing = tuple(name for name, sha256 in made.items() if files.get(name) != sha256)
     working_folders.discard(folder / SIGNATURE)
     write_json(folder / MANIFEST, Manifest(VERSION, __version__, dict(sorted((files | made).items()))))
     return differing
-
-
-def _earlier(folder: Path) -> Mapping[str, str]:
-    """What an earlier manifest states; nothing where there is none that reads."""
-    try:
-        return _read(folder).files
-    except BadInput:
-        return {}
 
 
 def _is_made(name: str) -> bool:
@@ -126,13 +117,13 @@ def check(folder: Path, key: Path | None = None) -> ManifestCheck:
     changed = tuple(name for name in there if found[name] != stated[name])
     missing = tuple(name for name in stated if name not in there)
     added = tuple(sorted(links | (files.keys() - stated.keys())))
-    signed = None if key is None else _is_signed(folder, _public_key(key))
+    signed = None if key is None else _is_signed(folder, _key(key, "public"))
     return ManifestCheck(len(there) - len(changed), changed, missing, added, signed)
 
 
 def sign(folder: Path, key: Path) -> Path:
     """Sign a run's manifest with an Ed25519 private key, into manifest.sig. Returns its path."""
-    private = _private_key(key)
+    private = _key(key, "private")
     found = check(folder)
     if not found.holds:
         kinds = {"changed": found.changed, "missing": found.missing, "added": found.added}
@@ -151,31 +142,27 @@ def sign(folder: Path, key: Path) -> Path:
 
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: expected {MANIFEST}, got none: there is no such folder; check the path")
     if not path.is_file() or path.is_symlink():
-        raise BadInput(f"{folder}: expected {MANIFEST}, got none{_why_none(folder)}")
+        advice = "the folders of audits have one, those of other commands do not"
+        advice = f"finish the audit, or write it: transect report {folder}" if is_run(folder) else advice
+        raise BadInput(f"{folder}: expected {MANIFEST}, got none; {advice}")
     manifest = record_in(path, Manifest)
     if manifest.schema_version != VERSION:
         raise BadInput(f"{path}: expected version {VERSION}, got {manifest.schema_version}; install a newer Transect")
     return manifest
 
 
-def _why_none(folder: Path) -> str:
-    if not folder.is_dir():
-        return ": there is no such folder; check the path"
-    if is_run(folder):
-        return f"; finish the audit, or write it: transect report {folder}"
-    return "; the folders of audits have one, those of other commands do not"
-
-
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Name and path of each file that a run wrote, and of each link in its place."""
     for place in (folder, *studies_of(folder)):
-        for name in (*OWN_FILES, *OF_PEOPLE):
-            if (place / name).is_file() or (place / name).is_symlink():
-                yield from _named(folder, place / name)
-        for name in OWN_FOLDERS:
-            for path in _below(place / name):
-                yield from _named(folder, path)
+        files = [place / name for name in (*OWN_FILES, *OF_PEOPLE)]
+        paths = [path for path in files if path.is_file() or path.is_symlink()]
+        paths += [path for name in OWN_FOLDERS for path in _below(place / name)]
+        for path in paths:
+            if path.name not in _NOT_COVERED:
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -188,23 +175,15 @@ def _below(folder: Path) -> Iterator[Path]:
         yield folder
 
 
-def _named(folder: Path, path: Path) -> Iterator[tuple[str, Path]]:
-    if path.name not in _NOT_COVERED:
-        yield path.relative_to(folder).as_posix(), path
-
-
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({words_of(error)}); check your permissions") from error
-    return digest.hexdigest()
 
 
-def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
+def _is_signed(folder: Path, key: Any) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     path = folder / SIGNATURE
@@ -217,46 +196,32 @@ def _is_signed(folder: Path, key: Ed25519PublicKey) -> bool:
     return True
 
 
-def _public_key(path: Path) -> Ed25519PublicKey:
-    from_pem, from_ssh = _readers("load_pem_public_key", "load_ssh_public_key")
-    key: Ed25519PublicKey = _key(path, "public", "Ed25519PublicKey", from_pem, from_ssh)
-    return key
+def _key(path: Path, half: str) -> Any:
+    """The Ed25519 key in a PEM or OpenSSH file: its public or private half.
 
-
-def _private_key(path: Path) -> Ed25519PrivateKey:
-    from_pem, from_ssh = _readers("load_pem_private_key", "load_ssh_private_key")
-    readers = [functools.partial(read, password=None) for read in (from_pem, from_ssh)]
-    key: Ed25519PrivateKey = _key(path, "private", "Ed25519PrivateKey", *readers)
-    return key
-
-
-def _readers(*names: str) -> list[Any]:
+    Raises BadInput for another file, and for one with a passphrase.
+    """
     try:
+        from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
         raise MissingExtra("sign", "a signature of a run") from None
-    return [getattr(serialization, name) for name in names]
-
-
-def _key(path: Path, half: str, kind: str, *readers: Any) -> Any:
-    """The Ed25519 key in a PEM or OpenSSH file. Raises BadInput for another file, and for one with a passphrase."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric import ed25519
-
     advice = "make a pair: ssh-keygen -t ed25519 -N '' -f FILE (FILE signs, FILE.pub checks)"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: expected an Ed25519 {half} key, got none ({words_of(error)}); {advice}") from None
     found = _other_half(content, path, half) or f"another file; {advice}"
-    for read in readers:
+    options = {"password": None} if half == "private" else {}
+    for form in ("pem", "ssh"):
         try:
-            key = read(content)
+            key = getattr(serialization, f"load_{form}_{half}_key")(content, **options)
         except TypeError:  # its passphrase is not given
             raise BadInput(f"{path}: expected a key without a passphrase, got one with it; {advice}") from None
         except (ValueError, UnsupportedAlgorithm):
             continue
-        if isinstance(key, getattr(ed25519, kind)):
+        if isinstance(key, getattr(ed25519, f"Ed25519{half.capitalize()}Key")):
             return key
         found = f"one of the kind {type(key).__name__.partition('P')[0]}; {advice}"
     raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got {found}")

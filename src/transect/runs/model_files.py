@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -149,25 +149,20 @@ _SPECS: Final = ("run.json", "training.json")
 """A folder with one of these is known by it: what a run or a training was made with."""
 
 
-def digest_of_input(path: Path, *, own: bool = True, besides: Collection[str] = ()) -> str:
-    """SHA-256 of a file, of a run's spec, or of the files of another folder; own=False: of their names and sizes.
-
-    besides: names of files of a folder that do not count.
-    """
+def digest_of_input(path: Path) -> str:
+    """SHA-256 of a file, of a run's spec, or of the names and sizes of the files of another folder."""
     if path.is_file():
         return sha256(path)
     for name in _SPECS:
         if (path / name).is_file():
             return sha256(path / name)
-    files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.name not in besides)
-    lines = [f"{file.relative_to(path).as_posix()} {sha256(file) if own else file.stat().st_size}" for file in files]
+    files = (file for file in sorted(path.rglob("*")) if file.is_file())
+    lines = [f"{file.relative_to(path).as_posix()} {file.stat().st_size}" for file in files]
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def external_digests(path: Path) -> dict[str, str]:
     """SHA-256 of each file of weights that the model at `path` names, by its name relative to the model's folder.
-
-    Empty where the model holds all its weights.
 
     Source: https://onnx.ai/onnx/repo-docs/ExternalData.html.
     """

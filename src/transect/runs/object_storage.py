@@ -83,20 +83,16 @@ class Store:
 
     def listed(self, below: str = "") -> Iterator[tuple[str, Listed]]:
         """The objects below a name, in any order."""
-        import obstore
-
         with self._asking(below, of_bucket=True):
-            for chunk in obstore.list(self._store, below or None, chunk_size=_LISTED_AT_ONCE):
+            for chunk in self._store.list(below or None, chunk_size=_LISTED_AT_ONCE):
                 for found in chunk:
                     yield found["path"], Listed(found["size"], found["last_modified"], str(found["e_tag"]))
 
     def read(self, name: str, most: int) -> bytes:
         """The content of an object. Raises BadInput where it has more than `most` bytes, without reading on."""
-        import obstore
-
         content = bytearray()
         with self._asking(name):
-            answer = obstore.get(self._store, name)
+            answer = self._store.get(name)
             check_size(self.place(name), answer.meta["size"], most)
             for chunk in answer.stream(min_chunk_size=_CHUNK):
                 content += chunk
@@ -133,42 +129,34 @@ class Store:
 
     def changed(self, name: str) -> datetime:
         """When an object was written, by the storage's clock."""
-        import obstore
-
         with self._asking(name):
-            return obstore.head(self._store, name)["last_modified"]
+            changed: datetime = self._store.head(name)["last_modified"]
+            return changed
 
     def delete(self, name: str) -> None:
         """Delete an object, if there is one."""
-        import obstore
-
         with self._asking(name):
             try:
-                _tried(lambda: obstore.delete(self._store, name))
+                _tried(lambda: self._store.delete(name))
             except FileNotFoundError:
                 return
 
     def _put(self, name: str, content: bytes, mode: Any) -> str:
-        import obstore
-
-        return str(obstore.put(self._store, name, content, mode=mode, use_multipart=False)["e_tag"])
+        return str(self._store.put(name, content, mode=mode, use_multipart=False)["e_tag"])
 
     def _put_if(self, name: str, content: bytes, mode: Any) -> str | None:
         """Write on a condition; None where it does not hold, and the object has another content."""
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         try:
             return self._put(name, content, mode)
         except (AlreadyExistsError, PreconditionError):
-            found = obstore.head(self._store, name)
+            found = self._store.head(name)
             same = found["size"] == len(content) and self.read(name, len(content)) == content
             return str(found["e_tag"]) if same else None
 
     def _replaced(self, name: str, content: bytes, token: bytes) -> bool:
-        import obstore
-
-        answer = obstore.get(self._store, name)
+        answer = self._store.get(name)
         if answer.meta["size"] > _LONGEST_REPLACED or token not in bytes(answer.bytes()):
             return False
         read = {mark: answer.meta[mark] for mark in ("e_tag", "version") if answer.meta[mark]}

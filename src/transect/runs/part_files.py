@@ -24,20 +24,19 @@ def _is(kind: pa.DataType) -> _Check:
     return lambda found: bool(found.equals(kind))
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
-
-
-_IMAGES: Final[Mapping[str, _Check]] = {
-    "id": pa.types.is_string,
-    "subject": pa.types.is_integer,
-    "cell": pa.types.is_integer,
-    "face_box": _is(pa.list_(pa.float64())),
-    "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
+_CHECKS: Final[Mapping[str, Mapping[str, _Check]]] = {
+    "images": {
+        "id": pa.types.is_string,
+        "subject": pa.types.is_integer,
+        "cell": pa.types.is_integer,
+        "face_box": _is(pa.list_(pa.float64())),
+        "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
+    },
+    "predictions": {field.name: _is(field.type) for field in PREDICTIONS},
+    "answers": {field.name: _is(field.type) for field in ANSWERS},
+    "coded": {field.name: _is(field.type) for field in CODED},
 }
-_PREDICTIONS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in PREDICTIONS}
-_ANSWERS: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in ANSWERS}
-_CODED: Final[Mapping[str, _Check]] = {field.name: _is(field.type) for field in CODED}
+"""By the folder of a table, what the type of a column must be."""
 _NUMBERS: Final = ("intended.", "true.")
 _COMPLETE: Final = (
     *("id", "subject", "cell", "image", "failed", "reason"),
@@ -50,7 +49,7 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
 
     wanted: whether the column of that name was read.
     """
-    checks = _checks(table)
+    checks = _CHECKS.get(table.partition("/")[0], {})
     for name, check in checks.items():
         if not wanted(name):
             continue
@@ -60,16 +59,10 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
             raise CorruptedPart(f"values of another type in {name}")
         if name in _COMPLETE and rows[name].null_count:
             raise CorruptedPart(f"no value in {name}")
-    named = rows.schema if checks else ()
-    if any(field.name.startswith(_NUMBERS) and not _is_number(field.type) for field in named):
+    numbers = [field.type for field in rows.schema if checks and field.name.startswith(_NUMBERS)]
+    kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
+    if not all(any(is_of_kind(kind) for is_of_kind in kinds) for kind in numbers):
         raise CorruptedPart("an attribute that is no number")
-
-
-def _checks(table: str) -> Mapping[str, _Check]:
-    if table == "images":
-        return _IMAGES
-    folders: Mapping[str, Mapping[str, _Check]] = {"predictions": _PREDICTIONS, "answers": _ANSWERS, "coded": _CODED}
-    return folders.get(table.partition("/")[0], {}) if "/" in table else {}
 
 
 def part_of(folder: Path, table: str, index: int) -> Path:

@@ -1,10 +1,10 @@
-"""How a report counts: settings that an audit and a later report share, and that the run folder keeps, a JSON file
-each.
+"""How a report counts: settings that an audit and a later report share, and that the run folder keeps.
 
-bins.json               cut points of observed attributes; without, ranges are cut at their terciles boundary.json
-the near-boundary band: the scores between which a subject's own image must lie covariates.json         what errors
-are adjusted for error_conditions.json   the attributes whose combinations errors are counted by margins.json
-the margins of equivalence by outcome, "" for all rates
+error_conditions.json   the attributes whose combinations errors are counted by
+bins.json               cut points of observed attributes; without, ranges are cut at their terciles
+covariates.json         what errors are adjusted for
+margins.json            the margins of equivalence by outcome, "" for all rates
+boundary.json           the near-boundary band: the scores between which a subject's own image must lie
 
 They lie in a run or a folder of studies, and change no image and no answer.
 """
@@ -129,25 +129,16 @@ def _bins_of(stored: Any) -> dict[str, tuple[float, ...]]:
     return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
 
 
-_STORED_BINS: Final = SettingFile[Bins]("bins.json", "cut points by attribute", "--bins", {}, _bins_of)
-BINS_FILE: Final = _STORED_BINS.name
-read_bins = _STORED_BINS.read
+BINS: Final = SettingFile[Bins]("bins.json", "cut points by attribute", "--bins", {}, _bins_of)
 
 
 def write_bins(folder: Path, bins: Bins) -> None:
-    """As `SettingFile.write`, without a line break at the end, as every version wrote the file."""
-    if bins:
-        write_atomically(folder / BINS_FILE, json.dumps({name: list(points) for name, points in bins.items()}))
-    else:
-        working_folders.discard(folder / BINS_FILE)
+    """Store cut points without a line break at the end, as every version wrote the file."""
+    write_atomically(folder / BINS.name, json.dumps({name: list(points) for name, points in bins.items()}))
 
 
 def check_boundary(band: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The band as it is. Raises BadInput unless its ends are finite and rise.
-
-    >>> check_boundary((0.2, 0.8))
-    (0.2, 0.8)
-    """
+    """The band as it is. Raises BadInput unless its ends are finite and rise."""
     if band is None or (all(map(math.isfinite, band)) and band[0] < band[1]):
         return band
     raise BadInput(
@@ -170,12 +161,9 @@ def _boundary_of(stored: Any) -> tuple[float, float] | None:
     return check_boundary((float(low), float(high)))
 
 
-_STORED_BOUNDARY: Final = SettingFile[tuple[float, float] | None](
+BOUNDARY: Final = SettingFile[tuple[float, float] | None](
     "boundary.json", "[low, high]", "--boundary", None, _boundary_of
 )
-BOUNDARY_FILE: Final = _STORED_BOUNDARY.name
-read_boundary = _STORED_BOUNDARY.read
-write_boundary = _STORED_BOUNDARY.write
 
 
 def check_covariates(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
@@ -191,12 +179,9 @@ def check_covariates(names: Sequence[str], known: Collection[str]) -> tuple[str,
     return tuple(dict.fromkeys(names))
 
 
-_STORED_COVARIATES: Final = SettingFile[tuple[str, ...]](
+COVARIATES: Final = SettingFile[tuple[str, ...]](
     "covariates.json", "a list of attributes", "--covariate", (), _texts_of
 )
-COVARIATES_FILE: Final = _STORED_COVARIATES.name
-read_covariates = _STORED_COVARIATES.read
-write_covariates = _STORED_COVARIATES.write
 
 
 MOST_CONDITIONS: Final = 3
@@ -227,27 +212,17 @@ def check_error_conditions(names: Sequence[str], known: Sequence[Collection[str]
     return chosen
 
 
-_STORED_ERROR_CONDITIONS: Final = SettingFile[tuple[str, ...]](
+ERROR_CONDITIONS: Final = SettingFile[tuple[str, ...]](
     "error_conditions.json", "a list of attributes", "--by", (), _texts_of
 )
-ERROR_CONDITIONS_FILE: Final = _STORED_ERROR_CONDITIONS.name
-read_error_conditions = _STORED_ERROR_CONDITIONS.read
-write_error_conditions = _STORED_ERROR_CONDITIONS.write
 
 
 DEFAULT_MARGIN: Final = 0.02
 """The margin of a rate where the user states none: two percentage points."""
 _RATES: Final = ""
 _SHARE_OUTCOMES: Final = (
-    _RATES,
-    "answer",
-    "miss",
-    "false_alarm",
-    "non_match",
-    "refusal",
-    "hedge",
-    "unreadable",
-    "likelihood",
+    *(_RATES, "answer", "miss", "false_alarm", "non_match"),
+    *("refusal", "hedge", "unreadable", "likelihood"),
 )
 _SHARE_BEGINNINGS: Final = ("option:", "code:", "likelihood:", "list:")
 """What is a share whatever the target answers; beginnings of names of such outcomes."""
@@ -301,9 +276,7 @@ def _margins_of(stored: Any) -> dict[str, float]:
     return {str(name): _margin_of_text(str(value), str(value)) for name, value in dict(stored).items()}
 
 
-_STORED_MARGINS: Final = SettingFile[Mapping[str, float]](
-    "margins.json", "margins by outcome", "--margin", {}, _margins_of
-)
-MARGINS_FILE: Final = _STORED_MARGINS.name
-read_margins = _STORED_MARGINS.read
-write_margins = _STORED_MARGINS.write
+MARGINS: Final = SettingFile[Mapping[str, float]]("margins.json", "margins by outcome", "--margin", {}, _margins_of)
+
+FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY))
+"""The files of all settings."""

@@ -234,10 +234,7 @@ def as_numbers(given: float | Sequence[float]) -> tuple[float, ...]:
 
 
 def check_file_names(files: Iterable[Path]) -> None:
-    """Raise BadInput for a file whose name is not UTF-8: tables, pages and digests could not hold it as an id.
-
-    >>> check_file_names([Path("face.png")])
-    """
+    """Raise BadInput for a file whose name is not UTF-8: tables, pages and digests could not hold it as an id."""
     for file in files:
         if encodable(file.name) != file.name:
             raise BadInput(f"{file}: expected a file name in UTF-8, got other bytes; rename the file")

@@ -357,7 +357,9 @@ def with_coded(said: Sequence[Sequence[Said]], ids: Sequence[str], table: pa.Tab
         if place not in known:
             raise ValueError(f"expected codes of the run's answers, got one of {row['id']}")
         if row["by"] == JUDGE:
-            judged.setdefault(place, []).append(_judged(row))
+            fields = {name: row[name] for name in _JUDGED}
+            fields |= {"status": Status(row["status"]), "value": _number_or_nan(row["value"])}
+            judged.setdefault(place, []).append(Judged(row["name"], **fields))
         else:
             scored.setdefault(place, []).append(Scored(row["name"], _number_or_nan(row["value"]), row["reason"]))
     return tuple(
@@ -378,20 +380,8 @@ def _coded_rows(place: Answer, said: Said) -> Iterator[dict[str, object]]:
         value, reason = stored(each.value), encodable(each.reason)
         status = str(Status.FAILED if value is None else Status.ANSWERED)
         unsent = dict.fromkeys(("system", "prompt", "text"), "")
-        yield {
-            **answer,
-            "by": SCORER,
-            "name": each.scorer,
-            **unsent,
-            "status": status,
-            "value": value,
-            "reason": reason,
-        }
-
-
-def _judged(row: dict[str, Any]) -> Judged:
-    fields = {name: row[name] for name in _JUDGED}
-    return Judged(row["name"], **{**fields, "status": Status(row["status"]), "value": _number_or_nan(row["value"])})
+        scored = {"by": SCORER, "name": each.scorer, "status": status, "value": value, "reason": reason}
+        yield {**answer, **unsent, **scored}
 
 
 def _number_or_nan(value: float | None) -> float:

@@ -160,7 +160,7 @@ def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequen
     pairs, notes = paired_outcomes(models) if models else ([], [])
     preferences, alone = compared_preferences(asked)
     outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
-    known = report_options.parse_margins(stated, outcomes) if stated else report_options.read_margins(folders[0])
+    known = report_options.parse_margins(stated, outcomes) if stated else report_options.MARGINS.read(folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
     numbers = _numbers(folders, names, pairs, preferences, known, [*notes, *alone])
     return Comparison(numbers, _pictures(pairs, numbers.images))

@@ -380,7 +380,7 @@ def _gap_at(
 
 def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
     """Of observed images: effects and gaps between the groups that an audit compares; associations."""
-    run, edges = pair.run, report_options.read_bins(pair.run.folder.path)
+    run, edges = pair.run, report_options.BINS.read(pair.run.folder.path)
     for name, attribute in run.attributes.items():
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))

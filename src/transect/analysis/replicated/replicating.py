@@ -492,7 +492,7 @@ def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combi
         raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}; give these two")
     readings = read(folders)
     outcomes = {effect.outcome for reading in readings for effect in reading.effects}
-    known = margin_files.parse_margins(stated, outcomes) if stated else margin_files.read_margins(folders[0])
+    known = margin_files.parse_margins(stated, outcomes) if stated else margin_files.MARGINS.read(folders[0])
     numbers = replicated(readings, known)
     if not combine:
         return numbers

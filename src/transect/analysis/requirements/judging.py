@@ -400,7 +400,7 @@ class _About:
         ]
 
     def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
-        edges = report_options.read_bins(self.run.folder.path)
+        edges = report_options.BINS.read(self.run.folder.path)
         name = self.requirement.attribute
         return pairs_of_groups(self.run, self.target.name, self.outcome, name, edges, confidence)
 
@@ -467,7 +467,7 @@ class _About:
     def _grouped(self, name: str) -> tuple[list[str], Int[np.ndarray, " n"]]:
         attribute, design = self.run.attributes[name], self.run.design
         if not design.levels:
-            groups = cut(attribute, self.run.true[name], report_options.read_bins(self.run.folder.path).get(name))
+            groups = cut(attribute, self.run.true[name], report_options.BINS.read(self.run.folder.path).get(name))
             return [f"{name} {groups.label(place)}" for place in range(len(groups.centers))], groups.index
         axis = list(design.levels).index(name)
         index = np.tile(np.unravel_index(np.arange(design.n_cells), design.shape)[axis], design.subjects)

@@ -230,14 +230,9 @@ def _audit(
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
     mark_finished(folder)
-    report_options.write_boundary(folder, request.report.boundary)
-    for stored in (
-        report_options.ERROR_CONDITIONS_FILE,
-        report_options.BINS_FILE,
-        report_options.COVARIATES_FILE,
-        report_options.MARGINS_FILE,
-    ):
+    for stored in report_options.FILES:
         working_folders.discard(folder / stored)  # of an earlier command with other settings
+    report_options.BOUNDARY.write(folder, request.report.boundary)
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder, settings=settings), targets)

@@ -28,6 +28,7 @@ from transect.effects.several_worlds import few
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
 from transect.reports.builder import probability
+from transect.reports.document import finite
 from transect.reports.drawing import svg as drawing
 from transect.reports.drawing.svg import Scale
 from transect.reports.wording import short_name
@@ -135,7 +136,7 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
     told = math.isfinite(summary.low)
     values = [end for world in finding.worlds for end in (world.estimate, world.low, world.high)]
     values += [summary.low, summary.high, *_next(summary, values)] if told else []
-    scale = drawing.scale_of(values)
+    scale = drawing.covering(finite(values))
     kinds = {world.name: world.kind for world in numbers.worlds}
     rows = [
         _row(world, kinds.get(world.world, ""), finding, f"{name}-{at}", scale)
@@ -148,7 +149,7 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
     model = f"{called}: " if called else ""
     unit = "points" if points else finding.unit
     caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
-    return DotPlot(caption, drawing.ticks_of(scale, points=points), rows)
+    return DotPlot(caption, drawing.ticks_across(scale, points), rows)
 
 
 def _next(summary: Summary, values: Sequence[float]) -> tuple[float, float]:

@@ -248,7 +248,7 @@ def _found(word: Word, folder: Path, files: Files) -> Path:
         raise BadInput(f"{folder / command_record.FILE}: expected the name of a file, got {name!r}; put the file back")
     stated = files.get(name, files.get(_name(word)))
     for path in (Path(name), folder.parent / name) if stated is None else (stated,):
-        if path.exists() and digest_of_input(path, own=False) == word.sha256:
+        if path.exists() and digest_of_input(path) == word.sha256:
             return path
         if path.exists() and stated is not None:
             raise BadInput(f"{path}: expected the {name} of the run, got another one; give it: --file '{name}=PATH'")

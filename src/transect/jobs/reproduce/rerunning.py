@@ -309,14 +309,7 @@ def _digest(value: object) -> object:
     return value.get("sha256", value) if isinstance(value, Mapping) else value
 
 
-STORED: Final = (
-    report_options.ERROR_CONDITIONS_FILE,
-    report_options.BINS_FILE,
-    report_options.COVARIATES_FILE,
-    report_options.MARGINS_FILE,
-    report_options.BOUNDARY_FILE,
-    *OF_PEOPLE,
-)
+STORED: Final = (*report_options.FILES, *OF_PEOPLE)
 """What a report reads beside the tables: how it counts, and what people answered."""
 _OF_VERSIONS: Final = re.compile(
     r"(versions|world|readings|attributes|held|nominal)(\.|$)|generator\.(renderer_version|camera)|.*\b(library|resized_by)$"

@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from transect.reports.document import Document, Style, finite, pointer
 from transect.reports.drawing import svg
-from transect.reports.drawing.svg import Scale, covering, tick_text
+from transect.reports.drawing.svg import Scale, covering
 from transect.reports.entries import EffectEntry
 from transect.reports.results import significant
-from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, unit_words, with_unit
+from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, task_of, unit_words, with_unit
 from transect.runs.wording import spaced
 
 
@@ -54,55 +54,33 @@ class Forest:
     words: str
     meaning: str
     unit: str
-    scale: Scale
     ticks: tuple[svg.Tick, ...]
     groups: tuple[Group, ...]
     several_targets: bool
-
-    @property
-    def grid(self) -> list[tuple[float, float | None]]:
-        """Grid lines: position and value."""
-        return [(tick.at, tick.value) for tick in self.ticks]
 
 
 def forests(document: Document, study: int) -> tuple[Forest, ...]:
     """The effect plots of a study: one per outcome and unit, in the study's order of outcomes."""
     entry = document.results.studies[study]
-    rows = _contrasts(document, study)
-    keys = dict.fromkeys(
-        (document.results.effects[index].outcome, document.results.effects[index].unit) for index in rows
-    )
-    ordered = sorted(keys, key=lambda key: entry.outcomes.index(key[0]))
-    return tuple(_forest(document, study, outcome, unit) for outcome, unit in ordered)
+    contrasts: dict[tuple[str, str], list[int]] = {}
+    for index, effect in enumerate(document.results.effects):
+        if effect.study == entry.name and effect.kind == "contrast":
+            contrasts.setdefault((effect.outcome, effect.unit), []).append(index)
+    ordered = sorted(contrasts.items(), key=lambda item: entry.outcomes.index(item[0][0]))
+    return tuple(_forest(document, study, *key, members) for key, members in ordered)
 
 
-def _contrasts(document: Document, study: int) -> list[int]:
-    name = document.results.studies[study].name
-    return [
-        index
-        for index, effect in enumerate(document.results.effects)
-        if effect.study == name and effect.kind == "contrast"
-    ]
-
-
-def _forest(document: Document, study: int, outcome: str, unit: str) -> Forest:
+def _forest(document: Document, study: int, outcome: str, unit: str, members: Sequence[int]) -> Forest:
     effects = document.results.effects
-    members = [i for i in _contrasts(document, study) if (effects[i].outcome, effects[i].unit) == (outcome, unit)]
     bounds = [bound for i in members for bound in (effects[i].estimate, effects[i].low, effects[i].high)]
     scale = covering(finite(bounds))
-    tasks = {target.task for target in document.results.studies[study].targets}
-    task = tasks.pop() if len(tasks) == 1 else ""
-    hundredfold = effect_style(unit) == "points"
+    task = task_of(document.results.studies[study].targets)
     return Forest(
         outcome=outcome,
         words=outcome_words(outcome, unit, task),
         meaning=outcome_meaning(outcome, task),
         unit=unit_words(unit),
-        scale=scale,
-        ticks=tuple(
-            svg.Tick(100 * scale.fraction(tick), tick_text(scale, tick, hundredfold, signed=True), tick)
-            for tick in scale.ticks
-        ),
+        ticks=svg.ticks_across(scale, effect_style(unit) == "points"),
         groups=_groups(document, study, members, scale),
         several_targets=len({effects[i].target for i in members}) > 1,
     )
@@ -119,16 +97,12 @@ def _groups(document: Document, study: int, members: Sequence[int], scale: Scale
     return tuple(
         Group(
             attribute=spaced(effects[positions[0]].attribute),
-            change=_change(document, study, positions[0]),
+            change=_comparison(document, study, positions[0])
+            + with_unit(document, study, effects[positions[0]].attribute),
             rows=tuple(_row(document, i, scale) for i in positions),
         )
         for _, positions in sorted(comparisons.items())
     )
-
-
-def _change(document: Document, study: int, index: int) -> Markup:
-    unit = with_unit(document, study, document.results.effects[index].attribute)
-    return Markup("{}{}").format(comparison(document, study, index), unit)
 
 
 def _row(document: Document, index: int, scale: Scale) -> Row:
@@ -145,7 +119,7 @@ def _row(document: Document, index: int, scale: Scale) -> Row:
     )
 
 
-def comparison(document: Document, study: int, index: int) -> Markup:
+def _comparison(document: Document, study: int, index: int) -> Markup:
     """What is compared: "1 to 10" where we set it, "high vs low" where we did not, else the effect's own name."""
     effect = document.results.effects[index]
     place = pointer("effects", index)

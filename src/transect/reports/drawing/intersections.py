@@ -18,7 +18,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.levels import RateIndex
 from transect.reports.drawing.svg import Tick, percent, tag
 from transect.reports.results import AttributeEntry, StudyEntry
-from transect.reports.wording import level, outcome_words, rate_style, with_unit
+from transect.reports.wording import headed, level, outcome_words, rate_style
 from transect.runs.wording import spaced
 
 DEEPEST = 0.5
@@ -105,12 +105,9 @@ def sheets(document: Document, study: int) -> tuple[tuple[Sheet, ...], bool]:
                 room -= size
         if matrices:
             name = document.text(pointer("studies", study, "targets", number, "name"))
-            drawn.append(Sheet(name, outcome_words(outcome, _unit(index, outcome), target.task), tuple(matrices)))
+            unit = next((rate.unit for rate in index.of_outcome(outcome)), "proportion")
+            drawn.append(Sheet(name, outcome_words(outcome, unit, target.task), tuple(matrices)))
     return tuple(drawn), cut
-
-
-def _unit(index: RateIndex, outcome: str) -> str:
-    return next((rate.unit for rate in index.of_outcome(outcome)), "proportion")
 
 
 def _combinations(study: StudyEntry) -> Iterator[tuple[AttributeEntry, ...]]:
@@ -146,8 +143,8 @@ def _matrix(
     top, bottom = shading
     return Matrix(
         title=" × ".join(spaced(attribute.name) for attribute in members),
-        row_headings=tuple(_heading(document, study, attribute) for attribute in rows),
-        column_heading=_heading(document, study, columns),
+        row_headings=tuple(headed(document, study, attribute.name) for attribute in rows),
+        column_heading=headed(document, study, columns.name),
         columns=tuple(level(document, study, columns.name, value, "") for value in columns.levels),
         lines=tuple(
             Line(_headers(document, study, rows, number), tuple(_cell(document, p, bottom, top) for p in line))
@@ -157,10 +154,6 @@ def _matrix(
         folded=True,
         shared_subjects=_shared_subjects(document, positions),
     )
-
-
-def _heading(document: Document, study: int, attribute: AttributeEntry) -> Markup:
-    return Markup("{}{}").format(spaced(attribute.name), with_unit(document, study, attribute.name))
 
 
 def _headers(
@@ -204,7 +197,6 @@ def _shared_subjects(document: Document, positions: Sequence[int]) -> str | None
 
 MAP_HEIGHT: Final = 240
 """Pixels of a map's height."""
-_BAR_HEIGHT: Final = 13
 
 
 @final

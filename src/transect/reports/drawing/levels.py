@@ -7,7 +7,7 @@ scatter is Balakrishnan et al. 2020, Fig. 14: each dot compares two groups that 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, final
@@ -16,9 +16,10 @@ from markupsafe import Markup
 
 from transect.reports.document import Document, finite, pointer
 from transect.reports.drawing import svg
+from transect.reports.drawing.sections import Mark
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
 from transect.reports.results import AttributeEntry, RateEntry, Results
-from transect.reports.wording import level, measured, outcome_words, rate_style, with_unit
+from transect.reports.wording import headed, level, measured, outcome_words, rate_style, task_of
 from transect.runs.wording import spaced
 
 _Key = tuple[str, str, frozenset[tuple[str, float]]]
@@ -65,31 +66,22 @@ SERIES = 4
 _DODGE = 7
 _MOST_LABELS = 6
 _MOST_NAMES = 4
-_MARGIN = 5.0
-
-
-@final
-@dataclass(frozen=True)
-class Point:
-    """One rate: where it stands and its position; y, low, high in pixels from the top."""
-
-    place: str
-    x: float
-    y: float
-    low: float | None
-    high: float | None
 
 
 @final
 @dataclass(frozen=True)
 class Series:
-    """The points of one target; number picks mark, dash and color, shift sets it beside the others."""
+    """The points of one target; number picks mark, dash and color, shift sets it beside the others.
+
+    ends: the rates at the first and the last level.
+    """
 
     name: str
     target: Markup
     number: int
     shift: float
-    points: tuple[Point, ...]
+    points: tuple[Mark, ...]
+    ends: tuple[float | None, float | None]
 
     @property
     def key(self) -> tuple[Markup, int]:
@@ -120,19 +112,41 @@ class Panel:
     description: str
 
 
+@final
+@dataclass(frozen=True)
+class _Plane:
+    """Where rates of one study are drawn: its number, where they are found, and the axis of their heights."""
+
+    document: Document
+    study: int
+    index: RateIndex
+    scale: Scale
+
+    def positions(
+        self, target: str, outcome: str, along: AttributeEntry, others: Mapping[str, float]
+    ) -> list[int | None]:
+        """Positions in `rates` of the cells along an attribute; None where the results have no such cell."""
+        return [self.index.find(target, outcome, {**others, along.name: value}) for value in along.levels]
+
+    def level(self, attribute: AttributeEntry, value: float) -> Markup:
+        """A level as people read it."""
+        return level(self.document, self.study, attribute.name, value, "")
+
+    def headed(self, attribute: AttributeEntry) -> Markup:
+        """An attribute with its unit."""
+        return headed(self.document, self.study, attribute.name)
+
+
 def panels(document: Document, study: int, outcome: str) -> tuple[Panel, ...]:
     """The panels of one outcome, one per attribute (and per group of four targets), on a common axis."""
     entry = document.results.studies[study]
     index = RateIndex.of(document.results, entry.name)
     single = [rate for rate in index.of_outcome(outcome) if rate.order == 1]
     scale = covering(finite([bound for rate in single for bound in (rate.rate, rate.low, rate.high)]))
+    plane = _Plane(document, study, index, scale)
     names = [target.name for target in entry.targets]
     batches = [names[start : start + SERIES] for start in range(0, len(names), SERIES)]
-    drawn = [
-        _panel(document, study, attribute, outcome, batch, index, scale)
-        for attribute in entry.attributes
-        for batch in batches
-    ]
+    drawn = [_panel(plane, attribute, outcome, batch) for attribute in entry.attributes for batch in batches]
     return tuple(panel for panel in drawn if panel.table)
 
 
@@ -157,133 +171,101 @@ def _line(series: Series, joined: bool) -> Markup:
     return svg.tag("g", svg.joined(marks), class_=f"series s{series.number}", transform=f"translate({series.shift} 0)")
 
 
-def _panel(
-    document: Document,
-    study: int,
-    attribute: AttributeEntry,
-    outcome: str,
-    targets: list[str],
-    index: RateIndex,
-    scale: Scale,
+def _panel(plane: _Plane, attribute: AttributeEntry, outcome: str, targets: list[str]) -> Panel:
+    every = {name: plane.positions(name, outcome, attribute, {}) for name in targets}
+    rows = {name: positions for name, positions in every.items() if _known(positions)}
+    series = []
+    for place, (name, positions) in enumerate(rows.items()):
+        target = plane.document.text(f"{pointer('rates', _known(positions)[0])}/target")
+        shift = _DODGE * (place - (len(rows) - 1) / 2)
+        series.append(_series(plane, attribute, positions, (name, target), targets.index(name), shift))
+    unit = _unit(plane, rows.values(), "")
+    entry = plane.document.results.studies[plane.study]
+    words = outcome_words(outcome, unit, task_of(target for target in entry.targets if target.name in targets))
+    table = tuple(
+        (plane.level(attribute, value), pointer("rates", position))
+        for step, value in enumerate(attribute.levels)
+        for positions in rows.values()
+        if (position := positions[step]) is not None
+    )
+    panel = _framed(plane, attribute, words, unit, series, "from the first level to the last")
+    where = (entry.name, "slope", attribute.name, outcome)
+    slopes = (
+        number
+        for number, effect in enumerate(plane.document.results.effects)
+        if (effect.study, effect.kind, effect.attribute, effect.outcome) == where and effect.target in targets
+    )
+    return replace(panel, slopes=tuple(slopes), table=table)
+
+
+def _known(positions: Sequence[int | None]) -> list[int]:
+    return [position for position in positions if position is not None]
+
+
+def _unit(plane: _Plane, rows: Iterable[Sequence[int | None]], otherwise: str) -> str:
+    return next((plane.index.rates[position].unit for row in rows for position in _known(row)), otherwise)
+
+
+def _framed(
+    plane: _Plane, attribute: AttributeEntry, words: str, unit: str, series: Sequence[Series], where: str
 ) -> Panel:
-    ordered = attribute.kind in ("continuous", "ordinal")
-    places = {
-        (target, value): index.find(target, outcome, {attribute.name: value})
-        for value in attribute.levels
-        for target in targets
-    }
-    positions = {key: position for key, position in places.items() if position is not None}
-    unit = next((index.rates[position].unit for position in positions.values()), "")
+    """The panel of some series along an attribute. where: between which ends they rise or fall, in words."""
     style = rate_style(unit)
+    courses = [
+        f"{one.name}: {svg.direction(one.ends[0], one.ends[1])} {where}"
+        for one in series
+        if one.ends[0] is not None and one.ends[1] is not None
+    ]
     return Panel(
         attribute=spaced(attribute.name),
-        heading=Markup("{}{}").format(spaced(attribute.name), with_unit(document, study, attribute.name)),
-        words=outcome_words(outcome, unit, _task(document, study, targets)),
+        heading=plane.headed(attribute),
+        words=words,
         style=style,
-        ordered=ordered,
+        ordered=attribute.kind in ("continuous", "ordinal"),
         bands=not measured(attribute),
         wide=not measured(attribute) and len(attribute.levels) > _MOST_NAMES,
-        x_ticks=level_ticks(document, study, attribute),
-        y_ticks=axis_ticks(scale, style == "percent"),
-        series=_series(document, attribute, targets, positions, scale),
-        slopes=_slopes(document, study, attribute.name, outcome, targets),
-        table=tuple(
-            (level(document, study, attribute.name, value, ""), pointer("rates", position))
-            for (_, value), position in positions.items()
-        ),
-        description=_description(document, attribute, positions),
+        x_ticks=_level_ticks(plane, attribute),
+        y_ticks=svg.ticks_down(plane.scale, style == "percent"),
+        series=tuple(series),
+        slopes=(),
+        table=(),
+        description="; ".join(courses) or "No rate could be estimated at both ends.",
     )
-
-
-def _task(document: Document, study: int, targets: list[str]) -> str:
-    tasks = {target.task for target in document.results.studies[study].targets if target.name in targets}
-    return tasks.pop() if len(tasks) == 1 else ""
-
-
-def place_of(attribute: AttributeEntry, value: float) -> float:
-    """Per cent from the left: in proportion to a number, with a margin for the marks; named levels share the width."""
-    if not measured(attribute):
-        return round(100 * (attribute.levels.index(value) + 0.5) / len(attribute.levels), 3)
-    low, high = min(attribute.levels), max(attribute.levels)
-    return round(_MARGIN + (100 - 2 * _MARGIN) * ((value - low) / (high - low) if high > low else 0.5), 3)
-
-
-def y_of(scale: Scale, value: float) -> float:
-    """Pixels from the top of a panel."""
-    return round(svg.PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
-
-
-def level_ticks(document: Document, study: int, attribute: AttributeEntry) -> tuple[Tick, ...]:
-    """Labels along the levels of an attribute."""
-    every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
-    return tuple(
-        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""))
-        for value in attribute.levels[::every]
-    )
-
-
-def axis_ticks(scale: Scale, hundredfold: bool) -> tuple[Tick, ...]:
-    """Labels of the upright axis of a panel."""
-    return tuple(Tick(y_of(scale, tick), tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
 
 
 def _series(
-    document: Document,
+    plane: _Plane,
     attribute: AttributeEntry,
-    targets: list[str],
-    positions: dict[tuple[str, float], int],
-    scale: Scale,
-) -> tuple[Series, ...]:
-    drawn = [target for target in targets if any(key[0] == target for key in positions)]
-    center = (len(drawn) - 1) / 2
-    return tuple(
-        Series(
-            name=target,
-            target=document.text(f"{pointer('rates', next(p for k, p in positions.items() if k[0] == target))}/target"),
-            number=targets.index(target),
-            shift=_DODGE * (place - center),
-            points=_points(document, attribute, target, positions, scale),
-        )
-        for place, target in enumerate(drawn)
-    )
-
-
-def _points(
-    document: Document, attribute: AttributeEntry, target: str, positions: dict[tuple[str, float], int], scale: Scale
-) -> tuple[Point, ...]:
+    positions: Sequence[int | None],
+    called: tuple[str, Markup],
+    number: int,
+    shift: float,
+) -> Series:
+    """The rates along the levels of an attribute as points. called: the name of the series, and that in the key."""
+    rates = [None if position is None else plane.index.rates[position] for position in positions]
     points = []
-    for value in attribute.levels:
-        position = positions.get((target, value))
-        rate = None if position is None else document.results.rates[position]
+    for value, position, rate in zip(attribute.levels, positions, rates, strict=True):
         if position is None or rate is None or rate.rate is None:
             continue
-        ends = [None if end is None else y_of(scale, end) for end in (rate.low, rate.high)]
-        points.append(
-            Point(pointer("rates", position), place_of(attribute, value), y_of(scale, rate.rate), ends[0], ends[1])
-        )
-    return tuple(points)
+        y, low, high = (svg.down(plane.scale, end) for end in (rate.rate, rate.low, rate.high))
+        points.append(Mark(pointer("rates", position), _place_of(attribute, value), y or 0.0, low, high))
+    first, last = (None if rate is None else rate.rate for rate in (rates[0], rates[-1]))
+    return Series(*called, number, shift, tuple(points), (first, last))
 
 
-def _slopes(document: Document, study: int, attribute: str, outcome: str, targets: list[str]) -> tuple[int, ...]:
-    name = document.results.studies[study].name
+def _place_of(attribute: AttributeEntry, value: float) -> float:
+    """Per cent from the left: in proportion to a number, with a margin for the marks; named levels share the width."""
+    if not measured(attribute):
+        return round(100 * (attribute.levels.index(value) + 0.5) / len(attribute.levels), 3)
+    return svg.along(value, min(attribute.levels), max(attribute.levels))
+
+
+def _level_ticks(plane: _Plane, attribute: AttributeEntry) -> tuple[Tick, ...]:
+    """Labels along the levels of an attribute."""
+    every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
     return tuple(
-        index
-        for index, effect in enumerate(document.results.effects)
-        if (effect.study, effect.kind, effect.attribute, effect.outcome) == (name, "slope", attribute, outcome)
-        and effect.target in targets
+        Tick(_place_of(attribute, value), plane.level(attribute, value)) for value in attribute.levels[::every]
     )
-
-
-def _description(document: Document, attribute: AttributeEntry, positions: dict[tuple[str, float], int]) -> str:
-    """What the panel shows, in words: where each target's rate goes from the first level to the last."""
-    clauses = []
-    for target in dict.fromkeys(key[0] for key in positions):
-        ends = [positions.get((target, value)) for value in (attribute.levels[0], attribute.levels[-1])]
-        first, last = (None if end is None else document.results.rates[end].rate for end in ends)
-        if first is not None and last is not None:
-            course = "rises" if last > first else "falls" if last < first else "stays"
-            clauses.append(f"{target}: {course} from the first level to the last")
-    return "; ".join(clauses) or "No rate could be estimated at both ends."
 
 
 SIDE: Final = 220
@@ -321,7 +303,7 @@ class Scatter:
     first: Markup
     last: Markup
     style: str
-    ticks: tuple[svg.Tick, ...]
+    ticks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
     description: str
 
@@ -357,96 +339,34 @@ def _crossing(document: Document, study: int, index: RateIndex, number: int, out
     rates = [rate for rate in index.of_outcome(outcome) if rate.target == target.name and rate.order >= 1]
     unit = rates[0].unit if rates else "proportion"
     scale = covering(finite([end for rate in rates if rate.order <= 2 for end in (rate.rate, rate.low, rate.high)]))
+    plane = _Plane(document, study, index, scale)
     pairs = [
         (along, by)
         for along, by in itertools.permutations(entry.attributes, 2)
         if measured(along) and len(by.levels) <= MOST_LEVELS
     ]
-    words = outcome_words(outcome, unit, target.task)
-    panels = [
-        (by, _crossed_panel(document, study, index, (target.name, outcome), along, by, scale))
-        for along, by in pairs[:MOST_PANELS]
-    ]
+    panels = [(plane.headed(by), _crossed(plane, target.name, outcome, along, by)) for along, by in pairs[:MOST_PANELS]]
     return Crossing(
         target=document.text(pointer("studies", study, "targets", number, "name")),
-        words=words,
-        panels=tuple(
-            (Markup("{}{}").format(spaced(by.name), with_unit(document, study, by.name)), panel)
-            for by, panel in panels
-            if panel.series
-        ),
+        words=outcome_words(outcome, unit, target.task),
+        panels=tuple((by, panel) for by, panel in panels if panel.series),
         scatters=tuple(_scatters(document, study, index, target.name, outcome)),
         cut=len(pairs) > MOST_PANELS,
     )
 
 
-def _crossed_panel(
-    document: Document,
-    study: int,
-    index: RateIndex,
-    where: tuple[str, str],
-    along: AttributeEntry,
-    by: AttributeEntry,
-    scale: Scale,
-) -> Panel:
-    positions = {
-        value: [index.find(*where, {along.name: step, by.name: value}) for step in along.levels] for value in by.levels
-    }
-    unit = next((index.rates[p].unit for row in positions.values() for p in row if p is not None), "proportion")
-    style = rate_style(unit)
-    return Panel(
-        attribute=f"{spaced(along.name)} and {spaced(by.name)}",
-        heading=Markup("{}{}").format(spaced(along.name), with_unit(document, study, along.name)),
-        words=outcome_words(where[1], unit),
-        style=style,
-        ordered=True,
-        bands=False,
-        wide=False,
-        x_ticks=level_ticks(document, study, along),
-        y_ticks=axis_ticks(scale, style == "percent"),
-        series=tuple(
-            _crossed_series(document, study, along, by, value, positions[value], number, scale)
-            for number, value in enumerate(by.levels)
-            if any(position is not None for position in positions[value])
-        ),
-        slopes=(),
-        table=(),
-        description=_course(document, along, by, positions),
-    )
-
-
-def _crossed_series(
-    document: Document,
-    study: int,
-    along: AttributeEntry,
-    by: AttributeEntry,
-    value: float,
-    positions: Sequence[int | None],
-    number: int,
-    scale: Scale,
-) -> Series:
-    points = []
-    for step, position in zip(along.levels, positions, strict=True):
-        rate = None if position is None else document.results.rates[position]
-        if rate is None or rate.rate is None:
-            continue
-        ends = [None if end is None else y_of(scale, end) for end in (rate.low, rate.high)]
-        points.append(Point(pointer("rates", position or 0), place_of(along, step), y_of(scale, rate.rate), *ends))
-    label = level(document, study, by.name, value, "")
-    return Series(by.labels[number], label, number, _CROSSED_DODGE * (number - (len(by.levels) - 1) / 2), tuple(points))
-
-
-def _course(
-    document: Document, along: AttributeEntry, by: AttributeEntry, rates_at: Mapping[float, Sequence[int | None]]
-) -> str:
-    """What the panel shows, in words: the course at each level of the second attribute."""
-    clauses = []
-    for label, positions in zip(by.labels, rates_at.values(), strict=True):
-        ends = [None if p is None else document.results.rates[p].rate for p in (positions[0], positions[-1])]
-        if ends[0] is not None and ends[1] is not None:
-            course = "rises" if ends[1] > ends[0] else "falls" if ends[1] < ends[0] else "stays"
-            clauses.append(f"{spaced(by.name)} {label}: {course} along {spaced(along.name)}")
-    return "; ".join(clauses) or "No rate could be estimated at both ends."
+def _crossed(plane: _Plane, target: str, outcome: str, along: AttributeEntry, by: AttributeEntry) -> Panel:
+    """The curves along one attribute, one at each level of another."""
+    rows = [plane.positions(target, outcome, along, {by.name: value}) for value in by.levels]
+    series = []
+    for number, positions in enumerate(rows):
+        if _known(positions):
+            called = f"{spaced(by.name)} {by.labels[number]}", plane.level(by, by.levels[number])
+            shift = _CROSSED_DODGE * (number - (len(by.levels) - 1) / 2)
+            series.append(_series(plane, along, positions, called, number, shift))
+    unit = _unit(plane, rows, "proportion")
+    panel = _framed(plane, along, outcome_words(outcome, unit), unit, series, f"along {spaced(along.name)}")
+    return replace(panel, attribute=f"{spaced(along.name)} and {spaced(by.name)}")
 
 
 def draw_scatter(scatter: Scatter, name: str) -> Markup:
@@ -483,34 +403,30 @@ def _scatters(document: Document, study: int, index: RateIndex, target: str, out
     if not rates or any(rate.unit != "proportion" for rate in rates):
         return []
     scale = covering(finite([rate.rate for rate in rates]))
-    scatters = [_scatter(document, study, index, rates, attribute, scale) for attribute in entry.attributes]
+    plane = _Plane(document, study, index, scale)
+    scatters = [_scatter(plane, rates, attribute) for attribute in entry.attributes]
     return [scatter for scatter in scatters if scatter.dots]
 
 
-def _scatter(
-    document: Document,
-    study: int,
-    index: RateIndex,
-    rates: Sequence[RateEntry],
-    attribute: AttributeEntry,
-    scale: Scale,
-) -> Scatter:
+def _scatter(plane: _Plane, rates: Sequence[RateEntry], attribute: AttributeEntry) -> Scatter:
     first, last = attribute.levels[0], attribute.levels[-1]
-    dots = []
+    dots: list[Dot] = []
     for rate in rates:
         if rate.cell.get(attribute.name) != first:
             continue
         others = {name: value for name, value in rate.cell.items() if name != attribute.name}
-        pair = [index.find(rate.target, rate.outcome, {**others, attribute.name: value}) for value in (first, last)]
-        dot = _dot(document, study, pair, others, scale)
-        dots += [dot] if dot is not None else []
+        positions = plane.positions(rate.target, rate.outcome, attribute, others)
+        dots += _dots(plane, (positions[0], positions[-1]), others)
     above = sum(dot.y < SIDE - dot.x - 1e-6 for dot in dots)
+    ticks = [
+        Tick(round(SIDE * plane.scale.fraction(t), 2), tick_text(plane.scale, t, True), t) for t in plane.scale.ticks
+    ]
     return Scatter(
-        attribute=Markup("{}{}").format(spaced(attribute.name), with_unit(document, study, attribute.name)),
-        first=level(document, study, attribute.name, first, ""),
-        last=level(document, study, attribute.name, last, ""),
+        attribute=plane.headed(attribute),
+        first=plane.level(attribute, first),
+        last=plane.level(attribute, last),
         style="percent",
-        ticks=tuple(svg.Tick(round(SIDE * scale.fraction(t), 2), tick_text(scale, t, True), t) for t in scale.ticks),
+        ticks=tuple(ticks),
         dots=_apart(dots) if len(dots) <= MOST_LABELS else tuple(replace(dot, labelled=False) for dot in dots),
         description=_balance(above, len(dots)),
     )
@@ -532,21 +448,20 @@ def _balance(above: int, dots: int) -> str:
     return f"{share} groups have a higher rate at the last level than at the first."
 
 
-def _dot(
-    document: Document, study: int, pair: Sequence[int | None], others: Mapping[str, float], scale: Scale
-) -> Dot | None:
-    positions = [position for position in pair if position is not None]
-    rates = [document.results.rates[position] for position in positions]
+def _dots(plane: _Plane, pair: Sequence[int | None], others: Mapping[str, float]) -> Iterator[Dot]:
+    """The dot of two rates, of the first level and the last; none where one of them is missing."""
+    positions, scale = _known(pair), plane.scale
+    rates = [plane.index.rates[position] for position in positions]
     values = [rate.rate for rate in rates if rate.rate is not None]
     if len(values) < 2:
-        return None
-    known = {entry.name: entry for entry in document.results.studies[study].attributes}
+        return
+    known = {entry.name: entry for entry in plane.document.results.studies[plane.study].attributes}
     labels = [known[name].labels[known[name].levels.index(value)] for name, value in others.items()]
     across, along = (
         None if rate.low is None or rate.high is None else (_within(scale, rate.low), _within(scale, rate.high))
         for rate in rates
     )
-    return Dot(
+    yield Dot(
         places=(pointer("rates", positions[0], "rate"), pointer("rates", positions[1], "rate")),
         x=_within(scale, values[0]),
         y=round(SIDE - _within(scale, values[1]), 2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -11,11 +11,10 @@ from markupsafe import Markup
 
 from transect.reports.document import Style, finite, pointer
 from transect.reports.drawing import svg
-from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Scale, Tick, covering, tick_text
+from transect.reports.drawing.svg import SERIES, Scale, Tick, covering, tick_text
 from transect.reports.records import Figure, Panel, Point, Section
 
 _STYLES: dict[str, Style] = {"proportion": "percent", "points": "points", "number": "plain", "count": "count", "p": "p"}
-_MARGIN = 5.0
 _HALF_VIOLIN = 0.44
 _BAR_ROOM = 0.8
 _LARGEST_DOT = 6.0
@@ -179,9 +178,7 @@ def draw_row(panel: Axes, entry: Panel, row: int, name: str) -> Markup:
         for mark in line.marks
         if mark.y == row and mark.x >= 0
     ]
-    return svg.track(
-        name, f"{entry.y_words.capitalize()} and its bars", "", [(at, value) for at, _, value in panel.x_ticks], marks
-    )
+    return svg.track(name, f"{entry.y_words.capitalize()} and its bars", "", panel.x_ticks, marks)
 
 
 def _points(panel: Panel) -> list[Point]:
@@ -194,17 +191,22 @@ def _scale(points: Sequence[Point], kind: str) -> Scale:
     return covering(finite([bound for point in points for bound in (point.value, point.low, point.high)]))
 
 
-def _style(panel: Panel) -> Style:
-    return _STYLES[panel.unit]
+def _axes(place: str, panel: Panel, scale: Scale, lines: Sequence[Line], labels: Iterable[str] = ()) -> Axes:
+    """Upright values over labels, or over ticks that are yet to be set."""
+    ticks, zero = svg.ticks_down(scale, panel.unit != "number"), svg.down(scale, 0.0)
+    return Axes(place, _STYLES[panel.unit], ticks, (), tuple(labels), zero, tuple(lines), _courses(panel))
 
 
-def _down(scale: Scale, value: float | None) -> float | None:
-    return None if value is None else round(PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
-
-
-def _ticks_down(scale: Scale, panel: Panel) -> tuple[Tick, ...]:
-    hundredfold = panel.unit != "number"
-    return tuple(Tick(_down(scale, tick) or 0.0, tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
+def _lines(
+    place: str, panel: Panel, names: Sequence[str], mark: Callable[[str, int, Point], Mark | None]
+) -> tuple[Line, ...]:
+    """A line for each series, with the mark of each point. mark: from its place, the number of its series, and it."""
+    lines = []
+    for j, series in enumerate(panel.series):
+        marks = [mark(f"{place}/series/{j}/points/{k}", j, point) for k, point in enumerate(series.points)]
+        drawn = tuple(one for one in marks if one is not None)
+        lines.append(Line(f"{place}/series/{j}", names.index(series.name) % SERIES, drawn))
+    return tuple(lines)
 
 
 def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
@@ -212,7 +214,7 @@ def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axe
     low, high = (min(across), max(across)) if across else (0.0, 1.0)
 
     def x_of(x: float) -> float:
-        return round(_MARGIN + (100 - 2 * _MARGIN) * ((x - low) / (high - low) if high > low else 0.5), 3)
+        return svg.along(x, low, high)
 
     lines = tuple(
         _curve(f"{place}/series/{j}", series.points, names.index(series.name), scale, x_of)
@@ -220,8 +222,7 @@ def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axe
     )
     axis = covering([low, high])
     ticks = tuple(Tick(x_of(t), tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9)
-    zero = _down(scale, 0.0)
-    return Axes(place, _style(panel), _ticks_down(scale, panel), ticks, (), zero, lines, _courses(panel))
+    return replace(_axes(place, panel, scale, lines), x_ticks=ticks)
 
 
 def _scatter(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
@@ -236,14 +237,11 @@ def _scatter(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Ax
             lines.append(replace(line, marks=(), band=""))
             continue
         counts = [point.n or 1 for point in series.points if point.value is not None and point.x is not None]
-        marks = [replace(m, width=_radius(n, most)) for m, n in zip(line.marks, counts, strict=True)]
+        # The dot's area is in proportion to n.
+        radii = [round(max(_LARGEST_DOT * math.sqrt(n / most), 1.2), 2) for n in counts]
+        marks = [replace(mark, width=radius) for mark, radius in zip(line.marks, radii, strict=True)]
         lines.append(replace(line, marks=tuple(marks), path="", band=""))
     return replace(axes, zero=None, lines=tuple(lines))
-
-
-def _radius(n: int, most: int) -> float:
-    """Pixels of a dot's radius, so that its area is in proportion to n."""
-    return round(max(_LARGEST_DOT * math.sqrt(n / most), 1.2), 2)
 
 
 def _curve(place: str, points: Sequence[Point], number: int, scale: Scale, x_of: Callable[[float], float]) -> Line:
@@ -251,8 +249,8 @@ def _curve(place: str, points: Sequence[Point], number: int, scale: Scale, x_of:
     for k, point in enumerate(points):
         if point.value is None or point.x is None:
             continue
-        x, ends = x_of(point.x), (_down(scale, point.low), _down(scale, point.high))
-        marks.append(Mark(f"{place}/points/{k}", x, _down(scale, point.value) or 0.0, *ends))
+        x, ends = x_of(point.x), (svg.down(scale, point.low), svg.down(scale, point.high))
+        marks.append(Mark(f"{place}/points/{k}", x, svg.down(scale, point.value) or 0.0, *ends))
         # A point without an interval (λ = 0, where the change is 0 by construction) closes the band to a point.
         banded.append((x, *(marks[-1].y if end is None else end for end in ends)))
     path = " ".join(f"{mark.x},{mark.y}" for mark in marks)
@@ -266,7 +264,7 @@ def _courses(panel: Panel) -> str:
     for series in panel.series:
         values = [point.value for point in series.points if point.value is not None]
         if len(values) > 1:
-            course = "rises" if values[-1] > values[0] else "falls" if values[-1] < values[0] else "stays"
+            course = svg.direction(values[0], values[-1])
             clauses.append(f"{series.name or panel.y_words}: {course} from left to right")
     return "; ".join(clauses) or "No value could be estimated at two places."
 
@@ -284,43 +282,30 @@ def _bars(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     labels = _labels(place, panel)
     room = 100 / max(len(labels), 1)
     each = _BAR_ROOM * room / max(len(panel.series), 1)
-    lines = []
-    for j, series in enumerate(panel.series):
-        marks = []
-        for k, point in enumerate(series.points):
-            if point.value is None:
-                continue
-            left = room * list(labels).index(point.label) + (1 - _BAR_ROOM) / 2 * room + j * each
-            ends = _down(scale, point.low), _down(scale, point.high)
-            at = _down(scale, point.value) or 0.0
-            marks.append(Mark(f"{place}/series/{j}/points/{k}", round(left, 3), at, *ends, width=round(each, 3)))
-        lines.append(Line(f"{place}/series/{j}", names.index(series.name) % SERIES, tuple(marks)))
-    zero = _down(scale, 0.0)
-    return Axes(
-        place, _style(panel), _ticks_down(scale, panel), (), tuple(labels.values()), zero, tuple(lines), _courses(panel)
-    )
+
+    def bar(at: str, series: int, point: Point) -> Mark | None:
+        if point.value is None:
+            return None
+        left = room * list(labels).index(point.label) + (1 - _BAR_ROOM) / 2 * room + series * each
+        top, low, high = (svg.down(scale, value) for value in (point.value, point.low, point.high))
+        return Mark(at, round(left, 3), top or 0.0, low, high, width=round(each, 3))
+
+    return _axes(place, panel, scale, _lines(place, panel, names, bar), labels.values())
 
 
 def _rows(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     """Dots by label, one row of the page each: marks carry per cent across and the row's number down."""
     labels = _labels(place, panel)
-    ticks = tuple(
-        Tick(100 * scale.fraction(t), tick_text(scale, t, panel.unit != "number", signed=panel.unit != "proportion"), t)
-        for t in scale.ticks
-    )
-    lines = []
-    for j, series in enumerate(panel.series):
-        marks = []
-        for k, point in enumerate(series.points):
-            row = float(list(labels).index(point.label))
-            low, high = (
-                None if end is None else round(100 * scale.fraction(end), 3) for end in (point.low, point.high)
-            )
-            at = -1.0 if point.value is None else round(100 * scale.fraction(point.value), 3)
-            marks.append(Mark(f"{place}/series/{j}/points/{k}", at, row, low, high))
-        lines.append(Line(f"{place}/series/{j}", names.index(series.name) % SERIES, tuple(marks)))
-    zero = 100 * scale.fraction(0.0)
-    return Axes(place, _style(panel), (), ticks, tuple(labels.values()), zero, tuple(lines), _courses(panel))
+
+    def dot(at: str, _: int, point: Point) -> Mark:
+        value, low, high = (
+            None if end is None else round(100 * scale.fraction(end), 3) for end in (point.value, point.low, point.high)
+        )
+        return Mark(at, -1.0 if value is None else value, float(list(labels).index(point.label)), low, high)
+
+    axes = _axes(place, panel, scale, _lines(place, panel, names, dot), labels.values())
+    ticks = svg.ticks_across(scale, panel.unit != "number", signed=panel.unit != "proportion")
+    return replace(axes, y_ticks=(), x_ticks=ticks)
 
 
 def _violins(place: str, panel: Panel, _: Scale, names: Sequence[str]) -> Axes:
@@ -329,23 +314,22 @@ def _violins(place: str, panel: Panel, _: Scale, names: Sequence[str]) -> Axes:
     scale = Scale(low, high if high > low else low + 1.0, ())
     labels = _labels(place, panel)
     room = 100 / max(len(labels), 1)
-    lines = []
-    for j, series in enumerate(panel.series):
-        marks = []
-        for k, point in enumerate(series.points):
-            center = room * (list(labels).index(point.label) + 0.5)
-            outline = _outline(point.counts, panel.edges, scale, center, _HALF_VIOLIN * room)
-            ends = _down(scale, point.low), _down(scale, point.high)
-            at = -1.0 if point.value is None else _down(scale, point.value) or 0.0
-            marks.append(Mark(f"{place}/series/{j}/points/{k}", round(center, 3), at, *ends, outline=outline))
-        lines.append(Line(f"{place}/series/{j}", names.index(series.name) % SERIES, tuple(marks)))
+
+    def violin(at: str, _: int, point: Point) -> Mark:
+        center = room * (list(labels).index(point.label) + 0.5)
+        outline = _outline(point.counts, panel.edges, scale, center, _HALF_VIOLIN * room)
+        middle, lower, upper = (svg.down(scale, value) for value in (point.value, point.low, point.high))
+        return Mark(at, round(center, 3), -1.0 if middle is None else middle, lower, upper, outline)
+
     axis = covering([low, high])
     ticks = tuple(
-        Tick(_down(scale, t) or 0.0, tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9
+        Tick(svg.down(scale, t) or 0.0, tick_text(axis, t, False), t)
+        for t in axis.ticks
+        if low - 1e-9 <= t <= high + 1e-9
     )
-    return Axes(
-        place, "plain", ticks, (), tuple(labels.values()), None, tuple(lines), "Shapes show how many images lie where."
-    )
+    lines = _lines(place, panel, names, violin)
+    told = "Shapes show how many images lie where."
+    return Axes(place, "plain", ticks, (), tuple(labels.values()), None, lines, told)
 
 
 def _outline(counts: Sequence[int], edges: Sequence[float], scale: Scale, center: float, half: float) -> str:
@@ -355,6 +339,6 @@ def _outline(counts: Sequence[int], edges: Sequence[float], scale: Scale, center
     right = []
     for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True):
         width = half * count / most
-        right += [(width, _down(scale, low)), (width, _down(scale, high))]
+        right += [(width, svg.down(scale, low)), (width, svg.down(scale, high))]
     left = [(-width, y) for width, y in reversed(right)]
     return " ".join(f"{round(center + width, 3)},{y}" for width, y in [*right, *left])

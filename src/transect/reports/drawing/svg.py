@@ -116,18 +116,18 @@ def track(
     name: str,
     title: str | Markup,
     description: str,
-    grid: Iterable[tuple[float, float | None]],
+    grid: Iterable[Tick | tuple[float, float | None]],
     marks: Sequence[Interval],
     band: tuple[float, float] | None = None,
     over: Markup | None = None,
 ) -> Markup:
-    """A row of a dot plot: grid lines (position, value; that of 0 stands out), intervals and dots."""
+    """A row of a dot plot: grid lines (ticks, or position and value; that of 0 stands out), intervals and dots."""
     back = Markup()
     if band is not None:
         back = tag("rect", class_="range-band", x=percent(band[0]), width=percent(band[1]), y=0, height="100%")
     lines = [
         tag("line", class_="zero" if value == 0 else "grid", x1=percent(at), x2=percent(at), y1=0, y2="100%")
-        for at, value in grid
+        for at, *_, value in grid
     ]
     content = joined([back, *lines, *(_interval(mark) for mark in marks), *([] if over is None else [over])])
     return tag("div", picture(name, title, description, content, height="100%"), class_="track")
@@ -266,10 +266,6 @@ class Scale:
         """0 at the low end, 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
-    def percent(self, value: float) -> str:
-        """The position as an SVG length: '50%'."""
-        return f"{100 * self.fraction(value):.2f}".rstrip("0").rstrip(".") + "%"
-
 
 def covering(values: Iterable[float], about: int = 5) -> Scale:
     """The scale with round ends that covers the values and zero with at most `about` steps.
@@ -299,6 +295,35 @@ def _steps(at_least: float) -> list[float]:
     return [step for step in candidates if step >= at_least * (1 - 1e-9)]
 
 
+_MARGIN: Final = 5.0
+"""Per cent of a plot's width that stay free on either side, for the marks."""
+
+
+def along(value: float, low: float, high: float) -> float:
+    """Per cent from the left of a plot from low to high; the middle where they are the same."""
+    return round(_MARGIN + (100 - 2 * _MARGIN) * ((value - low) / (high - low) if high > low else 0.5), 3)
+
+
+def down(scale: Scale, value: float | None) -> float | None:
+    """Pixels from the top of a plot; None without a value."""
+    return None if value is None else round(PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
+
+
+def direction(first: float, last: float) -> str:
+    """What a course does between its ends."""
+    return "rises" if last > first else "falls" if last < first else "stays"
+
+
+def ticks_down(scale: Scale, hundredfold: bool) -> tuple[Tick, ...]:
+    """Labels of the upright axis of a plot."""
+    return tuple(Tick(down(scale, at) or 0.0, tick_text(scale, at, hundredfold), at) for at in scale.ticks)
+
+
+def ticks_across(scale: Scale, hundredfold: bool, *, signed: bool = True) -> tuple[Tick, ...]:
+    """Labels along tracks."""
+    return tuple(Tick(100 * scale.fraction(at), tick_text(scale, at, hundredfold, signed), at) for at in scale.ticks)
+
+
 def tick_text(scale: Scale, value: float, hundredfold: bool, signed: bool = False) -> str:
     """The label of a tick with as many decimals as the steps of the scale need."""
     factor = 100.0 if hundredfold else 1.0
@@ -322,21 +347,11 @@ class Mark:
     filled: bool
 
 
-def scale_of(values: Sequence[float]) -> Scale:
-    """The axis that holds every finite value, and 0."""
-    return covering([value for value in values if math.isfinite(value)])
-
-
-def ticks_of(scale: Scale, *, points: bool) -> list[Tick]:
-    """The axis's labels, in points for rates."""
-    return [Tick(100 * scale.fraction(at), tick_text(scale, at, points, signed=True), at) for at in scale.ticks]
-
-
 def world(name: str, mark: Mark, scale: Scale) -> Markup:
     """The row of one world; without a mark where it has no estimate."""
     at, low, high = (_place(scale, value) for value in (mark.estimate, mark.low, mark.high))
     marks = [] if at is None else [Interval(at, low, high, filled=mark.filled)]
-    return track(name, mark.label, _told(mark), _grid(scale), marks)
+    return track(name, mark.label, _told(mark), ticks_across(scale, hundredfold=False), marks)
 
 
 def summary(name: str, mark: Mark, next_world: tuple[float, float], scale: Scale) -> Markup:
@@ -347,16 +362,12 @@ def summary(name: str, mark: Mark, next_world: tuple[float, float], scale: Scale
     corners = f"{low or 0.0:.2f},50 {at or 0.0:.2f},20 {high or 0.0:.2f},50 {at or 0.0:.2f},80"
     diamond = stretched(tag("polygon", class_="diamond", points=corners), 100)
     words = "The diamond is the mean world with its interval, the dashed line the interval of one more world."
-    return track(name, mark.label, words, _grid(scale), [], over=line + diamond)
+    return track(name, mark.label, words, ticks_across(scale, hundredfold=False), [], over=line + diamond)
 
 
 def _place(scale: Scale, value: float) -> float | None:
     """Per cent across, within the axis; None without a value."""
     return 100 * min(max(scale.fraction(value), 0.0), 1.0) if math.isfinite(value) else None
-
-
-def _grid(scale: Scale) -> list[tuple[float, float | None]]:
-    return [(100 * scale.fraction(at), at) for at in scale.ticks]
 
 
 def _told(mark: Mark) -> str:
