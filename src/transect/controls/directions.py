@@ -99,11 +99,7 @@ class Hyperplanes:
 
 
 def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
-    """Degrees between directions.
-
-    >>> angles(np.array([[1.0, 0.0], [0.0, 2.0]])).round().tolist()
-    [[0.0, 90.0], [90.0, 0.0]]
-    """
+    """Degrees between directions."""
     unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
 
@@ -308,10 +304,7 @@ def labelled_rows(
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int = 0) -> None:
-    """Raise BadInput for too few labels, of a class too, and for ones that do not differ.
-
-    missing: labels that were left out since they have no finite latent.
-    """
+    """Raise BadInput for too few labels or equal ones. missing: labels left out without a finite latent."""
     lost = f" ({missing:,} more have no finite latents)" if missing else ""
     if len(y) < FEWEST_LABELS:
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")

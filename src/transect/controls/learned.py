@@ -32,7 +32,7 @@ ONE, EACH = "w", "w+"
 
 
 def takes(space: str, latent_space: str) -> bool:
-    """Whether controls of `space` move latents of the space `given`: their own, and codes of w+ where they are of w.
+    """Whether controls of `space` move latents of `latent_space`: their own, and codes of w+ where they are of w.
 
     >>> takes("w", "w+"), takes("w+", "w")
     (True, False)
@@ -52,11 +52,7 @@ def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n la
 
 
 def of_one(latents: Latents, width: int) -> Latents:
-    """Codes of w+ as their mean w, of `width` coordinates: what directions in w are fitted to.
-
-    >>> of_one(Latents(np.zeros(1, np.int64), np.array([[0.0, 1.0, 2.0, 5.0]]), "w+"), 2).values.tolist()
-    [[1.0, 3.0]]
-    """
+    """Codes of w+ as their mean w, of `width` coordinates: what directions in w are fitted to."""
     return replace(latents, values=layered(latents, ONE, width).mean(axis=1), space=ONE)
 
 
@@ -157,7 +153,7 @@ class LearnedControls:
 
 
 def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[float, ...]:
-    """Five values, evenly from where labels see little of an attribute to where they see much, or over its whole range.
+    """Five values from where labels see little of an attribute to where they see much, or over its whole range.
 
     >>> evenly((float("nan"), float("nan")), (0.0, 4.0))
     (0.0, 1.0, 2.0, 3.0, 4.0)

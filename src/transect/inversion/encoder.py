@@ -217,10 +217,7 @@ def encode(
     failures: Sequence[str],
     device: str = "cpu",
 ) -> Encoded:
-    """The codes of images, and how near their reconstructions come; no step of a search is made.
-
-    pixels: of the generator's size. failures: why an image could not be read, "" where it was; its pixels do not count.
-    """
+    """The codes of images, and how near their reconstructions come. failures: why one could not be read, or ""."""
     shape, count = tuple(generator.codes(space).mean.shape), len(pixels)
     codes, reconstructions = np.full((count, *shape), np.nan, np.float32), np.zeros_like(pixels)
     perceptual, square, reasons = np.full(count, np.nan), np.full(count, np.nan), list(failures)

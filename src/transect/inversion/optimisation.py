@@ -109,7 +109,7 @@ def restriction(codes: Tensor, space: str) -> Float[Tensor, " b"]:
 
 
 def pace(share: float) -> float:
-    """The rate at a share of the steps, of its largest: a linear rise over 5 %, a cosine's fall over the last 75 %.
+    """The rate at a share of the steps: a linear rise over 5 %, a cosine's fall over the last 75 %.
 
     >>> pace(0.25), pace(1.0)
     (1.0, 0.0)

@@ -1,9 +1,4 @@
-"""What parts of an inversion or encoding are made with, and the rows that they become.
-
-The rows of images that have codes: what was reached, which ones failed, and the codes as latents.
-
-What codes of images are found with: a generator, a start and a distance; and how a worker opens them itself.
-"""
+"""What codes of images are found with, how a worker opens it itself, and the rows that they become."""
 
 from __future__ import annotations
 
@@ -63,11 +58,7 @@ def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
 
 
 def median_of(values: Float[np.ndarray, " n"]) -> float | None:
-    """The median of the finite values; None where there are none.
-
-    >>> median_of(np.array([1.0, np.nan, 3.0]))
-    2.0
-    """
+    """The median of the finite values; None where there are none."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else None
 

@@ -54,10 +54,7 @@ class Unreadable:
 @final
 @dataclass(frozen=True)
 class Pictures:
-    """Images by id, in order. sha256: of all ids and files together; fit: cut to a square and resized to `size`.
-
-    notes: what a data set left out.
-    """
+    """Images by id, in order. sha256: of all together; fit: cut to a square and resized; notes: what was left out."""
 
     ids: tuple[str, ...]
     sha256: str
@@ -98,10 +95,7 @@ class Pictures:
 
     @classmethod
     def of_dataset(cls, dataset: LabelledImages, *, whole: bool = False) -> Pictures:
-        """The photographs of a data set by its ids, cropped and fitted as it was opened.
-
-        whole: as they are stored, of any size, with the crop and without margins.
-        """
+        """A data set's photographs as it was opened; whole: as stored, with the crop and without margins."""
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
         digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
@@ -109,10 +103,7 @@ class Pictures:
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, rows, tuple(dataset.notes()))
 
     def stored(self, row: int) -> Path | bytes | np.ndarray:
-        """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels.
-
-        Raises BadInput for one that could not be read.
-        """
+        """The image of a row as it is stored: file, bytes or pixels. Raises BadInput for one not read."""
         source = self._sources[row]
         if isinstance(source, Unreadable):
             raise BadInput(source.reason)
@@ -254,10 +245,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
 
 
 def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Encoded pictures: bytes as an audit stores them, or the field `bytes` of a data set. Raises KeyError for others.
-
-    A picture of which only the path is stored is null there, and is refused with them.
-    """
+    """Pictures as an audit or a data set (field `bytes`) stores them. Raises KeyError for others, also mere paths."""
     content = pc.struct_field(column, "bytes") if pa.types.is_struct(column.type) else column
     if not pa.types.is_binary(content.type) or content.null_count:
         raise KeyError("image")

@@ -140,10 +140,7 @@ class InvertibleNetwork:
 
 
 def invertible(generator: object) -> Invertible:
-    """The generator as inversion sees it: itself, or a StyleGAN2 or a progressive GAN without conditions in an adapter.
-
-    Raises BadInput for others.
-    """
+    """The generator as inversion sees it: itself, or an adapter of a network. Raises BadInput for others."""
     if isinstance(generator, Invertible):
         return generator
     from transect.generators.progressive.generator import Progressive

@@ -51,10 +51,7 @@ class OwnMarks:
         return {"name": self.name, "points": points, "masks": self._drawn is not None}
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
-        """The marks of those rows, on pictures that are fitted into squares as the data set's are.
-
-        Confidence is 1 where there are marks.
-        """
+        """The marks of those rows on pictures fitted as the data set's are; confidence is 1 where there are any."""
         if rows is None or len(rows) != len(pixels):
             raise BadInput("marks: expected the rows of the pictures in the data set, got others; give one of each")
         size = pixels.shape[1]

@@ -87,10 +87,7 @@ def _projection(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
 
 
 class ResNet(nn.Module):
-    """From pictures [b, 3, h, w] (normalized; h and w of at least 32) to logits [b, outputs].
-
-    Raises UnknownName for another architecture.
-    """
+    """From normalized pictures [b, 3, h, w], h and w of at least 32, to logits [b, outputs]."""
 
     def __init__(self, architecture: str, outputs: int) -> None:
         super().__init__()

@@ -62,10 +62,7 @@ class Block(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """channels: by resolution 4, 8, ... image size. classes: of a conditional network, whose score is a projection.
-
-    grows: pictures of every size can be judged, not only of the largest.
-    """
+    """channels: by resolution 4, 8, ...; classes: 0, or their score is a projection; grows: judges every size."""
 
     def __init__(self, channels: Mapping[int, int], classes: int = 0, w_dim: int = 128, grows: bool = False) -> None:
         super().__init__()

@@ -82,10 +82,7 @@ class Distillation:
 
 @final
 class Pairs:
-    """Pictures with the latents, float32 [m, d], of which they are the pictures.
-
-    Raises BadInput for a source that has no latent view.
-    """
+    """Pictures with the latents, float32 [m, d], of which they are the pictures."""
 
     def __init__(self, data: Pictures) -> None:
         self._data, self._teacher = data, teacher_of(data.source)

@@ -220,10 +220,7 @@ def _distillation(plan: Plan, likeness: Likeness | None) -> Distillation | None:
 
 
 def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
-    """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays.
-
-    fade: images in which a size comes in; None for a quarter of the shortest phase.
-    """
+    """Phases of SIZE:IMAGES,SIZE:IMAGES up to the pictures' own size; fade: None for a quarter of the shortest."""
     try:
         phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]
         sizes, shown = zip(*phases, strict=True)

@@ -189,11 +189,7 @@ def sheet(pictures: Float[Tensor, "b 3 h w"], across: int = 8) -> bytes:
 
 
 def tiled(pixels: UInt8[np.ndarray, "b h w 3"], across: int) -> UInt8[np.ndarray, "H W 3"]:
-    """One picture of many.
-
-    >>> tiled(np.zeros((3, 2, 2, 3), dtype=np.uint8), across=2).shape
-    (4, 4, 3)
-    """
+    """One picture of many."""
     b, h, w, _ = pixels.shape
     rows = -(-b // across)
     whole = np.full((rows * across, h, w, 3), 128, dtype=np.uint8)

@@ -75,11 +75,7 @@ class Growth:
 
 
 def even(sizes: Sequence[int], images: int) -> Growth:
-    """The published plan over `images` images: half of each phase fades, half settles; all phases equally long.
-
-    >>> even((4, 8, 16), 1200)
-    Growth(sizes=(4, 8, 16), shown=(240, 480), fade=240)
-    """
+    """The published plan over `images` images: half of each phase fades, half settles; all phases equally long."""
     part = images // (2 * len(sizes) - 1)
     return Growth(tuple(sizes), tuple(part if index == 0 else 2 * part for index in range(len(sizes) - 1)), part)
 
@@ -119,10 +115,7 @@ def r1_penalty(critic: LossesCritic, images: Float[Tensor, "b c h w"]) -> Tensor
 def gradient_penalty(
     critic: LossesCritic, real: Float[Tensor, "b c h w"], fake: Float[Tensor, "b c h w"], where: Scores
 ) -> Tensor:
-    """(‖∇D‖ - 1)² at points between real and generated pictures, averaged (Denton et al. 2019, equation 1).
-
-    where: in 0..1, each pair's place on its line, 0 at the real one.
-    """
+    """(‖∇D‖ - 1)² between pictures, averaged (Denton et al. 2019, equation 1). where: 0 at the real one."""
     between = torch.lerp(real, fake, where.view(-1, 1, 1, 1)).detach()
     lengths: Tensor = _gradient(critic, between).flatten(1).norm(dim=1)
     return (lengths - 1).square().mean()

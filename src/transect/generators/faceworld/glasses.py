@@ -72,10 +72,7 @@ def glasses(frame: Frame, p: Parameters, radiance: Tensor, hair: Tensor) -> Tens
 
 
 class GlassesParts(NamedTuple):
-    """Coverage of the frame's front, of its arms and of the lenses, and where each pixel lies.
-
-    x, y: on the glasses' plane. outward, down: from a lens's middle, 1 at its edge; radius: 1 all along the edge.
-    """
+    """Coverage of front, arms and lenses; x, y: on their plane; outward, down, radius: 1 at a lens's edge."""
 
     front: Tensor
     arms: Tensor

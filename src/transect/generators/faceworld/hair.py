@@ -93,10 +93,7 @@ _ROUND = 1.5
 
 
 class Bundle(NamedTuple):
-    """All [b, h, w]. cover, before: coverage behind and before the shoulders. depth: share of light behind the head.
-
-    share: of each pixel that shows the bundle and not the hair of the head; lateral, fine: those of strands.Strands.
-    """
+    """All [b, h, w]. cover, before: behind and before the shoulders; depth: share of light; share: of the pixel."""
 
     cover: Tensor
     before: Tensor
@@ -107,10 +104,7 @@ class Bundle(NamedTuple):
 
 
 def ponytail(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tensor) -> Bundle:
-    """A tail that is tied behind the head, comes out beside it and falls, thickest below its middle.
-
-    strands: the lattice; head: coverage of the hair of the head, behind which it begins.
-    """
+    """A tail that comes out beside the head and falls. strands: the lattice; head: coverage of the head's hair."""
     side = 2 * beyond(p["hair_parting"]) - 1
     t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 2.0)
     sway = 0.04 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
@@ -165,10 +159,7 @@ _COIL_Y = -0.36
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hair:
-    """Within `window` of the picture: radiance [b, 3, h, w] and the share of it behind the face; coverages [b, h, w].
-
-    back, front: coverage behind and before the face. shadow: optical depth on the skin.
-    """
+    """Within `window`: radiance, light behind the face, coverage behind and before it, optical depth on the skin."""
 
     radiance: Tensor
     depth: Tensor
@@ -228,10 +219,7 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
 
 
 def _tie(frame: Frame, p: Rows, locks: Strands, strands: Tensor, covers: tuple[Tensor, ...]) -> None:
-    """Adds the tails and knots of tied hair to coverage behind and before the face, depth and strands.
-
-    covers: of the hair of the head, behind the face, before it, and the share of light that reaches what is behind.
-    """
+    """Adds tails and knots to `covers` (of the head, behind and before the face, light behind) and to the strands."""
     head, back, front, depth = covers
     for name, tie in (("tail", ponytail), ("bare_knot", bun)):
         rows = p.with_any(name)
@@ -399,10 +387,7 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
 
 
 def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
-    """How far above the lower edge of the bangs, and their coverage: parted, swept to a side or straight across.
-
-    Balding subjects have fewer of them, combed over the bare scalp.
-    """
+    """How far above the lower edge of the bangs, and their coverage; balding subjects have fewer, combed over."""
     face, amount = frame.face, p["bangs"]
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)

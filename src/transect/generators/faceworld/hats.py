@@ -52,10 +52,7 @@ class Hat(NamedTuple):
 
 
 def rim_height(frame: Frame, p: Parameters, drop: float, tilt: float) -> Tensor:
-    """Height of a hat's lower edge on the picture: an ellipse around the head, seen from above or below.
-
-    drop: by how much it lies lower at the sides; tilt: by how much it slants as the head turns.
-    """
+    """Height of a hat's lower edge: an ellipse, lower at the sides by `drop`, slanting by `tilt` as the head turns."""
     across = (frame.U / (0.66 * (1 + BREADTH * p["face_width"]))).clamp(-1, 1)
     round_ = (1 - across * across).clamp(min=0).sqrt()
     worn = _RIM_Y + _PULLED * p["hat_height"]
@@ -75,10 +72,7 @@ def cloth_light(p: Parameters, normal: Vector) -> Tensor:
 
 
 def fold(normal: Vector, phase: Tensor, depth: Tensor, across: tuple[Tensor, Tensor]) -> tuple[Vector, Tensor]:
-    """The normal of cloth in folds of that phase and depth, and how much light their valleys keep.
-
-    across: the direction in the picture in which the phase grows, of length about 1.
-    """
+    """The normal of cloth in folds whose phase grows along `across`, and how much light their valleys keep."""
     tilt = depth * torch.cos(phase)
     nx, ny, nz = normal
     return unit(nx + tilt * across[0], ny + tilt * across[1], nz), 1 - 0.30 * depth * (1 - torch.sin(phase))

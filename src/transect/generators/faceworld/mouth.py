@@ -37,9 +37,7 @@ class Opening(NamedTuple):
 
 
 class Teeth(NamedTuple):
-    """The row of teeth at each pixel. number: 0 at the midline, 1 where the second tooth begins, and so on; side: -1 to
-    1 across a tooth.
-    """
+    """The row of teeth at each pixel. number: 0 at the midline and so on; side: -1 to 1 across a tooth."""
 
     number: Tensor
     side: Tensor

@@ -1,8 +1,4 @@
-"""Populations of FaceWorld: marginals, the copula that correlates them, and mechanisms of attributes that others
-cause.
-
-Source of the nearest correlation matrix: Higham 2002, doi:10.1093/imanum/22.3.329.
-"""
+"""Populations of FaceWorld: marginals, the copula that correlates them, and mechanisms of caused attributes."""
 
 from __future__ import annotations
 
@@ -278,12 +274,7 @@ class Mechanism(Strict):
     def value(
         self, name: str, parents: Mapping[str, Float[np.ndarray, " n"]], score: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
-        """The attribute `name` given the values of its parents and its own normal score.
-
-        >>> older = Mechanism(parents={"age": 0.01}, intercept=-0.3, noise=0.0)
-        >>> older.value("baldness", {"age": np.array([20.0, 60.0])}, np.zeros(2)).round(3).tolist()
-        [0.0, 0.3]
-        """
+        """The attribute `name` given the values of its parents and its own normal score."""
         total = self.intercept + self.noise * score
         for parent, weight in self.parents.items():
             total = total + _contribution(parent, weight, parents[parent])

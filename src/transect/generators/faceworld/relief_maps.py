@@ -100,10 +100,7 @@ def parting(p: Heads) -> Float[np.ndarray, " n"]:
 
 
 def half_relief(p: Heads, size: tuple[int, int], pixel: float, device: torch.device) -> Tensor:
-    """Height, its slopes in x and y, and occlusion of b heads on the right half of the maps: [4, b, rows, columns / 2].
-
-    size: rows and columns of the maps. pixel: as in relief_maps.face_maps.
-    """
+    """Height, its slopes and occlusion of b heads on the right half of the maps: [4, b, rows, columns / 2]."""
     given = shape_weights(p)
     names, coarse = tuple(given), _coarse_size(pixel)
     weights = np.zeros((len(p["old"]), 1, _padded(len(names))), dtype=np.float32)
@@ -162,9 +159,7 @@ def _stack(device: torch.device, names: tuple[str, ...], size: tuple[int, int], 
 
 @functools.lru_cache(maxsize=32)
 def _derivatives(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Matrices that turn the right half of a map into its slopes along a column, from the left, and a row, from the
-    right: those of cubic splines.
-    """
+    """Matrices of cubic splines: a right half's slopes along a column, from the left, and a row, from the right."""
     y, x = (np.linspace(-extent, extent, n) for extent, n in zip((Y_EXTENT, X_EXTENT), size, strict=True))
     down, whole = (CubicSpline(places, np.eye(len(places)))(places, 1) for places in (y, x))
     half = size[1] // 2
@@ -199,9 +194,7 @@ def _finer(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]
 
 
 def _constant(matrix: Float[np.ndarray, "r c"], device: torch.device) -> Tensor:
-    """[1, r, c], kept for later calls. What is negligible is 0: products with denormal numbers take a hundred times as
-    long.
-    """
+    """[1, r, c], kept. What is negligible is 0: products with denormal numbers take a hundred times as long."""
     kept = np.where(np.abs(matrix) > 1e-9, matrix, 0)
     with torch.inference_mode(False):
         return torch.from_numpy(np.ascontiguousarray(kept, dtype=np.float32)).unsqueeze(0).to(device)

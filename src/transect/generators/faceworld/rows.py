@@ -16,13 +16,7 @@ _ALIGNMENT = 64
 
 
 def products(left: Tensor, right: Tensor) -> Tensor:
-    """The matrix product of each pair: float32 [b, m, k] and [b, k, n] to [b, m, n]; on a GPU, all at once.
-
-    One of them may be a single matrix [1, ., .] for all.
-
-    >>> products(torch.eye(2).unsqueeze(0), torch.arange(8.0).view(2, 2, 2)).tolist()
-    [[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]
-    """
+    """The matrix product of each pair [b, m, k], [b, k, n], one of which may be single; on a GPU, all at once."""
     b = max(len(left), len(right))
     if left.device.type != "cpu":
         return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
@@ -124,11 +118,7 @@ class Rows(Mapping[str, Tensor]):
 
 
 def picked(wanted: Bool[np.ndarray, " b"]) -> Pick | None:
-    """The wanted rows: a slice where they are neighbors, None where there are none.
-
-    >>> picked(np.array([False, True, True])), picked(np.array([False]))
-    (slice(1, 3, None), None)
-    """
+    """The wanted rows: a slice where they are neighbors, None where there are none."""
     numbers = np.flatnonzero(wanted)
     if len(numbers) == 0:
         return None

@@ -104,11 +104,7 @@ def photometry_passes(photometry: Mapping[str, object]) -> bool:
 
 
 def statement(facts: Facts, version: str) -> tuple[bool, str]:
-    """Whether the photometry of that renderer is validated, and the evidence, in one line.
-
-    >>> statement({}, "7")[0]
-    False
-    """
+    """Whether the photometry of that renderer is validated, and the evidence, in one line."""
     evidence = "effects on its faces are evidence about the target, to be confirmed on photographs."
     if not facts:
         return False, f"FaceWorld's photometry is not yet validated against photographs: {evidence}"

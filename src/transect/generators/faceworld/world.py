@@ -249,14 +249,7 @@ NAME: Final = "faceworld-latent"
 
 @final
 class LatentWorld:
-    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent.
-
-    >>> view = LatentWorld(FaceWorld(image_size=32))
-    >>> subject = view.sample([7])
-    >>> age = view.world.read(view.world.sample([7]))["age"][0].as_py()
-    >>> subject.space, abs(view.truths(subject)["age"][0].as_py() - age) < 1e-9
-    ('z', True)
-    """
+    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent."""
 
     def __init__(self, world: FaceWorld) -> None:
         self.world = world
@@ -276,10 +269,7 @@ class LatentWorld:
         return self.world.render(self.world.from_z(latents))
 
     def truths(self, latents: Latents) -> pa.Table:
-        """The causal model's values of each latent: every attribute and nuisance, float64 columns.
-
-        The last bits of a value that the rotation moved may differ from FaceWorld's own.
-        """
+        """The causal model's values of each latent; the last bits of what the rotation moved may differ."""
         return self.world.read(self.world.from_z(latents))
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:

@@ -106,11 +106,7 @@ among them."""
 @final
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """The level of each edit on one photograph, in the unit of its attribute; the default of each is "as it is".
-
-    >>> Edits() == Edits(exposure=0.0), Edits(noise=800.0).names()
-    (True, ('noise',))
-    """
+    """The level of each edit on one photograph, in the unit of its attribute; the default of each is "as it is"."""
 
     skin_tone: float = 0.0
     metering: float = 0.0

@@ -253,11 +253,7 @@ def mask_of(board: int, hand: int, width: int, height: int) -> Bool[np.ndarray, 
 
 
 def rectangle(board: int, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it.
-
-    >>> rectangle(BOARDS.index("bottom"), 100, 100)
-    (0, 55, 100, 100)
-    """
+    """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it."""
     left, top, right, bottom = RECTANGLES[BOARDS[board]]
     return round(left * width), round(top * height), round(right * width), round(bottom * height)
 
@@ -455,10 +451,7 @@ def fewer_pixels(picture: UInt8[np.ndarray, "h w 3"], share: float) -> UInt8[np.
 
 
 def cropped(picture: _Picture, share: float, out: _Picture | None = None) -> _Picture:
-    """The frame of that share of width and height about the middle, its pixels as they are, and grey beyond.
-
-    out: where it is written, another array than the picture.
-    """
+    """The frame of that share about the middle, its pixels as they are, and grey beyond; in `out`, if given."""
     if share == NEUTRAL["crop"]:
         return picture
     height, width = picture.shape[:2]
@@ -471,11 +464,7 @@ def cropped(picture: _Picture, share: float, out: _Picture | None = None) -> _Pi
 
 
 def window(share: float, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a crop in pixels; right and bottom are the first beyond it.
-
-    >>> window(0.5, 100, 60)
-    (25, 15, 75, 45)
-    """
+    """Left, top, right and bottom of a crop in pixels; right and bottom are the first beyond it."""
     kept = max(1, round(share * width)), max(1, round(share * height))
     left, top = (width - kept[0]) // 2, (height - kept[1]) // 2
     return left, top, left + kept[0], top + kept[1]

@@ -89,10 +89,7 @@ class Mask:
 @final
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A rectangle (left, top, right, bottom) or an ellipse (middle and half axes), in shares of width and height.
-
-    A pixel is inside where its middle is.
-    """
+    """A rectangle (left, top, right, bottom) or an ellipse (middle and half axes), in shares of width and height."""
 
     kind: str
     numbers: tuple[float, float, float, float]

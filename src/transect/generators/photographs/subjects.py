@@ -206,11 +206,7 @@ def squared(picture: UInt8[np.ndarray, "h w 3"], size: int) -> UInt8[np.ndarray,
 
 
 def corner(height: int, width: int, size: int) -> tuple[int, int]:
-    """Top and left of a picture in the middle of a square.
-
-    >>> corner(64, 48, 64)
-    (0, 8)
-    """
+    """Top and left of a picture in the middle of a square."""
     return (size - height) // 2, (size - width) // 2
 
 

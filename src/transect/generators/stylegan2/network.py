@@ -71,10 +71,7 @@ def filter_up(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"], before: i
 
 
 def upsample(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"]) -> Tensor:
-    """Twice as large: zeros between the samples, then the filter.
-
-    A constant image keeps its value where the filter does not reach beyond the edge:
-    """
+    """Twice as large: zeros between the samples, then the filter."""
     b, c, h, w = x.shape
     spread = torch.zeros(b, c, h, 2, w, 2, dtype=x.dtype, device=x.device)
     spread[:, :, :, 0, :, 0] = x
@@ -344,10 +341,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
 
 
 def fitting_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
-    """The tensors that a network of that shape takes.
-
-    w_avg may be missing, since it can be estimated, and the filters, which are the paper's then.
-    """
+    """The tensors of a network of that shape; w_avg, which can be estimated, and the paper's filters may lack."""
     known = {name: tensors[name] for name in expected if name in tensors}
     optional = {name for name in expected if name == _AVERAGE or name.endswith("resample_filter")}
     check_weights(known, {n: place for n, place in expected.items() if n in known or n not in optional}, source)

@@ -334,10 +334,7 @@ _TF = "a network of the TensorFlow version: export it with the official legacy c
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A generator's tensors by official name, and where its activations are cut (None: nowhere).
-
-    noise_drawn: whether the constant noise was drawn here, since the file has none.
-    """
+    """Tensors by official name, where activations are cut, and whether the constant noise was drawn here."""
 
     tensors: dict[str, Tensor]
     clamp: float | None = None
@@ -407,10 +404,7 @@ def _collect(
 
 
 def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, object] | None = None) -> Weights:
-    """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
-
-    extra: entries next to the dictionary in the file, such as the community's `latent_avg`.
-    """
+    """Weights from tensors in official or the community's names. extra: entries beside them, as `latent_avg`."""
     named_tensors = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
         if named_tensors and all(name.startswith(prefix) for name in named_tensors):
@@ -492,11 +486,7 @@ def _drawn_noise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _noisy(index: int) -> str:
-    """The i-th noisy layer.
-
-    >>> [_noisy(i) for i in (0, 1, 2, 3)]
-    ['b4.conv1', 'b8.conv0', 'b8.conv1', 'b16.conv0']
-    """
+    """The i-th noisy layer: b4.conv1, b8.conv0, b8.conv1, b16.conv0 ..."""
     return f"b{4 << ((index + 1) // 2)}.conv{(index + 1) % 2}"
 
 

@@ -224,10 +224,7 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
 
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
-    """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, exposed by so many stops more.
-
-    Without stops, pixels without weight are as they were.
-    """
+    """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
     before, after = living_skin(np.array([skin.tone, level]))
     ratio = (after / before).astype(np.float32)
     shown = translucency(np.array([skin.tone, level]))

@@ -104,10 +104,7 @@ _LEAST: Final = 4e-3
 @final
 @dataclass(frozen=True, slots=True)
 class Face:
-    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part.
-
-    doubts: by part, how many pixels the finder doubted, over those that it held for the part.
-    """
+    """points: [68, 2] in pixels; masks: float32 [h, w], 0 to 1, by part; doubts: pixels in doubt over those held."""
 
     points: Float[np.ndarray, "68 2"]
     masks: Mapping[str, Float[np.ndarray, "h w"]]
@@ -146,10 +143,7 @@ class Face:
 def face_of(
     marks: Marks, threshold: float, picture: UInt8[np.ndarray, "h w 3"], top: int = 0, left: int = 0
 ) -> Face | str:
-    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none.
-
-    top, left: of the photograph in the square.
-    """
+    """The face of marks of one picture, cut to the photograph at top, left of its square; or why there is none."""
     height, width = picture.shape[:2]
     if marks.reasons[0] == SEVERAL:
         return SEVERAL_FACES
@@ -211,10 +205,7 @@ def doubt(mask: Float[np.ndarray, "h w"]) -> float:
 
 
 def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
-    """A mask of doubts with a border as wide as the doubts are, nothing beyond and all within; a sharp mask, itself.
-
-    width: between the outer corners of the eyes, in pixels.
-    """
+    """A mask of doubts with a border as wide as the doubts are; a sharp mask, itself. width: of the eyes."""
     if doubt(mask) <= _SHARP:
         return mask
     low, high = _SETTLED
@@ -381,10 +372,7 @@ def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) ->
 
 
 def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3"], noise: float, key: int) -> Layer:
-    """What lets through and adds so much light over a whole photograph; where it hides it, it has noise of its own.
-
-    noise: standard deviation in values of sRGB; key: of the numbers drawn. Both arrays are overwritten.
-    """
+    """What passes and adds so much light, with noise of its own where it hides. Both arrays are overwritten."""
     untouched = np.asarray((1 - passed < _LAYERS_HIDDEN).all(axis=2) & (added < _LAYERS_HIDDEN).all(axis=2))
     passed[untouched], added[untouched] = 1, 0
     rows, columns = box_of(~untouched)

@@ -49,10 +49,7 @@ VERSION = 2
 
 @final
 class Sitting:
-    """A photograph with its face. key: of its own noise.
-
-    known: the tone of the skin where it is known; else it is read from the picture.
-    """
+    """A photograph with its face. key: of its own noise. known: the skin's tone, where it need not be read."""
 
     def __init__(
         self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None
@@ -317,10 +314,7 @@ _DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 
 
 def left_out_by_group(subjects: Subjects, reasons: Sequence[str]) -> Iterator[str]:
-    """For each label with few values and each reason, how many photographs of each value are left out.
-
-    reasons: of each photograph; "" where it is used.
-    """
+    """How many photographs of each value of a label are left out for each reason, "" where it is used."""
     why = np.array(reasons)
     for attribute in subjects.labelled.attributes:
         values = subjects.label(attribute.name)

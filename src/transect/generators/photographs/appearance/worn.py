@@ -1,6 +1,4 @@
-"""What is put on a face of a photograph: a head of FaceWorld is fitted to it, and wears glasses, a hat, a mask or
-bangs.
-"""
+"""What is put on a photograph's face: a head of FaceWorld is fitted to it and wears glasses, a hat, a mask or bangs."""
 
 from __future__ import annotations
 
@@ -196,10 +194,7 @@ _THREAD: Final = 0.009
 
 
 def face_mask(frame: Frame, p: Parameters, hair: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Radiance [b, 3, h, w] of the mask, its coverage, and the optical depth of its shade on the skin, each [b, h, w].
-
-    hair: coverage of hair, under which the loops run.
-    """
+    """Radiance, coverage and optical depth of the shade of a mask. hair: coverage, under which the loops run."""
     y = frame.face.y
     # Below the jaw the head ends, and the mask goes on in the plane of the chin.
     low = smoothstep(y, 0.66, 0.86)
@@ -282,10 +277,7 @@ class Stage:
         return torch.from_numpy(cv2.warpAffine(mask, self.matrix, (width, height), flags=flags))[None]
 
     def layer(self, camera: Camera, key: int, black: Tensor, white: Tensor) -> Layer:
-        """What was drawn [3, h, w] over a black and over a white scene, as what lies before the photograph.
-
-        key: of the noise of what hides the photograph, as much as its own.
-        """
+        """What was drawn [3, h, w] over black and over white, as what lies before the photograph, with its noise."""
         dark, bright = (part.permute(1, 2, 0).numpy() for part in (black, white))
         passed = 1 - blurred(self.shown(1 - (bright - dark)), camera.blur)
         added = blurred(self.shown(dark * np.float32(camera.gain)), camera.blur)
@@ -380,10 +372,7 @@ _ASIDE: Final = 0.35
 def fringe_of(
     head: Head, face: Face, camera: Camera, key: int, level: float, color: Float[np.ndarray, " 3"], dark: float
 ) -> Layer:
-    """The fringe from none (0) to the brows (1).
-
-    color: median scene light of the hair; dark: its level from black (0) to blond (1), by which it shines.
-    """
+    """The fringe from none (0) to the brows (1). color: median light of the hair; dark: its level, 0 to 1."""
     stage = Stage(head, face, *WHOLE_HEAD)
     with torch.inference_mode():
         radiance, front, shadow = _drawn(stage, key, dark, level)
