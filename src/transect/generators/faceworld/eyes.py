@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import EYE_Y, Frame, eye_x
 from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
 from transect.generators.faceworld.skin import KEY, WRAP, Illumination, light_color
@@ -215,7 +215,7 @@ def _fibers(lids: Lids, iris: _Iris, lattice: Tensor) -> Tensor:
     """Noise that changes around the pupil and hardly along the radius, as far as pixels show it."""
     around = 0.30 / iris.radius.clamp(min=0.3 * IRIS_RADIUS)
     x, y = iris.X * around + 0.45 * lids.side + 1.6 * iris.X, iris.y * around + 1.6 * iris.y
-    return sample_mirrored(lattice.unsqueeze(1), x, y).squeeze(1) * (0.007 / lids.pixel).clamp(max=1)
+    return read_mirrored(lattice, x, y) * (0.007 / lids.pixel).clamp(max=1)
 
 
 def _mirrored(lids: Lids, iris: _Iris) -> Tensor:
@@ -278,7 +278,7 @@ def _hairs(lids: Lids, height: Tensor, length: Tensor, lean: Tensor, hairs: Tens
     if hairs is None:
         return 0.60 * mean
     x = _SPACING * (lids.outward - lean * height) + 0.40 * lids.side
-    drawn = sample_mirrored(hairs.unsqueeze(1), x, torch.full_like(x, -0.6)).squeeze(1)
+    drawn = read_mirrored(hairs, x, torch.full_like(x, -0.6))
     seen = (0.005 / lids.pixel).clamp(max=1)
     single = (
         smoothstep(drawn + 0.9 - 1.6 * up, 0.0, 0.9) * smoothstep(height, -0.004, 0.002) * (1 - 0.5 * up).clamp(0, 1)
@@ -335,17 +335,13 @@ def _strokes(frame: Frame, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) ->
     spread, visible = (1 - 0.45 * along) * x, (0.007 / frame.pixel).clamp(max=1)
     rising = _BROWS_SPACING * (spread + (0.25 + 1.5 * along) * down)
     if frame.canvas.pixel >= FINE:
-        return _read(hairs, rising + side, 0.9 * down - 0.5).clamp(-0.9, 1.3) * visible
+        return read_mirrored(hairs, rising + side, 0.9 * down - 0.5).clamp(-0.9, 1.3) * visible
     tufts = (_BROWS_SPACING * 0.007) * torch.sin(43 * x + 2 * frame.face.y + 6 * side) * v
-    first = _read(hairs, rising + side + tufts, 0.9 * down - 0.5)
+    first = read_mirrored(hairs, rising + side + tufts, 0.9 * down - 0.5)
     falling = _BROWS_SPACING * (spread - (0.20 + 0.5 * along) * down)
-    second = _read(hairs, falling + side + tufts, 0.9 * down + 0.5)
+    second = read_mirrored(hairs, falling + side + tufts, 0.9 * down + 0.5)
     above = 0.55 * smoothstep(-v, -0.5, 0.9) * smoothstep(t, -0.9, 0.0)
     return (first + above * (second - first)).clamp(-0.9, 1.3) * visible
-
-
-def _read(hairs: Tensor, across: Tensor, along: Tensor) -> Tensor:
-    return sample_mirrored(hairs.unsqueeze(1), across, along).squeeze(1)
 
 
 def brow_line(p: Parameters, t: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import HAIR_STYLES
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
 from transect.generators.faceworld.heads import Window, cut, upright_box
 from transect.generators.faceworld.rows import (
@@ -140,9 +140,8 @@ def bun(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tens
 
 def _wound(frame: Frame, strands: Tensor, across: Tensor, along: Tensor) -> Tensor:
     """Strands along a bundle, of about unit variance."""
-    lattice = strands.unsqueeze(1)
-    tresses = sample_mirrored(lattice, 0.36 * across + 0.3, 0.7 * along).squeeze(1)
-    fine = sample_mirrored(lattice, across, along).squeeze(1)
+    tresses = read_mirrored(strands, 0.36 * across + 0.3, 0.7 * along)
+    fine = read_mirrored(strands, across, along)
     return 0.70 * tresses + 0.60 * (0.013 / frame.pixel).clamp(max=1) * fine
 
 

@@ -122,20 +122,8 @@ def cut_light(light: Illumination, window: Window) -> Illumination:
 
 SHAPE = (
     *IDENTITY,
-    "face_shape",
-    "face_width",
-    "age",
-    "old",
-    "young",
-    "smile",
-    "mouth_open",
-    "makeup",
-    "eye_wide",
-    "eye_tall",
-    "yaw",
-    "pitch",
-    "roll",
-    "distance",
+    *("face_shape", "face_width", "age", "old", "young", "smile", "mouth_open", "makeup"),
+    *("eye_wide", "eye_tall", "yaw", "pitch", "roll", "distance"),
 )
 """What the head's shape, pose and slow shades depend on, in addition to the seed."""
 

@@ -322,8 +322,9 @@ class Bump:
 def _shades(p: Heads) -> list[Bump]:
     """What keeps light from places whose geometry alone does not show it: lids and lashes, the nose's and lips' own."""
     base, half, my = nose_base(p), nose_half_width(p), mouth_y(p)
-    corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
-    masculine, old, philtrum = p["face_shape"] - 0.5, p["old"], (base + my) / 2 - 0.012
+    smile, masculine, old = p["smile"], p["face_shape"] - 0.5, p["old"]
+    corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * smile
+    philtrum = (base + my) / 2 - 0.012
     return [
         Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.75 * masculine),
         Bump(0.0, base + 0.044, half * 0.55, 0.046, 0.0, 0.47),
@@ -342,15 +343,7 @@ def _shades(p: Heads) -> list[Bump]:
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
         Bump(0.0, 0.765, 0.20, 0.11, 0.0, -0.32),
-        Bump(
-            0.36 + 0.02 * p["smile"],
-            0.17 - 0.03 * p["smile"],
-            0.12,
-            0.10,
-            0.034 * p["smile"],
-            0.0,
-            0.2 + 0.2 * p["smile"],
-        ),
+        Bump(0.36 + 0.02 * smile, 0.17 - 0.03 * smile, 0.12, 0.10, 0.034 * smile, 0.0, 0.2 + 0.2 * smile),
     ]
 
 
@@ -364,19 +357,13 @@ def _folds(p: Heads) -> list[Bump]:
     ]
     for y, trait in ((-0.43, "hairline"), (-0.51, "complexion"), (-0.595, "greying")):
         bumps += _forehead_line(p, y, old * (0.9 + 0.35 * p[trait]).clip(0.1, 1.6))
+    bag = -0.008 * (0.4 - 0.3 * p["young"] + old), 0.10 - 0.05 * p["young"] + 0.22 * old
     bumps += [
         Bump(0.030, -0.265, 0.012, 0.05, -0.004 * old, 0.16 * old),
         Bump(0.47, EYE_Y - 0.045, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.475, EYE_Y + 0.01, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.465, EYE_Y + 0.06, 0.06, 0.012, -0.004 * old, 0.17 * old + 0.05 * smile),
-        Bump(
-            eye_x(p) - 0.02,
-            EYE_Y + 0.105,
-            0.12,
-            0.022,
-            -0.008 * (0.4 - 0.3 * p["young"] + old),
-            0.10 - 0.05 * p["young"] + 0.22 * old,
-        ),
+        Bump(eye_x(p) - 0.02, EYE_Y + 0.105, 0.12, 0.022, *bag),
         Bump(eye_x(p), EYE_Y + 0.072, 0.12, 0.028, 0.004 * old + 0.009 * smile),
         Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.035, -0.002 * smile, -0.32 * smile),
         Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.045, 0.0, -0.24 * (p["face_shape"] - 0.5)),
@@ -403,10 +390,6 @@ def _blush(p: Heads) -> list[Bump]:
         Bump(0.46, -0.24, 0.16, 0.18, blush=-0.10),
         Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.10),
     ]
-
-
-def _bumps(p: Heads) -> list[Bump]:
-    return _shades(p) + _folds(p) + _blush(p)
 
 
 def _table(bumps: list[Bump], heads: int) -> Float[np.ndarray, "fields n k"]:
@@ -436,7 +419,7 @@ def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
     pixel: the width of the pixels that will read them, in face units; what is finer is averaged out.
     """
     device, size = lattices["pores"].device, lattice_size(pixel)
-    table = _seen_by(pixel, _table(_bumps(p), len(p["old"]))).astype(np.float32)
+    table = _seen_by(pixel, _table(_shades(p) + _folds(p) + _blush(p), len(p["old"]))).astype(np.float32)
     b = dict(zip(_FIELDS, torch.from_numpy(table).to(device).unsqueeze(-1).unbind(0), strict=True))
     x, y = _axes(device, size)
     dy = (y - b["y"]) / b["width_y"]

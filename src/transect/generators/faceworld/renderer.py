@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
-from transect.generators.faceworld.canvas import Canvas, draw_lattices, sample_mirrored, spread_over
+from transect.generators.faceworld.canvas import Canvas, draw_lattices, read_mirrored, spread_over
 from transect.generators.faceworld.ears import ear, earring
 from transect.generators.faceworld.eyes import FINE, brows, eye_opening, eyeballs, lashes, lid_skin, locate_lids, socket
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
@@ -203,7 +203,7 @@ def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shad
     windows = heads.windows
     skin, light = face_skin(frame, p, heads.details)
     skin = shade_skin(skin, windows.head.of(shadow).contiguous())
-    grain = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
+    grain = read_mirrored(lattices["stubble"], 1.5 * frame.face.x, 0.75 * frame.face.y)
     nose, lips = windows.nose, windows.mouth
     _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
     bearded = p.with_any("facial_hair")

@@ -142,21 +142,6 @@ def put(values: Tensor, pick: Pick, part: Tensor) -> None:
         values.index_copy_(0, pick.to(values.device), part)
 
 
-__all__ = [
-    "Parameters",
-    "Vector",
-    "beyond",
-    "bump",
-    "color",
-    "coverage",
-    "mix",
-    "over",
-    "power",
-    "smoothstep",
-    "tint",
-    "unit",
-]
-
 Vector: TypeAlias = tuple[Tensor, Tensor, Tensor]
 """Components x, y, z, each [b, h, w]."""
 

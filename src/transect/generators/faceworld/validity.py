@@ -74,18 +74,12 @@ def shortcomings(photometry: Photometry) -> list[str]:
             inside >= MEDIANS_INSIDE,
             f"{inside} of 90 medians lie between the photographs' quartiles (wanted {MEDIANS_INSIDE})",
         ),
-        (
-            not outside,
-            f"{len(outside)} medians lie beyond the photographs' 5 to 95 % (wanted 0)",
-        ),
+        (not outside, f"{len(outside)} medians lie beyond the photographs' 5 to 95 % (wanted 0)"),
         (
             share is not None and share >= SHARE_INSIDE,
             f"the smallest share of faces within their 5 to 95 % is {_two(share)} (wanted {SHARE_INSIDE:.2f})",
         ),
-        (
-            fewest >= FACES_PER_FIFTH,
-            f"a fifth has {fewest} measured faces (wanted {FACES_PER_FIFTH})",
-        ),
+        (fewest >= FACES_PER_FIFTH, f"a fifth has {fewest} measured faces (wanted {FACES_PER_FIFTH})"),
         (
             cheek is not None and cheek >= DARKEST_CHEEK,
             f"the median cheek luminance of the darkest tones is {_two(cheek)} (wanted {DARKEST_CHEEK:.2f})",
@@ -96,11 +90,6 @@ def shortcomings(photometry: Photometry) -> list[str]:
 
 def _two(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
-
-
-def photometry_passes(photometry: Mapping[str, object]) -> bool:
-    """Whether rendered faces are lit as photographs are, by every condition."""
-    return not shortcomings(cast("Photometry", photometry))
 
 
 def statement(facts: Facts, version: str) -> tuple[bool, str]:
