@@ -77,7 +77,11 @@ class Encoder:
                 f"{name}: expected an encoder to {' or '.join(SPACES)}, found {space[:_SHOWN]!r}; retrain it"
             )
         widths = _widths(tensors, name)
-        _check_sizes(size, widths, name)
+        if size < 1 or size & (size - 1) or not size >> (len(widths) - 1):
+            raise BadInput(
+                f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found"
+                f" {size}"
+            )
         self.name, self.space, self.image_size, self.device = name, space, size, torch.device(device)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self.network = Network(size, widths, len(tensors["head.bias"]))
@@ -123,10 +127,3 @@ def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
             shape = list(tensors[key].shape)
             raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {shape}; it is damaged")
     return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in names[2:])]
-
-
-def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
-    if size < 1 or size & (size - 1) or not size >> (len(widths) - 1):
-        raise BadInput(
-            f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found {size}"
-        )

@@ -93,11 +93,7 @@ class Tools:
 @final
 @dataclass(frozen=True, slots=True)
 class ToolsRecipe:
-    """The same by names and files, as a worker gets them.
-
-    generator: a name or a file. encoder: the file of a trained one, a fitted one as numbers, or None. files: of the
-    distance, weights and heads. facts: `facts_of` in the process of the command.
-    """
+    """The same by names, files and numbers, as a worker gets them. facts: `facts_of` in the command's process."""
 
     generator: str
     space: str

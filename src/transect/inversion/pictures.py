@@ -1,11 +1,7 @@
-"""The images to invert: of a folder, a run or a data set, or pixels; decoded a part at a time.
+"""The images to invert; and inverted photographs as a generator's subjects, on their own backgrounds if one asks.
 
-Inverted photographs on their own backgrounds: what a generator draws stands inside a mask of the photograph alone.
-
-An inversion reconstructs a whole picture, and an edit in the latent space moves all of it. With the photograph put
-back outside a mask of the face, bitwise, only what is inside can have caused a change of the answer.
-
-Inverted photographs as the subjects of a generator: audits of directions then edit photographs of people.
+An edit in the latent space moves the whole picture. With the photograph put back outside a mask of the face, bitwise,
+only what is inside can have caused a change of the answer.
 """
 
 from __future__ import annotations
@@ -68,10 +64,7 @@ class Pictures:
 
     @classmethod
     def open(cls, images: str | Path | np.ndarray | Images, size: int, *, fit: bool = False) -> Pictures:
-        """Image files of a folder by name, a run's or data set's images by id, or pixels by row. None is decoded yet.
-
-        Raises BadInput: no folder, no images, a name that is not UTF-8, or a data set to be fitted.
-        """
+        """A folder's files by name, a run's or data set's images by id, or pixels by row; none is decoded yet."""
         if is_dataset(images):
             if fit:
                 raise BadInput("--fit is of a folder's images, got a data set; write READER:PATH?crop=center instead")
@@ -99,7 +92,7 @@ class Pictures:
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
         digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
-        rows: Sequence[np.ndarray] = _WholeRowsOf(dataset) if whole else _RowsOf(dataset)
+        rows = _RowsOf(dataset, whole)
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, rows, tuple(dataset.notes()))
 
     def stored(self, row: int) -> Path | bytes | np.ndarray:
@@ -125,24 +118,22 @@ class Pictures:
             return Unreadable(str(refused(self.ids[row], error)))
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
-        """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
-
-        Raises BadInput for an image of another size.
-        """
+        """The images of those rows, black where one cannot be read, and why. Raises BadInput for another size."""
         images, reasons = [], []
         for row in rows:
             try:
-                self._open_image(row)
-                reason = ""
+                image = self._open_image(row)
             except BadInput as error:
-                reason = str(error)
-            images.append(np.zeros((self.size, self.size, 3), np.uint8) if reason else self._decode(row))
-            reasons.append(reason)
+                images.append(np.zeros((self.size, self.size, 3), np.uint8))
+                reasons.append(str(error))
+            else:
+                images.append(self._fitted(image, row))
+                reasons.append("")
         return np.stack(images), tuple(reasons)
 
     def pixels(self, rows: Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows. Raises BadInput, naming it, for a broken one or one of another size."""
-        images = [self._decode(row) for row in rows]
+        images = [self._fitted(self._open_image(row), row) for row in rows]
         return np.stack(images) if images else np.zeros((0, self.size, self.size, 3), np.uint8)
 
     def stored_size(self, row: int) -> tuple[int, int]:
@@ -154,9 +145,6 @@ class Pictures:
         from PIL import Image
 
         return self._fitted(Image.fromarray(whole), row)
-
-    def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
-        return self._fitted(self._open_image(row), row)
 
     def _fitted(self, image: PillowImage, row: int) -> UInt8[np.ndarray, "h w 3"]:
         from PIL import Image
@@ -187,28 +175,17 @@ class Pictures:
 @final
 @dataclass(frozen=True)
 class _RowsOf(Sequence[np.ndarray]):
-    """The photographs of a data set, each decoded when it is asked for."""
+    """The photographs of a data set, each decoded when it is asked for; whole: with the crop, and not resized."""
 
     dataset: LabelledImages
+    whole: bool
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, row: Any) -> Any:
-        return self.dataset.pixels([row])[0]
-
-
-@final
-@dataclass(frozen=True)
-class _WholeRowsOf(Sequence[np.ndarray]):
-    """The same as they are stored, with the crop; none is resized."""
-
-    dataset: LabelledImages
-
-    def __len__(self) -> int:
-        return len(self.dataset)
-
-    def __getitem__(self, row: Any) -> Any:
+        if not self.whole:
+            return self.dataset.pixels([row])[0]
         pictures, crop = self.dataset.pictures, self.dataset.crop
         picture = open_rgb(pictures.encoded(row), pictures.name(row))
         return np.asarray(picture if crop is None else picture.crop(crop.box(*picture.size)))
@@ -353,10 +330,7 @@ class InvertedPhotographs:
     def open(
         cls, generator: Generator, path: str | Path, photographs: str | Path | None = None, mask: str | None = None
     ) -> InvertedPhotographs:
-        """The photographs of a file of `transect invert`. Raises BadInput for others.
-
-        photographs, mask: what was inverted, and where a subject's image is the generator's: see `Backgrounds.open`.
-        """
+        """The photographs of a file of `transect invert`. photographs, mask: see `Backgrounds.open`."""
         if (photographs is None) != (mask is None):
             given = "--mask alone" if photographs is None else "--photographs alone"
             raise BadInput(f"expected --photographs and --mask, which keep a photograph's background, got {given}; give"

@@ -1,19 +1,11 @@
-"""A photograph's rendered twin: the settings of FaceWorld whose picture has the photograph's landmarks and skin
-colors.
+"""A photograph's rendered twin: the settings of FaceWorld whose picture has the photograph's landmarks and skin colors.
 
-First the landmarks, by bounded least squares over pose, expression, shape and the identity code, with scale and
-shift in closed form; the code is held near the average face, as it is among FaceWorld's subjects. Then tone and
-light, by bounded least squares on the colors of six places of skin. What neither tells (hair, clothes, glasses,
-background) is that of an average subject. A twin resembles its photograph in pose, proportions and light. It is not
-the person.
+First the landmarks, by bounded least squares over pose, expression, shape and the identity code, with scale and shift
+in closed form; the code is held near the average face. Then tone and light, on the colors of six places of skin. What
+neither tells (hair, clothes, glasses, background) is that of an average subject. A twin resembles its photograph in
+pose, proportions and light. It is not the person. Both are compared in the twin's frame, grey beyond the photograph.
 
 Source: Blanz and Vetter 1999, doi:10.1145/311535.311556 (a face model fitted to a picture, held near its mean).
-
-A photograph beside its rendered twin: which photographs can have one, both in one frame, and what is left between.
-
-Both pictures have the twin's frame, so that faces have one size and place; where the photograph ends both are grey.
-
-The rows of fitted twins as a run keeps them, and FaceWorld's latents from them.
 """
 
 from __future__ import annotations
@@ -252,10 +244,7 @@ def _least_squares(
     steps: int,
     outlier: float | None = None,
 ) -> tuple[Float[np.ndarray, " k"], float]:
-    """Bounded least squares, and its cost; slopes are differences, all made in one call.
-
-    outlier: the residual from which on it counts by its size and no longer by its square.
-    """
+    """Bounded least squares, and its cost; slopes are differences made in one call; beyond `outlier` it is linear."""
     from scipy.optimize import least_squares
 
     def slopes(where: Float[np.ndarray, " k"]) -> Float[np.ndarray, "m k"]:

@@ -90,10 +90,7 @@ UNSURE = "no finder is sure of it"
 
 @final
 class JoinedMarks:
-    """The finders in that order. A picture that none is sure of, in points or in a mask that some know, is left out.
-
-    Confidence is the lowest of the finders whose marks are taken.
-    """
+    """The finders in that order. A picture of which none is sure, in points or a known mask, is left out."""
 
     threshold = 0.0
 

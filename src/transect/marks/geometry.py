@@ -121,11 +121,7 @@ _FARTHEST: Final = 4.0
 @final
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Faces in the order of their scores, in widths of the network's square.
-
-    scores: 0..1, [n]. boxes: left, top, right, bottom, [n, 4]. points: [n, 6, 2], the eyes first, left in the picture
-    before right.
-    """
+    """Faces by score, surest first, in widths of the square: scores [n], boxes [n, 4], points [n, 6, 2], eyes first."""
 
     scores: Float[np.ndarray, " n"]
     boxes: Float[np.ndarray, "n 4"]

@@ -141,10 +141,7 @@ class _Face(NamedTuple):
 
 @final
 class MediaPipeMarks:
-    """68 points, and masks of face, eyes and mouth as the mesh outlines them.
-
-    Confidence is the lower one of two probabilities: the detector's score, and that of the mesh that there is a face.
-    """
+    """68 points and three masks of the mesh. Confidence: the lower of detector's score and the mesh's probability."""
 
     threshold = 0.5
 

@@ -187,11 +187,7 @@ class NetworkMarks:
         return {"name": self.name, "sha256": self._taught.sha256, "looks": LOOKS, "threshold": self.threshold}
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
-        """The marks of each picture, of any size. Raises BadInput for anything but images.
-
-        Where it sees no face, or several of about one size, there are no points, the reason says so, and masks are
-        those of the whole picture.
-        """
+        """The marks of each picture; without a face, or with several, no points, and masks of the whole picture."""
         del rows
         Images(pixels)
         with one_thread_per_operation():

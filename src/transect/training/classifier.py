@@ -248,10 +248,7 @@ _AT_A_TIME = 128
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained. held_out: share of the subjects that only measure. precision: full, or mixed (bfloat16).
-
-    weights: a safetensors file with torchvision's names to start from.
-    """
+    """What is trained. held_out: share of subjects to measure on. precision: full, mixed; weights: to start from."""
 
     schedule: Schedule
     label: Label
@@ -318,10 +315,7 @@ class Examples:
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
-    """Train from the folder's last finished epoch; returns the path of classifier.toml.
-
-    Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
-    """
+    """Train from the folder's last finished epoch; returns the path of classifier.toml. Raises as RunFolder does."""
     examples = Examples.of(data, plan)
     with RunFolder(out, plan.spec(data)):
         data.prepare()

@@ -41,10 +41,7 @@ class Teacher(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What has to be alike beside pixels. appearance: images [b, 3, h, w] in 0..1 ► vectors; name: of its network.
-
-    smallest: width of the smallest pictures that it compares; a network that grows is taught by pixels until then.
-    """
+    """What has to be alike beside pixels, by that network; smallest: width of the smallest pictures it compares."""
 
     appearance: Callable[[Tensor], Tensor]
     name: str

@@ -90,10 +90,7 @@ class Batch:
 
 @runtime_checkable
 class Recipe(Protocol):
-    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming.
-
-    parts: what is trained, and `average`: the running average of what is written.
-    """
+    """An architecture with its objective. parts (with `average`, which is written) and optimizers are its state."""
 
     parts: dict[str, nn.Module]
     optimizers: dict[str, torch.optim.Adam]
@@ -206,26 +203,15 @@ def png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
     return content.getvalue()
 
 
-@runtime_checkable
-class Accelerator(Protocol):
-    """What is used of Hugging Face Accelerate's class of that name."""
-
-    def wait_for_everyone(self) -> None:
-        """Return once all processes have called it."""
-
-    def reduce(self, tensor: Tensor, reduction: str) -> Tensor:
-        """The tensor reduced over the processes."""
-
-
 @final
 @dataclass(frozen=True)
 class Processes:
-    """A group of processes. count: how many; number: of this one, from 0; device: where it computes."""
+    """A group of processes: how many, the number of this one, where it computes, and Hugging Face's Accelerator."""
 
     count: int
     number: int
     device: str
-    accelerator: Accelerator | None = None
+    accelerator: Any = None
 
     @classmethod
     def alone(cls, device: str) -> Processes:
@@ -515,10 +501,7 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
 
 
 def check_folder(run: Run) -> None:
-    """Raise RunFolderError where the folder holds another training, naming what differs, or cannot be read.
-
-    More images do not make another training; a setting of None equals a missing one.
-    """
+    """Raise RunFolderError where the folder holds another training; more images make none, None is a missing key."""
     file = run.out / SPEC
     if run.out.exists() and not run.out.is_dir():
         raise RunFolderError(f"{run.out}: expected a folder, found a file; choose another --out")

@@ -1,8 +1,4 @@
-"""What is trained on: pictures drawn once and stored as parts, pixels in memory, and their labels and conditions.
-
-A label is an attribute's levels, or the side of a cut on which its value lies. Conditions of a conditional GAN are
-attributes cut into levels, and rows balanced over these.
-"""
+"""What is trained on: pictures drawn once and stored as parts, pixels in memory, and their labels and conditions."""
 
 from __future__ import annotations
 

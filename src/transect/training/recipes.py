@@ -46,10 +46,7 @@ from transect.training.options import GanOptions
 @final
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """sizes: of the pictures, phase by phase, each twice the one before; shown: images of each phase but the last.
-
-    In the first `fade` images of a phase its size comes in gradually; the first phase starts with it.
-    """
+    """sizes: phase by phase, doubling; shown: images of each but the last; fade: images in which a size comes in."""
 
     sizes: tuple[int, ...]
     shown: tuple[int, ...] = ()

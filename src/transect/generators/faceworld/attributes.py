@@ -1,7 +1,6 @@
-"""What can be read and set in FaceWorld: one table of attributes and nuisances, and the names of the identity code.
+"""What can be read and set in FaceWorld. Nothing heavy is imported here, so that the table prints at once.
 
 Attributes are appearances as an onlooker sees them. Angles are in degrees; stops are factors of two of light.
-No renderer and no tensor library is imported here, so that the table prints at once.
 """
 
 from __future__ import annotations

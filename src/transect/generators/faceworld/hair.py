@@ -68,11 +68,7 @@ _NAMES = tuple(field.name for field in fields(Traits))
 
 
 def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """The traits of each row's style at its length; `scalp`: the share of the scalp that is bare; `short`: of hair that
-    is so short that single hairs end all over the head.
-
-    `thinning`: how far the crown is bare. What is left then hangs less far.
-    """
+    """Traits of each row's style at its length; scalp, thinning: bare shares; short: hair that ends all over."""
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}

@@ -39,10 +39,7 @@ _RIM_Y, _PULLED = -0.42, 0.055
 
 
 class Hat(NamedTuple):
-    """radiance [b, 3, h, w]; the others [b, h, w]. cover: coverage before all else. under: half width left to hair.
-
-    shadow: optical depth on what lies below. lining: coverage behind the head by the inner side.
-    """
+    """cover: before all else; under: half width left to hair; shadow: on what lies below; lining: behind the head."""
 
     radiance: Tensor
     cover: Tensor

@@ -164,18 +164,15 @@ def check_support(where: str, name: str, marginal: AnyMarginal) -> None:
     if marginal.distribution not in kinds:
         raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}; change it")
     if isinstance(marginal, Categorical):
-        _check_shares(key, marginal.shares, len(attribute(name).levels))
+        levels, shares = len(attribute(name).levels), marginal.shares
+        if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
+            raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
     low, high = marginal.support()
     if isinstance(marginal, Normal) and not low - 5 * marginal.sd <= marginal.mean <= high + 5 * marginal.sd:
         raise BadInput(f"{key}.mean: expected within 5 sd of {low:g} to {high:g}, got {marginal.mean:g}; move it")
     if not (bounds[0] <= low <= high <= bounds[1]):
         allowed = f"{bounds[0]:g} <= low <= high <= {bounds[1]:g}"
         raise BadInput(f"{key}: expected {allowed}, got low {low:g} and high {high:g}; move them")
-
-
-def _check_shares(key: str, shares: tuple[float, ...], levels: int) -> None:
-    if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
-        raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
 
 
 _SMALLEST_EIGENVALUE = 1e-9
@@ -326,7 +323,6 @@ def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str,
 
 
 SHIPPED = ("balanced", "celebrity-like", "parliament-like", "face-metered")
-_SHIPPED_AS = "population "
 
 
 class _File(Strict):
@@ -383,7 +379,7 @@ def load_population(name_or_path: str | Path) -> Population:
 def _build(text: str, where: str) -> Population:
     parsed = _parse(text, where)
     # Left-out marginals come from `balanced`, which itself must be complete.
-    complete = where == f"{_SHIPPED_AS}balanced"
+    complete = where == "population balanced"
     base = {} if complete else dict(zip(NAMES, load_population("balanced").marginals, strict=True))
     marginals = {**base, **parsed.marginals}
     missing = [name for name in NAMES if name not in marginals]

@@ -206,10 +206,7 @@ def _read(maps: Tensor, places: Tensor, how: str) -> Tensor:
 
 @functools.lru_cache(maxsize=32)
 def _places(device: torch.device, size: tuple[int, int], whole: bool = False) -> Tensor:
-    """[1, 2, rows, columns]: x and y of the right half's values, -1 at BEYOND and the top, 1 at the edges.
-
-    whole: the first column lies at BEYOND, and not half a column beside the midline.
-    """
+    """[1, 2, rows, columns]: x, y of the right half, -1 to 1; whole: the first column lies at BEYOND."""
     first = -1.0 if whole else 2 * (BEYOND + X_EXTENT / (2 * size[1] - 1)) / (X_EXTENT + BEYOND) - 1
     with torch.inference_mode(False):
         y = torch.linspace(-1, 1, size[0], dtype=torch.float32, device=device)
@@ -219,10 +216,7 @@ def _places(device: torch.device, size: tuple[int, int], whole: bool = False) ->
 
 @functools.lru_cache(maxsize=8)
 def _spreading(device: torch.device) -> tuple[Tensor, Tensor]:
-    """How a shift of each point, and of its mirror image, spreads over the right half of the face: smooth surfaces.
-
-    [1, points, rows * columns] each for shifts in x and y in face units, in the units of _places.
-    """
+    """How a shift of each point and its mirror image spreads smoothly over the right half, in x and in y."""
     known = _average_points()[0]
     aside = np.flatnonzero(known[:, 0] > 1e-6)
     points = np.concatenate([known, known[aside] * [-1.0, 1.0]])
@@ -414,10 +408,7 @@ def _seen_by(pixel: float, table: Float[np.ndarray, "fields n k"]) -> Float[np.n
 
 
 def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
-    """[b, 8, rows, columns] of b heads: height, slopes in x and y, occlusion, blush, mottle, pores, freckles.
-
-    pixel: the width of the pixels that will read them, in face units; what is finer is averaged out.
-    """
+    """[b, 8, rows, columns]: height, slopes in x, y, occlusion, blush, mottle, pores, freckles, averaged by pixel."""
     device, size = lattices["pores"].device, lattice_size(pixel)
     table = _seen_by(pixel, _table(_shades(p) + _folds(p) + _blush(p), len(p["old"]))).astype(np.float32)
     b = dict(zip(_FIELDS, torch.from_numpy(table).to(device).unsqueeze(-1).unbind(0), strict=True))

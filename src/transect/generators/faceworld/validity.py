@@ -115,10 +115,7 @@ def statement(facts: Facts, version: str) -> tuple[bool, str]:
 
 
 def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str, object]]:
-    """What models from outside read from pictures of that version, as measured on this machine; empty without.
-
-    folder: where it was measured (default: the folder that TRANSECT_WORLD_FOLDER names, else runs/verify-world).
-    """
+    """What outside models read from pictures of that version on this machine: TRANSECT_WORLD_FOLDER or FOLDER."""
     file = (folder or Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)) / READERS_FILE
     if not file.is_file():
         return []
@@ -172,22 +169,18 @@ def _figure(figure: object) -> dict[str, object]:
 
 def _figures(facts: Facts, version: str) -> dict[str, object]:
     validated, words = statement(facts, version)
-    facts_of_version = {"photometry_validated": validated, "statement": words, "renderer_version": version}
-    if not facts or str(facts["renderer_version"]) != version:
-        measured_version = f": figures are of renderer version {facts['renderer_version']}" if facts else ""
-        return {
-            **facts_of_version,
-            "photometry": None,
-            "identity": None,
-            "readings": {},
-            "not_measured": f"not measured for renderer version {version}{measured_version}",
-        }
+    missing = f"not measured for renderer version {version}"
+    if facts and str(facts["renderer_version"]) != version:
+        missing += f": figures are of renderer version {facts['renderer_version']}"
+        facts = {}
     return {
-        **facts_of_version,
-        "photometry": _summary(facts["photometry"]),
+        "photometry_validated": validated,
+        "statement": words,
+        "renderer_version": version,
+        "photometry": _summary(facts["photometry"]) if facts else None,
         "identity": _figure(facts["identity"]) if "identity" in facts else None,
         "readings": {row["attribute"]: row for row in facts.get("attributes", ()) if row["role"] != "identity"},
-        "not_measured": "" if "attributes" in facts else f"not measured for renderer version {version}",
+        "not_measured": "" if "attributes" in facts else missing,
     }
 
 

@@ -1,7 +1,4 @@
-"""What can be set on a photograph: what is composited on a face, then scene, frame, lens, sensor, processing and file.
-
-They stand in the order in which they are applied, which is a camera's. No image library is imported here.
-"""
+"""What can be set on a photograph, in the order in which a camera applies it. No image library is imported here."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets.labelled import SUBJECT
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters, left_out_by_group
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, LOWEST, NEUTRAL, USUAL, Edits
-from transect.generators.photographs.subjects import SMALLEST, Subjects, corner, inner
+from transect.generators.photographs.subjects import SMALLEST, Subjects, check_opencv, corner, inner
 from transect.generators.requests import requested_columns
 from transect.marks import Finder
 from transect.protocols import Table
@@ -89,7 +89,7 @@ class Photographs:
         threads: int | None = None,
         marks: str | Finder = DEFAULT,
     ) -> None:
-        _check_opencv()
+        check_opencv("photographs as subjects")
         if image_size is not None and image_size < SMALLEST:
             raise BadInput(
                 f"--size: expected at least {SMALLEST} pixels of photographs, got {image_size}; give more, or leave it"
@@ -321,10 +321,3 @@ def _label_name(name: str) -> str:
     """A label's own name, or label.NAME where an edit or a measure is called so."""
     taken = {*NEUTRAL, *(attribute.name for attribute in (*MEASURED, ITA)), SUBJECT}
     return f"label.{name}" if name in taken else name
-
-
-def _check_opencv() -> None:
-    try:
-        import cv2  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtra("opencv", "photographs as subjects") from None

@@ -1,7 +1,4 @@
-"""StyleGAN2's generator: its layers, mapping and synthesis, and its configuration as the weights tell it.
-
-Sources: Karras et al. 2020, arXiv:1912.04958; Karras et al. 2019, arXiv:1812.04948.
-"""
+"""StyleGAN2 (Karras et al. 2020, arXiv:1912.04958): layers, mapping, synthesis, and the shape that weights tell."""
 
 from __future__ import annotations
 
@@ -271,10 +268,7 @@ class Synthesis(nn.Module):
         precision: torch.dtype = torch.float32,
         growth: tuple[int, float] | None = None,
     ) -> Float[Tensor, "b 3 h w"]:
-        """The image of styles as `styles` gives them; precision: of the convolutions, colors are added in float32.
-
-        growth: while a network grows, the size where it ends and the share, 0 to 1, that its last color has by now.
-        """
+        """The image of styles. growth: the size where a growing network ends, and the share of its last color."""
         last, share = growth or (self.sizes[-1], 1.0)
         ask = noise or (lambda _: None)
         rest, noisy = iter(styles), iter(range(len(styles)))

@@ -1,8 +1,4 @@
-"""Reads weights of a StyleGAN2 from safetensors and official checkpoints, in all known layouts; runs nothing in a
-file.
-
-A pickle is read by a restricted unpickler that knows a few names and counts what it makes.
-"""
+"""Reads weights of a StyleGAN2 from safetensors and official checkpoints; nothing that a file names is run."""
 
 from __future__ import annotations
 

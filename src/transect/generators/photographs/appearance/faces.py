@@ -290,10 +290,7 @@ def mean_nearby(
 def matted(
     scene: Float[np.ndarray, "h w 3"], mask: Float[np.ndarray, "h w"], width: float
 ) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w 3"]]:
-    """At the border of a soft mask: how much of each pixel is the part, by its color between those of both sides.
-
-    Also the light of the part alone, which within the border is the pixel's own.
-    """
+    """At the border of a soft mask: each pixel's share by its color between both sides, and the part's own light."""
     inside, outside = (mask > _INSIDE).astype(np.float32), (mask < 1 - _INSIDE).astype(np.float32)
     if not (inside.any() and outside.any()):
         return mask, scene
@@ -315,8 +312,6 @@ def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
 
 
 _BROWS: Final = (slice(17, 22), slice(22, 27))
-_HAIRS_EYES: Final = (slice(36, 42), slice(42, 48))
-_HAIRS_FINE: Final = 4
 _HALF, _SOFT = 0.075, 0.02
 _LASHES: Final = 0.02
 """Half the height of a brow's band, its soft edge and half the width of lashes, in distances of the outer corners."""
@@ -325,7 +320,7 @@ _LASHES: Final = 0.02
 def hairy_region(face: Face) -> Float[np.ndarray, "h w"]:
     """Where hairs lie on skin, 0 to 1 with soft edges: brows, lashes, and what can be a beard: below the nose."""
     brows = blurred(_along(face, _BROWS, 2 * _HALF, closed=False), _SOFT * face.width)
-    lashes = blurred(_along(face, _HAIRS_EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
+    lashes = blurred(_along(face, _EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
     rows = np.arange(lashes.shape[0], dtype=np.float32)[:, None]
     below = np.clip((rows - face.points[33, 1]) / (0.1 * face.width) + 0.5, 0, 1).astype(np.float32)
     return np.asarray(np.maximum(np.maximum(brows, lashes), below))
@@ -336,9 +331,9 @@ def _along(face: Face, lines: tuple[slice, ...], thick: float, closed: bool) -> 
     import cv2
 
     height, width = face.masks["skin"].shape
-    fine = np.zeros((height * _HAIRS_FINE, width * _HAIRS_FINE), dtype=np.uint8)
-    corners = [np.rint(face.points[line] * _HAIRS_FINE - 0.5).astype(np.int32) for line in lines]
-    cv2.polylines(fine, corners, closed, (1,), max(1, round(thick * face.width * _HAIRS_FINE)))
+    fine = np.zeros((height * _FINE, width * _FINE), dtype=np.uint8)
+    corners = [np.rint(face.points[line] * _FINE - 0.5).astype(np.int32) for line in lines]
+    cv2.polylines(fine, corners, closed, (1,), max(1, round(thick * face.width * _FINE)))
     return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
 
 

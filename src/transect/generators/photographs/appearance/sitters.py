@@ -201,7 +201,7 @@ class Sitters:
 
     def __init__(self, subjects: Subjects, marks: str | Finder = DEFAULT) -> None:
         self.subjects, self._marks = subjects, marks
-        self._sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
+        self.sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
         self._statements: dict[tuple[str, ...], str] = {}
 
     @functools.cached_property
@@ -221,11 +221,8 @@ class Sitters:
         height, width = picture.shape[:2]
         return face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
 
-    def sitting(self, subject: int) -> Sitting:
-        """The photograph with its face. Raises BadInput where there is none that can be used."""
-        return self._sitting(subject)
-
     def _seated(self, subject: int) -> Sitting:
+        """The photograph with its face. Raises BadInput where there is none that can be used."""
         face = self.face(subject)
         if isinstance(face, str):
             name = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
@@ -264,9 +261,7 @@ class Sitters:
 @final
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a statement says of one photograph. shares: of the picture that each mask holds; ita: as it is, at tones 2
-    and 9; error: of the head, in distances of the eyes. NaN where nothing asks for it.
-    """
+    """What a statement says of one photograph: masks' shares, ITA as it is and at tones 2 and 9, the head's error."""
 
     shares: Mapping[str, float]
     ita: tuple[float, float, float]
@@ -279,7 +274,7 @@ def _look(sitting: Sitting, names: Sequence[str]) -> _Look:
     if "skin_tone" in names:
         light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in (2.0, 9.0))
         ita = (sitting.skin.ita, light, dark)
-    return _Look(shares, ita, sitting.head.error if set(_DRAWN) & set(names) else math.nan)
+    return _Look(shares, ita, sitting.head.error if set(_WORN) & set(names) else math.nan)
 
 
 def _said(name: str, looks: Sequence[_Look]) -> str:
@@ -296,7 +291,7 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
             f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
             f" {dark:.0f} at tone 9 with the scene metered"
         )
-    if name in _DRAWN:
+    if name in _WORN:
         errors = [look.error for look in looks]
         return (
             f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
@@ -310,7 +305,6 @@ _PROBES: Final = {
     **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "bangs": 1.0, "hat": 3.0},
 }
 """The levels by which the sizes of masks are stated."""
-_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 
 
 def left_out_by_group(subjects: Subjects, reasons: Sequence[str]) -> Iterator[str]:

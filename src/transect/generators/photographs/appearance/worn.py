@@ -252,11 +252,7 @@ _DENSEST: Final = 0.7
 
 @final
 class Stage:
-    """The canvas of a head on which FaceWorld draws what lies before a photograph, and the way back to it.
-
-    across, down: the upright picture coordinates between which that lies.
-    finer: pixels of the canvas to a pixel of the photograph.
-    """
+    """The canvas of a head, `finer` than the photograph, between upright coordinates, and the way back to it."""
 
     def __init__(self, head: Head, face: Face, across: Span, down: Span, finer: float = _FINER) -> None:
         self.head, self.face, self.finer = head, face, finer
@@ -342,10 +338,7 @@ def face_mask_of(head: Head, face: Face, camera: Camera, key: int) -> Layer:
 
 
 def hair_beside(head: Head, face: Face) -> float:
-    """How much hair stands out from under a cap, a beanie or a headscarf, over what that covers: the most of the three.
-
-    What hangs down below the eyes counts beside a headscarf alone.
-    """
+    """The most hair that stands out from under a cap, a beanie or a headscarf, over what that covers."""
     stage = Stage(head, face, *WHOLE_HEAD, _COARSER)
     rows = np.arange(face.masks["hair"].shape[0])[:, None]
     above = rows < face.points[36:48, 1].mean()
