@@ -31,7 +31,7 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.appearance.colors import ita
 from transect.generators.photographs.subjects import COLORLESS, HUGE, LARGEST, MARGIN, SMALLEST, TINY, is_grey
 from transect.inversion.pictures import Pictures
-from transect.marks.records import GROUPS
+from transect.marks.records import EYES, GROUPS, POINTS
 from transect.records import Images, Latents
 from transect.runs.folder import FinishedRun
 from transect.runs.pictures import open_rgb
@@ -47,7 +47,6 @@ PLAIN: Final = {
     "light_level": 0.0, "gaze": 0.0, "makeup": 0.0, "lipstick": 0.0, "facial_hair": 0.0, "bangs": 0.0,
 }  # fmt: skip
 """What every twin has, since landmarks and skin do not tell it."""
-POINTS: Final = 68
 _NEAR: Final = 0.01
 """Interocular distances by which a landmark may be off at the price of one spread of the identity code."""
 _STEPS, _LIGHT_STEPS = 30, 12
@@ -61,7 +60,6 @@ _OUTLIER: Final = 0.03
 _AS_WELL: Final = 2e-3
 """Difference of costs up to which two fits are as good: 0.015 in each color."""
 _PITCH_SPREAD: Final = 8.0
-_EYES: Final = (slice(36, 42), slice(42, 48))
 
 Residuals = Callable[[Float[np.ndarray, "rows k"]], Float[np.ndarray, "rows m"]]
 
@@ -133,7 +131,7 @@ def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"],
 
 def interocular(points: Float[np.ndarray, "68 2"]) -> float:
     """Distance between the middles of the eyes."""
-    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    left, right = (points[eye].mean(axis=0) for eye in EYES)
     return float(np.hypot(*(right - left)))
 
 
@@ -149,7 +147,7 @@ def placed(
 
 def skin_colors(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "68 2"]) -> Float[np.ndarray, "6 3"]:
     """Mean colors, 0 to 1, of both cheeks, the forehead's sides, the nose and the chin."""
-    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    left, right = (points[eye].mean(axis=0) for eye in EYES)
     up = (left + right) / 2 - points[33]
     places = [
         left + 0.6 * (points[48] - left), right + 0.6 * (points[54] - right), left + 0.75 * up, right + 0.75 * up,

@@ -22,7 +22,7 @@ from transect.generators.faceworld.head import HAIRLINE_Y, Frame, read_maps
 from transect.generators.faceworld.heads import WHOLE, Heads, Window, below, cut, cut_light, head_maps, shape_heads
 from transect.generators.faceworld.landmarks import face_points, landmarks
 from transect.generators.faceworld.mouth import mouth, mouth_cover, nostrils
-from transect.generators.faceworld.rows import Parameters, Pick, Rows, over, picked, put, some
+from transect.generators.faceworld.rows import Pick, Rows, over, picked, put, some
 from transect.generators.faceworld.scene import background, clothes
 from transect.generators.faceworld.skin import Illumination, face_skin, neck
 
@@ -258,7 +258,9 @@ def draw_masks(tile: Tile, further: Sequence[str] = ()) -> dict[str, Bool[np.nda
     p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
     frame, shown = heads.frame, _shown(heads, p, lattices)
-    glasses = _glasses(frame, p, shown["over_arms"])
+    parts = glasses_parts(frame, p)
+    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - shown["over_arms"]))
+    glasses = (seen > 0) & (p["glasses"] > 0)
     lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
     person = (shown["background"] < 1) | glasses
     head = shown["head"]
@@ -288,9 +290,3 @@ def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tens
             left = some(within, layer.rows) * (1 - layer.cover)
             put(within, layer.rows, left + layer.cover if part == layer.part else left)
     return shown | {"over_arms": over_arms(nothing, hair)}
-
-
-def _glasses(frame: Frame, p: Parameters, hair: Tensor) -> Tensor:
-    parts = glasses_parts(frame, p)
-    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - hair))
-    return (seen > 0) & (p["glasses"] > 0)

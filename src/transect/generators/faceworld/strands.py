@@ -150,13 +150,11 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
         straight = straight + 0.50 * _single_hairs(frame, lattices, across_lock, along)
     cropped = p.with_any("short")
     if cropped is not None:
-        put(
-            straight,
-            cropped,
-            _draw_short(
-                frame.take(cropped), p.take(cropped), *(some(each, cropped) for each in (lattices["stubble"], straight))
-            ),
-        )
+        part, plain = frame.take(cropped), some(straight, cropped)
+        # Short hairs end all over the head.
+        ends = read_mirrored(some(lattices["stubble"], cropped), part.U / 0.62, part.V / 1.5)
+        ends = ends * _visible_contrast(0.018, part.pixel)
+        put(straight, cropped, mix(plain, 0.75 * ends + 0.40 * plain, p.take(cropped)["short"]))
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
@@ -167,12 +165,6 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     put(straight, curly, fine)
     put(coarse, curly, ragged)
     return Strands(lateral, straight, coarse)
-
-
-def _draw_short(frame: Frame, p: Parameters, hairs: Tensor, straight: Tensor) -> Tensor:
-    """Short hairs, which end all over the head."""
-    ends = read_mirrored(hairs, frame.U / 0.62, frame.V / 1.5) * _visible_contrast(0.018, frame.pixel)
-    return mix(straight, 0.75 * ends + 0.40 * straight, p["short"])
 
 
 def _draw_curls(

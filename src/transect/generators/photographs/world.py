@@ -198,18 +198,16 @@ class Photographs:
         for name, attribute in self._labels.items():
             columns[name] = found.label(attribute.name)[rows]
         if self._reads_ita:
-            columns[ITA.name] = self._ita(rows, self._edits(latents))
+            with ThreadPoolExecutor(self.threads) as pool:
+                edits = self._edits(latents)
+                read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
+                columns[ITA.name] = np.array(list(read), dtype=np.float64)
         columns[SUBJECT] = found.people[rows].astype(np.float64)
         return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
 
     @property
     def _reads_ita(self) -> bool:
         return "skin_tone" in self.composited
-
-    def _ita(self, rows: Int[np.ndarray, " n"], edits: Sequence[Edits]) -> Float[np.ndarray, " n"]:
-        with ThreadPoolExecutor(self.threads) as pool:
-            read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
-            return np.array(list(read), dtype=np.float64)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""

@@ -30,7 +30,7 @@ MOST_OBJECTS = 1_000_000
 """Names that may be looked up and objects that may be created; official files need a few thousand."""
 
 BYTES_PER_BYTE, SPARE_BYTES = 4, 16 << 20
-"""Memory for objects: bytes per byte of the file, plus spare ones. Sound files need two: storages and clones."""
+"""Memory for objects, and for tensors as float32: bytes per byte of the file, plus spare ones. Sound files need two."""
 
 _CLASS_BYTES, _ITEM_BYTES = 2048, 100
 """Approximate memory of a class, and of an item of a container."""
@@ -322,8 +322,6 @@ _KNOWN: dict[tuple[str, str], Callable[..., object]] = {
 
 
 _DEEPEST, _MOST = 8, 20_000
-_GROWTH, _SPARE_BYTES = 4, 16 << 20
-"""Limit of the tensors' size as float32, relative to the file: twice for half precision; repeated views take more."""
 _OFFICIAL = ("mapping.", "synthesis.")
 _TF = "a network of the TensorFlow version: export it with the official legacy converter first"
 
@@ -432,7 +430,7 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
             raise BadInput(f"{source}: {name}: expected dense floating-point numbers, found {fault}; convert it first")
         memory = value.untyped_storage()
         stored[memory.data_ptr()] = memory.nbytes()
-    if 4 * sum(value.numel() for value in held.values()) > _GROWTH * sum(stored.values()) + _SPARE_BYTES:
+    if 4 * sum(value.numel() for value in held.values()) > BYTES_PER_BYTE * sum(stored.values()) + SPARE_BYTES:
         raise BadInput(f"{source}: expected weights of about the file's size, found more; it is damaged or hostile")
     return {name: value.detach().float() for name, value in held.items()}
 
@@ -532,16 +530,12 @@ def read_checkpoint(path: Path) -> Weights:
 def read_safetensors(path: Path) -> Weights:
     """The generator in a safetensors file, in official or community names."""
     tensors, metadata = model_files.read_safetensors(path)
-    weights = of_names(tensors, str(path))
-    return Weights(weights.tensors, _clamp(metadata.get("clamp"), path))
-
-
-def _clamp(text: str | None, path: Path) -> float | None:
+    weights, text = of_names(tensors, str(path)), metadata.get("clamp") or "null"
     try:
-        clamp = loads(text or "null")
+        clamp = loads(text)
     except (ValueError, RecursionError):
         clamp = text
-    return check_clamp(clamp, f"{path}: metadata clamp")
+    return Weights(weights.tensors, check_clamp(clamp, f"{path}: metadata clamp"))
 
 
 def _read_torch(path: Path) -> Weights:

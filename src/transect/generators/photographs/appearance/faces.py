@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.marks import Marks
-from transect.marks.records import SEVERAL
+from transect.marks.records import EYES, SEVERAL
 
 WHITE, HEADROOM, COLOR_KEPT = 6.0, 0.84, 0.7
 """As in FaceWorld's camera, whose module needs PyTorch: the scene light that becomes HEADROOM of white, and the share
@@ -78,7 +78,6 @@ _ABOVE, _FRINGED = 0.5, 0.5
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
 _BESIDE: Final = 0.2
 _WORN_SHARE: Final = 0.002
-_EYES: Final = (slice(36, 42), slice(42, 48))
 _INNER_LIPS: Final = slice(60, 68)
 _OUTER_LIPS: Final = slice(48, 60)
 _FINE: Final = 4
@@ -127,7 +126,7 @@ class Face:
     def eyes(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lids."""
         height, width = self.masks["skin"].shape
-        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in _EYES)))
+        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in EYES)))
 
     def lips(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that is lips, without what is between them."""
@@ -320,7 +319,7 @@ _LASHES: Final = 0.02
 def hairy_region(face: Face) -> Float[np.ndarray, "h w"]:
     """Where hairs lie on skin, 0 to 1 with soft edges: brows, lashes, and what can be a beard: below the nose."""
     brows = blurred(_along(face, _BROWS, 2 * _HALF, closed=False), _SOFT * face.width)
-    lashes = blurred(_along(face, _EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
+    lashes = blurred(_along(face, EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
     rows = np.arange(lashes.shape[0], dtype=np.float32)[:, None]
     below = np.clip((rows - face.points[33, 1]) / (0.1 * face.width) + 0.5, 0, 1).astype(np.float32)
     return np.asarray(np.maximum(np.maximum(brows, lashes), below))

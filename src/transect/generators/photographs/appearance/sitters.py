@@ -119,18 +119,21 @@ class Sitting:
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
-        picture = self.picture
+        picture, stops = self.picture, self.stops(edits)
         if edits.skin_tone != NEUTRAL["skin_tone"]:
-            picture = self._toned(edits.skin_tone, self.stops(edits))
+            picture = self._toned(edits.skin_tone, stops)
         if edits.hair_color != NEUTRAL["hair_color"]:
-            picture = self._colored(picture, edits)
+            # Hair was told from the photograph as it is, so that its border is that with the skin that was there.
+            hair = self.hair
+            part = picture[hair.rows, hair.columns]
+            picture = _put(picture, hair, colored_hair(hair, part, edits.hair_color, stops))
         if edits.lipstick:
-            picture = self._painted(picture, edits)
+            lips, tone = self.lips, edits.skin_tone or self.skin.tone
+            part = picture[lips.rows, lips.columns]
+            picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone))
         for layer in self._layers(edits):
-            shown = picture.copy()
             part = picture[layer.rows, layer.columns]
-            shown[layer.rows, layer.columns] = laid(part, layer, 2.0 ** self.stops(edits))
-            picture = shown
+            picture = _put(picture, layer, laid(part, layer, 2.0**stops))
         return picture
 
     def _layers(self, edits: Edits) -> list[Layer]:
@@ -169,19 +172,13 @@ class Sitting:
         shown[self.skin.rows, self.skin.columns] = toned_skin(self.skin, level, stops)
         return shown
 
-    def _painted(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
-        lips, shown = self.lips, picture.copy()
-        part = picture[lips.rows, lips.columns]
-        of_skin = edits.skin_tone or self.skin.tone
-        shown[lips.rows, lips.columns] = painted_lips(part, lips, edits.lipstick, of_skin)
-        return shown
 
-    def _colored(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
-        """Hair is colored on the photograph as it is, so that its border is told from the skin that was there."""
-        hair, shown = self.hair, picture.copy()
-        part = shown[hair.rows, hair.columns]
-        shown[hair.rows, hair.columns] = colored_hair(hair, part, edits.hair_color, self.stops(edits))
-        return shown
+def _put(
+    picture: UInt8[np.ndarray, "h w 3"], place: Hair | Lips | Layer, part: UInt8[np.ndarray, "_ _ 3"]
+) -> UInt8[np.ndarray, "h w 3"]:
+    shown = picture.copy()
+    shown[place.rows, place.columns] = part
+    return shown
 
 
 DEFAULT: Final = "network"
