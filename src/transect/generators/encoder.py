@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transect.errors import BadInput
+from transect.generators.stylegan2.network import check_axes
 from transect.records import Images, Latents
 from transect.runs import model_files
 from transect.runs.model_files import check_weights
@@ -121,9 +122,6 @@ def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
         raise BadInput(
             f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; it is of another kind"
         )
-    axes = [4, 1] + [4] * blocks
-    for key, count in zip(names, axes, strict=True):
-        if tensors[key].dim() != count or not all(tensors[key].shape):
-            shape = list(tensors[key].shape)
-            raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {shape}; it is damaged")
+    check_axes(tensors, name, 1, "head.bias")
+    check_axes(tensors, name, 4, "stem.weight", *names[2:])
     return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in names[2:])]

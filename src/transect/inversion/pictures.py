@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int, UInt8
+from PIL import Image
 
 from transect.datasets import is_dataset, open_dataset
 from transect.datasets.features import InvertedCodes, as_named, check_generator, read_codes
@@ -31,8 +32,6 @@ from transect.runs.table_inputs import check_file_names
 from transect.texts import words_of
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as PillowImage
-
     from transect.datasets.labelled import LabelledImages
 
 
@@ -142,13 +141,9 @@ class Pictures:
 
     def framed(self, whole: UInt8[np.ndarray, "a b 3"], row: int) -> UInt8[np.ndarray, "h w 3"]:
         """A picture of the stored size of that row's, cut and resized as the row's is."""
-        from PIL import Image
-
         return self._fitted(Image.fromarray(whole), row)
 
-    def _fitted(self, image: PillowImage, row: int) -> UInt8[np.ndarray, "h w 3"]:
-        from PIL import Image
-
+    def _fitted(self, image: Image.Image, row: int) -> UInt8[np.ndarray, "h w 3"]:
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:
@@ -163,9 +158,7 @@ class Pictures:
         square = image.crop((left, top, left + side, top + side))
         return np.asarray(square.resize((self.size, self.size), Image.Resampling.LANCZOS))
 
-    def _open_image(self, row: int) -> PillowImage:
-        from PIL import Image
-
+    def _open_image(self, row: int) -> Image.Image:
         source = self.stored(row)
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Float, UInt8
+from PIL import Image
 
 from transect.datasets.files import size_of
 from transect.datasets.labelled import BROKEN
@@ -29,7 +30,7 @@ from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.appearance.colors import ita
-from transect.generators.photographs.subjects import COLORLESS, HUGE, LARGEST, MARGIN, SMALLEST, TINY, is_grey
+from transect.generators.photographs.subjects import COLORLESS, MARGIN, is_grey, size_fault
 from transect.inversion.pictures import Pictures
 from transect.marks.records import EYES, GROUPS, POINTS
 from transect.records import Images, Latents
@@ -309,20 +310,18 @@ def opened(pictures: Pictures, row: int) -> tuple[UInt8[np.ndarray, "h w 3"] | N
     try:
         source, name = pictures.stored(row), pictures.ids[row]
         if not isinstance(source, np.ndarray):
-            if reason := _size_fault(*size_of(source, name)):
+            if reason := size_fault(*size_of(source, name)):
                 return None, reason
             source = np.asarray(open_rgb(source, name))
     except (BadInput, OSError):
         return None, BROKEN
-    reason = _size_fault(source.shape[1], source.shape[0])
+    reason = size_fault(source.shape[1], source.shape[0])
     reason = reason or (COLORLESS if is_grey(source) else "")
     return (None, reason) if reason else (_bounded(source), "")
 
 
 def _bounded(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
     """The photograph, by area means no larger than a face is fitted on."""
-    from PIL import Image
-
     height, width = pixels.shape[:2]
     if max(height, width) <= _LONGEST:
         return pixels
@@ -346,8 +345,6 @@ def in_frame(
     scale, shift: photograph's pixels = scale x twin's pixels + shift. It is cut at whole pixels and resized once, by
     area means where it becomes smaller, bilinearly where it becomes larger; a cut of that size is not touched.
     """
-    from PIL import Image
-
     side = max(1, round(scale * size))
     left, top = round(shift[0]), round(shift[1])
     canvas = np.full((side, side, 3), MARGIN, dtype=np.uint8)
@@ -414,10 +411,6 @@ def _turned(degrees: float) -> float:
 def _tilt(points: Float[np.ndarray, "68 2"]) -> float:
     across, down = points[42:48].mean(axis=0) - points[36:42].mean(axis=0)
     return float(np.degrees(np.arctan2(down, across)))
-
-
-def _size_fault(width: int, height: int) -> str:
-    return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""
 
 
 TABLE: Final = "twins"

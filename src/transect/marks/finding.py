@@ -37,11 +37,9 @@ class Finder(Protocol):
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
         """The marks of each picture. rows: which rows of the data set they are, which `dataset` alone needs."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Name, settings and the SHA-256 of files, as JSON values; no path."""
-        ...
 
 
 def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:

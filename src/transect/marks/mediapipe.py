@@ -41,7 +41,6 @@ class LiteNetwork(Protocol):
 
     def answers(self, picture: Float[np.ndarray, "s s 3"]) -> tuple[Float[np.ndarray, "*shape"], ...]:
         """What it says of the picture, in the order of `shapes`."""
-        ...
 
 
 def read_bundle(file: Path) -> dict[str, bytes]:

@@ -23,6 +23,7 @@ from typing import Any, Final, final
 import numpy as np
 import torch
 from jaxtyping import Int
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -454,8 +455,6 @@ def _table(metrics: list[dict[str, float]]) -> bytes:
 
 
 def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, float], out: Path) -> Path:
-    from safetensors.torch import save
-
     tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     content = save(tensors, {"architecture": plan.schedule.architecture, "label": plan.label.text})
     write_atomically(out / WEIGHTS, model_files.in_order(content))

@@ -97,12 +97,10 @@ def _words(low: float, high: float, inclusive: bool) -> str:
 def fit(
     plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool = False, likeness: Likeness | None = None
 ) -> Path:
-    """Train as planned on those pictures; the path of the averaged generator. Call again to
-    resume. Everything that can be refused is checked before anything is rendered or written.
+    """Train as planned on those pictures, or go on; the path of the averaged generator.
 
-    likeness: with `distil`, what is compared beside pixels. Raises BadInput for a size that is no power of two from 8,
-    conditions or processes that do not fit, or a source that cannot be distilled; RunFolderError for a folder of
-    another training.
+    Everything that can be refused is checked before anything is rendered or written. likeness: with `distil`, what is
+    compared beside pixels. Raises BadInput for what does not fit, and RunFolderError for a folder of another training.
     """
     crew.check(plan.batch)
     plan = taught(plan, data.source)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Int, UInt8
+from PIL import Image
 from scipy.special import ndtr
 
 from transect.datasets import LabelledImages, open_dataset
@@ -202,8 +203,6 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
         import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
     except ImportError:
         raise MissingExtra("diffusers", "a diffusion generator") from None
-    import torch
-
     _check_device(device, half)
     options: dict[str, object] = {"use_safetensors": True, "local_files_only": True}
     if importlib.util.find_spec("accelerate") is None:
@@ -261,8 +260,6 @@ def own_size(pipeline: Pipeline) -> int:
 
 
 def _check_device(device: str, half: bool) -> None:
-    import torch
-
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -513,8 +510,6 @@ class DiffusionGenerator:
         return picture
 
     def _edit(self, picture: UInt8[np.ndarray, "h w 3"], name: str, level: float) -> dict[str, object]:
-        from PIL import Image
-
         settings = self.settings
         arguments = {"prompt": settings.attributes[name].prompt, "image": Image.fromarray(picture)}
         if settings.mode == "edit":
@@ -526,8 +521,6 @@ class DiffusionGenerator:
         self, picture: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"], prompt: str, seed: int, place: int
     ) -> UInt8[np.ndarray, "h w 3"]:
         """The picture with what the pipeline paints inside the mask; bitwise as it was outside."""
-        from PIL import Image
-
         mask = Image.fromarray(np.where(shares > 0, 255, 0).astype(np.uint8))
         size = {"height": self.image_size, "width": self.image_size}
         arguments = {"prompt": prompt, "image": Image.fromarray(picture), "mask_image": mask, **size}

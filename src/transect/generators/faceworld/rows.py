@@ -66,12 +66,12 @@ class Rows(Mapping[str, Tensor]):
         value = self._read.get(name)
         if value is None:
             column = self._scalars.get(name)
-            value = self._tints[self._colors[name]].view(-1, 3, 1, 1) if column is None else self._column(column)
+            if column is None:
+                value = self._tints[self._colors[name]].view(-1, 3, 1, 1)
+            else:
+                value = self._columns[column].view(-1, 1, 1)
             self._read[name] = value
         return value
-
-    def _column(self, number: int) -> Tensor:
-        return self._columns[number].view(-1, 1, 1)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._scalars

@@ -232,7 +232,7 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     try:
         encoded = labelled.pictures.encoded(row)
         file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
-        if reason := _size_fault(file, name):
+        if reason := _file_fault(file, name):
             return Look(reason=reason)
         whole = np.asarray(open_rgb(file, name))
     except (BadInput, OSError):
@@ -246,10 +246,14 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness, pixels_sha256=pixels)
 
 
-def _size_fault(file: bytes, name: str) -> str:
+def _file_fault(file: bytes, name: str) -> str:
     """Why a photograph of that size is left out, by its header alone; "" where it is not, or has none."""
     try:
-        width, height = size_of(file, name)
+        return size_fault(*size_of(file, name))
     except BadInput:
         return ""
+
+
+def size_fault(width: int, height: int) -> str:
+    """Why a photograph of that size cannot be used; "" where it can."""
     return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""

@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack, final
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from safetensors.torch import save
 from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
@@ -287,8 +288,6 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
     Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
     cannot be written; `out` is then left unchanged.
     """
-    from safetensors.torch import save
-
     if out.suffix != ".safetensors":
         raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
     weights = read_checkpoint(source)

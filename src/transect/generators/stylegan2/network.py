@@ -312,7 +312,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
     embedded = "mapping.embed.weight" in tensors
     matrices = ["synthesis.b4.conv1.affine.weight", "mapping.fc0.weight", *["mapping.embed.weight"] * embedded]
     _need(tensors, source, "synthesis.b4.const", *matrices)
-    _check_axes(tensors, source, 2, *matrices)
+    check_axes(tensors, source, 2, *matrices)
     w_dim = tensors["synthesis.b4.conv1.affine.weight"].shape[1]
     classes = tensors["mapping.embed.weight"].shape[1] if embedded else 0
     z_dim = tensors["mapping.fc0.weight"].shape[1] - (w_dim if embedded else 0)
@@ -321,7 +321,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
         raise BadInput(f"{source}: expected blocks of 4, 8, 16 ... pixels, found {', '.join(map(str, sizes))}")
     kernels = [f"synthesis.b{size}.conv1.weight" for size in sizes]
     _need(tensors, source, *kernels)
-    _check_axes(tensors, source, 4, *kernels)
+    check_axes(tensors, source, 4, *kernels)
     if z_dim < 1:
         raise BadInput(
             f"{source}: mapping.fc0.weight: expected more than {w_dim} inputs, of z and a class, got {w_dim + z_dim}"
@@ -342,7 +342,8 @@ def fitting_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor
     return known
 
 
-def _check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
+def check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
+    """Raises BadInput for a tensor of another number of axes, or an empty one."""
     for name in names:
         if tensors[name].dim() != axes or not tensors[name].numel():
             shape = list(tensors[name].shape)

@@ -102,7 +102,6 @@ class Sitting:
 
     def _draw(self, name: str, level: float, color: float) -> Layer:
         from transect.generators.photographs.appearance import worn
-        from transect.generators.photographs.appearance.worn import fringe_of
 
         place = (self.head, self.face, self.camera, self.key)
         if name == "glasses":
@@ -114,7 +113,7 @@ class Sitting:
         if name == "bangs":
             dyed = color != NEUTRAL["hair_color"]
             shown = color_of(self.hair, color) if dyed else self.hair.middle
-            return fringe_of(*place, level, shown, color if dyed else self.hair_level)
+            return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
         return worn.beard_of(*place, level, self.hair_level)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:

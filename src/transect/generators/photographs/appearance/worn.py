@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import cv2
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
@@ -110,8 +111,6 @@ def head_of(face: Face) -> Head:
 
 def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
     """The head under the light that the skin shows, as far as FaceWorld's key and fill light have it."""
-    import cv2
-
     canvas = canvas_of(_COARSE)
     matrix = head.onto(_COARSE)
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -266,8 +265,6 @@ class Stage:
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Tensor:
         """A mask of the photograph on the canvas' window, [1, h, w]."""
-        import cv2
-
         height, width = self.frame.X.shape[1:]
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         return torch.from_numpy(cv2.warpAffine(mask, self.matrix, (width, height), flags=flags))[None]
@@ -281,8 +278,6 @@ class Stage:
 
     def shown(self, part: Float[np.ndarray, "h w *c"]) -> Float[np.ndarray, "_ _ *c"]:
         """A part of the canvas on the photograph, averaged over its pixels."""
-        import cv2
-
         height, width = self.face.masks["skin"].shape
         smooth = blurred(np.ascontiguousarray(part, dtype=np.float32), 0.35 * self.finer)
         return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
@@ -413,8 +408,6 @@ def _drawn(stage: Stage, key: int, dark: float, level: float) -> tuple[Tensor, T
 
 def _person(stage: Stage) -> Tensor:
     """The skin, the hair and all between the features of a face, [1, h, w]: what a fringe may lie on."""
-    import cv2
-
     masks = stage.face.masks
     inside = np.zeros(masks["skin"].shape, dtype=np.uint8)
     cv2.fillConvexPoly(inside, cv2.convexHull(np.rint(stage.face.points).astype(np.int32)), (1,))
