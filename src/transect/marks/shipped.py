@@ -199,13 +199,10 @@ class NetworkMarks:
         reasons = tuple({0: NO_FACE, 2: SEVERAL}.get(int(row.argmax()), "") for row in faces)
         there = np.array([not reason for reason in reasons], dtype=np.bool_)
         points[~there] = np.nan
-        sure = faces[:, 1] * self._probable(np.array([one.expected for one in found]))
+        odds = self._taught.bend - self._taught.slope * np.log(np.array([one.expected for one in found]))
+        sure = faces[:, 1] * (1 / (1 + np.exp(-odds)))
         masks = {name: shares[:, place] for place, name in enumerate(MASKS)}
         return Marks(points, five_points(points), masks, np.where(there, sure, 0.0), reasons, self.name)
-
-    def _probable(self, expected: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        odds = self._taught.bend - self._taught.slope * np.log(expected)
-        return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float64)
 
 
 def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:

@@ -274,18 +274,15 @@ class Mechanism(Strict):
         """The attribute `name` given the values of its parents and its own normal score."""
         total = self.intercept + self.noise * score
         for parent, weight in self.parents.items():
-            total = total + _contribution(parent, weight, parents[parent])
+            value = parents[parent]
+            if isinstance(weight, dict):
+                by_level = np.array([weight.get(level, 0.0) for level in attribute(parent).levels])
+                total = total + by_level[value.astype(int)]
+            else:
+                total = total + weight * value
         if attribute(name).discrete:
             return np.asarray(total > 0, dtype=np.float64)
         return np.asarray(np.clip(total, *attribute(name).bounds))
-
-
-def _contribution(
-    parent: str, weight: float | dict[str, float], value: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
-    if not isinstance(weight, dict):
-        return weight * value
-    return np.asarray(np.array([weight.get(level, 0.0) for level in attribute(parent).levels])[value.astype(int)])
 
 
 def check_mechanism(where: str, name: str, mechanism: Mechanism) -> None:

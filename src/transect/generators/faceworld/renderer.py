@@ -79,7 +79,9 @@ def radiance(tile: Tile) -> Tensor:
         hidden = some(over_arms(picture[:, 0], last.get("hair")), worn)
         seen = glasses(heads.frame.take(worn), p.take(worn), bare, hidden)
         if "hat" in last and p.with_any("hooded", "scarfed") is not None:
-            seen = over(seen, bare, some(_over_glasses(picture, p, last["hat"]), worn))
+            wrap, cloth = last["hat"], torch.zeros_like(picture[:, 0])  # hoods and headscarves lie over glasses
+            put(cloth, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
+            seen = over(seen, bare, some(cloth, worn))
         put(picture, worn, seen)
     return picture
 
@@ -89,13 +91,6 @@ def over_arms(like: Tensor, hair: Layer | None) -> Tensor:
     cover = torch.zeros_like(like)
     if hair is not None:
         put(hair.window.of(cover), hair.rows, hair.cover)
-    return cover
-
-
-def _over_glasses(picture: Tensor, p: Rows, wrap: Layer) -> Tensor:
-    """Coverage of the cloth of hoods and headscarves, which lies over glasses."""
-    cover = torch.zeros_like(picture[:, 0])
-    put(cover, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
     return cover
 
 
