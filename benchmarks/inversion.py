@@ -118,13 +118,15 @@ def main() -> None:
             print("    its loss is higher: no equal")
     _, again = timed(lambda: one_alone(generator, pixels[0], given.steps, appearance))
     print(f"\none by one, the first face again: {1 / again:.3f} a second")
-    print(f"fitting the encoder: {fitting:.1f} s, once for a generator; R2 {encoder.quality:.2f} on held-out images")
+    r2 = encoder.fitted.quality
+    print(f"fitting the encoder: {fitting:.1f} s, once for a generator; R2 {r2:.2f} on held-out images")
 
 
 def stopping(generator: Invertible, pixels: np.ndarray, appearance: Any, steps: int, samples: int) -> None:
     """Where searches stop, and what they reach there."""
     encoder, fitting = timed(lambda: fit_encoder(generator, "w+", features.load().network, samples=samples))
-    print(f"fitting the encoder on {samples} images: {fitting:.1f} s, R2 {encoder.quality:.2f} on held-out images")
+    r2 = encoder.fitted.quality
+    print(f"fitting the encoder on {samples} images: {fitting:.1f} s, R2 {r2:.2f} on held-out images")
     print(f"{'':38}{'steps':>6}{'slowest':>9}{'median loss':>13}{'mean loss':>11}{'seconds':>9}")
     for name, start, most, plateau in (
         ("mean code, all steps", None, steps, 0.0),

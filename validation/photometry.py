@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull
 
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
-from transect.generators.faceworld.validity import photometry_passes
+from transect.generators.faceworld.validity import shortcomings
 from transect.records import Latents
 from transect.runs.json_records import plain
 from validation.text import facts
@@ -278,7 +278,7 @@ def compare(measured: Mapping[str, Float[np.ndarray, " k"]], subjects: int) -> d
         "darkest_cheek": float(np.median(darkest)) if len(darkest) else np.nan,
     }
     finite: dict[str, Any] = plain(figures)
-    return finite | {"photometry_passes": photometry_passes(finite)}
+    return finite | {"photometry_passes": not shortcomings(finite)}
 
 
 def _row(fifth: int, statistic: str, values: Float[np.ndarray, " k"]) -> dict[str, Any]:

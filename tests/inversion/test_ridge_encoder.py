@@ -33,7 +33,7 @@ def test_a_line_is_found_and_noise_is_not_called_quality():
 def test_levels_are_read_off_new_images():
     """The level of an image of one grey, to within .05; in w+ both layers get it."""
     encoder = fit_encoder(Greys(), "w+", features.load().network, samples=60)
-    assert encoder.quality > 0.95
+    assert encoder.fitted.quality > 0.95
     levels = torch.tensor([0.3, 0.7])
     codes = encoder(levels[:, None, None, None].expand(-1, 3, 4, 4))
     assert codes.shape == (2, 2, 1)

@@ -17,7 +17,7 @@ from transect.training.distillation import Distillation, Likeness, Pairs
 from transect.training.loop import Batch
 from transect.training.options import GanOptions
 from transect.training.pictures import Pictures
-from transect.training.recipes import StyleGAN2Options, StyleGAN2Recipe
+from transect.training.recipes import StyleGAN2Recipe
 
 SHAPE = Configuration(4, 4, 0, 1, {4: 4, 8: 4})
 TINY = {"channels": 64, "max_channels": 8, "mapping_layers": 2, "batch": 8, "every": 40, "path": 0.0}
@@ -59,8 +59,8 @@ def taken(monkeypatch, shown, **options):
     """The losses that the optimizers were given, by place, and the step's figures."""
     totals = []
     monkeypatch.setattr("transect.training.recipes.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
-    chosen = StyleGAN2Options(path=0, distillation=Distillation(100, 40, 3.0), **options)
-    return totals, StyleGAN2Recipe(SHAPE, chosen, seed=1).step(batch_of(shown), lambda _: None)
+    recipe = StyleGAN2Recipe(SHAPE, GanOptions(path=0, **options), distillation=Distillation(100, 40, 3.0), seed=1)
+    return totals, recipe.step(batch_of(shown), lambda _: None)
 
 
 def test_the_distance_is_of_pixels_and_of_what_is_compared_beside_them():

@@ -11,7 +11,8 @@ from transect.generators.stylegan2.network import Configuration
 from transect.training import recipes
 from transect.training.critics import Discriminator
 from transect.training.loop import Batch, adam, follow
-from transect.training.recipes import StyleGAN2Options, StyleGAN2Recipe
+from transect.training.options import GanOptions
+from transect.training.recipes import StyleGAN2Recipe
 
 SHAPE = Configuration(4, 4, 0, 1, {4: 4, 8: 4, 16: 4})
 
@@ -64,13 +65,13 @@ def taken(monkeypatch, options, batch):
 
 def test_lazy_penalties_count_for_the_steps_without_them(monkeypatch):
     """γ/2 · 16 for R1 and 2 · 8 for the path length, so that they weigh as much as at every step."""
-    (_, critic), figures = taken(monkeypatch, StyleGAN2Options(r1=3.0), batch_of())
+    (_, critic), figures = taken(monkeypatch, GanOptions(r1=3.0), batch_of())
     assert critic == pytest.approx(figures["critic_loss"] + 3.0 / 2 * 16 * figures["r1"], rel=1e-5)
     monkeypatch.setattr(recipes, "path_lengths", lambda images, *_: images.sum() * 0 + torch.full((2,), 5.0))
-    (generator, _), figures = taken(monkeypatch, StyleGAN2Options(), batch_of())
+    (generator, _), figures = taken(monkeypatch, GanOptions(), batch_of())
     # The running mean starts at 0 and moves by 0.01 towards 5: 0.05. The penalty is (5 - 0.05)².
     assert generator == pytest.approx(figures["generator_loss"] + 2 * 8 * 4.95**2, rel=1e-5)
-    (generator, critic), figures = taken(monkeypatch, StyleGAN2Options(), batch_of(step=1))
+    (generator, critic), figures = taken(monkeypatch, GanOptions(), batch_of(step=1))
     assert (generator, critic) == pytest.approx((figures["generator_loss"], figures["critic_loss"]))
 
 

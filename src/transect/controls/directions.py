@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -99,11 +99,7 @@ class Hyperplanes:
 
 
 def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
-    """Degrees between directions.
-
-    >>> angles(np.array([[1.0, 0.0], [0.0, 2.0]])).round().tolist()
-    [[0.0, 90.0], [90.0, 0.0]]
-    """
+    """Degrees between directions."""
     unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
 
@@ -152,7 +148,6 @@ def _check_independent(planes: Hyperplanes) -> None:
     )
 
 
-Method = Literal["ridge", "logistic", "svm"]
 METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic", "svm", "ridge")}
 
 FEWEST_LABELS, FEWEST_OF_A_CLASS = 50, 20
@@ -239,8 +234,7 @@ def fit_direction(
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
     weights = _balancing(name, y, cells)
     train, test = _split(y, kind, seed)
-    fitted = _ridge_of_classes if (kind, fit_method) == ("binary", "ridge") else _FITS[fit_method]
-    normal, offset, slope, penalty = fitted(z[train], y[train], weights[train])
+    normal, offset, slope, penalty = _fitted(kind, fit_method, z[train], y[train], weights[train])
     mean = 0.0 if kind == "binary" else float(y[train].mean())
     measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
     origin = {"labels": source, "method": fit_method, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
@@ -252,7 +246,7 @@ def fit_direction(
     values = (z @ normal + offset) / length
     if kind != "binary":
         values = mean + slope * length * values
-    low, high = _middle(values)
+    low, high = (float(end) for end in np.percentile(values, _MIDDLE))
     shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
         name,
@@ -285,18 +279,13 @@ def _along(rows: Float[np.ndarray, "n d"], normal: Float[np.ndarray, " d"]) -> F
     return np.asarray(way / np.linalg.norm(way))
 
 
-def _middle(decisions: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    low, high = np.percentile(decisions, _MIDDLE)
-    return float(low), float(high)
-
-
-def _method(name: str, kind: str, method: str | None) -> Method:
+def _method(name: str, kind: str, method: str | None) -> str:
     allowed = METHODS.get(kind)
     if allowed is None:
         raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
-    return next(name_of_fit for name_of_fit in _FITS if name_of_fit == (method or allowed[0]))
+    return method or allowed[0]
 
 
 def labelled_rows(
@@ -308,10 +297,7 @@ def labelled_rows(
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int = 0) -> None:
-    """Raise BadInput for too few labels, of a class too, and for ones that do not differ.
-
-    missing: labels that were left out since they have no finite latent.
-    """
+    """Raise BadInput for too few labels or equal ones. missing: labels left out without a finite latent."""
     lost = f" ({missing:,} more have no finite latents)" if missing else ""
     if len(y) < FEWEST_LABELS:
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")
@@ -360,44 +346,22 @@ _Fit = tuple[Float[np.ndarray, " d"], float, float, float]
 """Normal, offset, slope of the label (NaN for classes) and the penalty that was chosen."""
 
 
-def _ridge(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
-    from sklearn.linear_model import RidgeCV
-
-    model = RidgeCV(alphas=_PENALTIES).fit(z, y, sample_weight=weights)
-    normal = np.asarray(model.coef_, dtype=np.float64)
-    return normal, float(model.intercept_ - y.mean()), 1.0, float(model.alpha_)
-
-
-def _ridge_of_classes(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
-    normal, offset, _, penalty = _ridge(z, y, weights)
-    return normal, offset + float(y.mean()) - 0.5, float("nan"), penalty
-
-
-def _directions_logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
-    from sklearn.linear_model import LogisticRegression
-
-    return _fit_classifier(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
-
-
-def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+def _fitted(kind: str, method: str, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    from sklearn.linear_model import LogisticRegression, RidgeCV
     from sklearn.svm import LinearSVC
 
-    return _fit_classifier(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
+    if method == "logistic":
+        return _fit_classifier(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
+    if method == "svm":
+        return _fit_classifier(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
+    model = RidgeCV(alphas=_PENALTIES).fit(z, y, sample_weight=weights)
+    normal, offset = np.asarray(model.coef_, dtype=np.float64), float(model.intercept_ - y.mean())
+    if kind == "binary":
+        return normal, offset + float(y.mean()) - 0.5, float("nan"), float(model.alpha_)
+    return normal, offset, 1.0, float(model.alpha_)
 
 
-@runtime_checkable
-class _Classifier(Protocol):
-    """What is used of scikit-learn's linear classifiers, which have no types."""
-
-    coef_: np.ndarray
-    intercept_: np.ndarray
-
-    def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> _Classifier: ...
-
-    def decision_function(self, x: np.ndarray) -> np.ndarray: ...
-
-
-def _fit_classifier(make: Callable[[float], _Classifier], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+def _fit_classifier(make: Callable[[float], Any], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -413,13 +377,6 @@ def _fit_classifier(make: Callable[[float], _Classifier], z: np.ndarray, y: np.n
     best = max(_COSTS, key=lambda cost: (round(score(cost), 6), -cost))
     model = make(best).fit(z, y, sample_weight=weights)
     return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0]), float("nan"), best
-
-
-_FITS: dict[Method, Callable[..., _Fit]] = {
-    "ridge": _ridge,
-    "logistic": _directions_logistic,
-    "svm": _svm,
-}
 
 
 def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarray, slope: float, mean: float) -> float:

@@ -32,7 +32,7 @@ ONE, EACH = "w", "w+"
 
 
 def takes(space: str, latent_space: str) -> bool:
-    """Whether controls of `space` move latents of the space `given`: their own, and codes of w+ where they are of w.
+    """Whether controls of `space` move latents of `latent_space`: their own, and codes of w+ where they are of w.
 
     >>> takes("w", "w+"), takes("w+", "w")
     (True, False)
@@ -52,11 +52,7 @@ def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n la
 
 
 def of_one(latents: Latents, width: int) -> Latents:
-    """Codes of w+ as their mean w, of `width` coordinates: what directions in w are fitted to.
-
-    >>> of_one(Latents(np.zeros(1, np.int64), np.array([[0.0, 1.0, 2.0, 5.0]]), "w+"), 2).values.tolist()
-    [[1.0, 3.0]]
-    """
+    """Codes of w+ as their mean w, of `width` coordinates: what directions in w are fitted to."""
     return replace(latents, values=layered(latents, ONE, width).mean(axis=1), space=ONE)
 
 
@@ -92,10 +88,7 @@ class LearnedControls:
 
     @property
     def usual_levels(self) -> dict[str, tuple[float, ...]]:
-        """Five values of each attribute, evenly from where its labels see little of it to where they see much.
-
-        Over the whole range where labels do not follow the direction.
-        """
+        """Five values of each attribute, from where its labels see little of it to where they see much."""
         known = self.directions.items()
         return {
             name: evenly((direction.shown_low, direction.shown_high), (direction.low, direction.high))
@@ -138,7 +131,7 @@ class LearnedControls:
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
         # Row by row: the last bit of one product of all rows would depend on their number.
-        rows = [self._planes.normals @ row + self._planes.offsets for row in self._rows(latents)]
+        rows = [self._planes.normals @ row + self._planes.offsets for row in self._layers(latents).mean(axis=1)]
         decisions = np.array(rows).reshape(len(latents), len(self.directions))
         return {
             name: direction.mean + self._slope(name) * decisions[:, number]
@@ -149,15 +142,12 @@ class LearnedControls:
         direction = self.directions[name]
         return 1.0 if direction.kind == "binary" else direction.slope
 
-    def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
-        return np.asarray(self._layers(latents).mean(axis=1))
-
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, self._planes.normals.shape[1])
 
 
 def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[float, ...]:
-    """Five values, evenly from where labels see little of an attribute to where they see much, or over its whole range.
+    """Five values from where labels see little of an attribute to where they see much, or over its whole range.
 
     >>> evenly((float("nan"), float("nan")), (0.0, 4.0))
     (0.0, 1.0, 2.0, 3.0, 4.0)
@@ -179,16 +169,12 @@ _NUMBERS: Final = ("offset", "mean", "low", "high", "quality", "labels", "held_o
 _TEXTS: Final = ("name", "kind", "quality_measure")
 _MAY_BE_UNKNOWN: Final = ("slope", "shown_low", "shown_high")
 _LONGEST_NAME: Final = 100
-_UNIT: Final = 1e-6
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FittedDirections:
-    """Directions of one latent space, and where they come from.
-
-    origin: generator, labels, seeds. sha256: of the file they were read from, if any.
-    """
+    """Directions of one latent space; origin: generator, labels, seeds; sha256: of the file they were read from."""
 
     directions: tuple[Direction, ...]
     space: str
@@ -234,10 +220,7 @@ def write_directions(path: Path, fitted: FittedDirections) -> None:
 
 
 def read_directions(path: Path) -> FittedDirections:
-    """The directions of a file of `transect directions fit`.
-
-    Raises BadInput for other files, and for invalid directions.
-    """
+    """The directions of a file of `transect directions fit`. Raises BadInput for other or invalid ones."""
     remedy = "make one: transect directions fit"
     fitted = read_content(path, {LINEAR: _parsed}, expected="a file of directions", remedy=remedy)
     return replace(fitted, sha256=model_files.sha256(path))
@@ -277,7 +260,8 @@ def _check_entry(entry: Mapping[str, object]) -> dict[str, Any]:
 def _direction(entry: Mapping[str, object], normal: np.ndarray, along: np.ndarray) -> Direction:
     """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
     row, way = np.asarray(normal, dtype=np.float64), np.asarray(along, dtype=np.float64)
-    if row.ndim != 1 or row.shape != way.shape or not all(_is_unit(vector) for vector in (row, way)):
+    units = all(abs(float(np.linalg.norm(each)) - 1) <= 1e-6 for each in (row, way))
+    if row.ndim != 1 or row.shape != way.shape or not units:
         raise ValueError(f"the normal of {entry['name']}, and the way along it, must have length 1")
     if not row @ way > 0:
         raise ValueError(f"the way along {entry['name']} must lead across its hyperplane")
@@ -287,32 +271,21 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray, along: np.ndarra
     return direction
 
 
-def _is_unit(vector: np.ndarray) -> bool:
-    return abs(float(np.linalg.norm(vector)) - 1) <= _UNIT
-
-
 def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
-    """The generator's latents in the space of directions; raises BadInput where the generator cannot map to it.
-
-    Codes of w+ map to the mean of the layers' w; a w maps to the same w for every layer.
-    """
+    """The latents in the space of directions: w as the mean of w+, or repeated. Raises BadInput where it cannot map."""
     if latents.space == space:
         return latents
     if {latents.space, space} == {ONE, EACH} and isinstance(generator, HasLayers) and generator.layers:
-        return _other_layers(latents, generator.layers)
+        rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
+        if space == ONE:
+            return of_one(latents, rows.shape[1] // generator.layers)
+        return replace(latents, values=np.tile(rows, (1, generator.layers)), space=EACH)
     if not isinstance(generator, MapsSpaces):
         raise BadInput(
             f"directions: expected space {latents.space}, which {generator.name} samples, got space {space}; fit them"
             " on this generator: transect directions fit"
         )
     return generator.to_space(latents, space)
-
-
-def _other_layers(latents: Latents, layers: int) -> Latents:
-    rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
-    if latents.space == ONE:
-        return replace(latents, values=np.tile(rows, (1, layers)), space=EACH)
-    return of_one(latents, rows.shape[1] // layers)
 
 
 @final

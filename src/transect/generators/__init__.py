@@ -24,7 +24,6 @@ _AVAILABLE = {
 }
 _DIFFUSERS = "diffusers:"
 _PHOTOGRAPHS = "photographs:"
-_DEFAULT_SIZE = 128
 _OPTIONS = ("label", "truncation", "noise")
 """Options of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
@@ -68,16 +67,18 @@ def load(
         return _photographs(name.removeprefix(_PHOTOGRAPHS), image_size, population, device)
     path, options = _file_of(name)
     if path.suffix.lower() in _CHECKPOINTS:
-        return _network(path, image_size, device, options)
+        return _of_size(_network(path, device, options), image_size, str(path))
     if str(path) == "reference":
-        _check_device(device)
-        return _check_size(_reference(device, options), image_size, name)
+        from transect.generators.devices import device_of
+        from transect.generators.reference import reference
+
+        device_of(device)
+        return _of_size(reference(device, **options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
 
-    size = _DEFAULT_SIZE if image_size is None else image_size
-    world = FaceWorld(image_size=size, population=population, device=device)
+    world = FaceWorld(image_size=128 if image_size is None else image_size, population=population, device=device)
     if name == "faceworld":
         return world
     from transect.generators.faceworld.world import LatentWorld
@@ -149,37 +150,22 @@ def _truncation(text: str) -> float:
 _READ = {"label": _label, "truncation": _truncation}
 
 
-def _network(path: Path, image_size: int | None, device: str, options: Options) -> Generator:
-    if path.suffix.lower() != ".safetensors":
-        raise BadInput(
-            f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
-            f" {path.with_suffix('.safetensors').name}"
-        )
-    _check_device(device)
-    return _check_size(_open_network(path, device, options), image_size, str(path))
-
-
-def _check_device(device: str) -> None:
-    from transect.generators.devices import device_of
-
-    device_of(device)
-
-
-def _check_size(network: Generator, image_size: int | None, name: str) -> Generator:
+def _of_size(network: Generator, image_size: int | None, name: str) -> Generator:
     if image_size not in (None, network.image_size):
         raise BadInput(f"{name}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
     return network
 
 
-def _reference(device: str, options: Options) -> Generator:
-    from transect.generators.reference import reference
-
-    return reference(device, **options)
-
-
-def _open_network(path: Path, device: str, options: Options) -> Generator:
+def _network(path: Path, device: str, options: Options) -> Generator:
+    from transect.generators.devices import device_of
     from transect.runs import model_files
 
+    if path.suffix.lower() != ".safetensors":
+        raise BadInput(
+            f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
+            f" {path.with_suffix('.safetensors').name}"
+        )
+    device_of(device)
     if model_files.metadata_of(path).get("architecture") == "progressive":
         if options:
             names = ", ".join(options)

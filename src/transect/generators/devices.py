@@ -8,11 +8,7 @@ from transect.errors import BadInput
 
 
 def device_of(name: object) -> torch.device:
-    """The device of that name; raises BadInput unless it is the CPU or a GPU that PyTorch can use.
-
-    >>> device_of("cpu")
-    device(type='cpu')
-    """
+    """The device of that name; raises BadInput unless it is the CPU or a GPU that PyTorch can use."""
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     names = ["cpu", *(["cuda"] if count else []), *(f"cuda:{number}" for number in range(count))]
     if name not in names:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transect.errors import BadInput
+from transect.generators.stylegan2.network import check_axes
 from transect.records import Images, Latents
 from transect.runs import model_files
 from transect.runs.model_files import check_weights
@@ -77,7 +78,11 @@ class Encoder:
                 f"{name}: expected an encoder to {' or '.join(SPACES)}, found {space[:_SHOWN]!r}; retrain it"
             )
         widths = _widths(tensors, name)
-        _check_sizes(size, widths, name)
+        if size < 1 or size & (size - 1) or not size >> (len(widths) - 1):
+            raise BadInput(
+                f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found"
+                f" {size}"
+            )
         self.name, self.space, self.image_size, self.device = name, space, size, torch.device(device)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self.network = Network(size, widths, len(tensors["head.bias"]))
@@ -117,16 +122,6 @@ def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
         raise BadInput(
             f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; it is of another kind"
         )
-    axes = [4, 1] + [4] * blocks
-    for key, count in zip(names, axes, strict=True):
-        if tensors[key].dim() != count or not all(tensors[key].shape):
-            shape = list(tensors[key].shape)
-            raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {shape}; it is damaged")
+    check_axes(tensors, name, 1, "head.bias")
+    check_axes(tensors, name, 4, "stem.weight", *names[2:])
     return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in names[2:])]
-
-
-def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
-    if size < 1 or size & (size - 1) or not size >> (len(widths) - 1):
-        raise BadInput(
-            f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found {size}"
-        )

@@ -19,11 +19,7 @@ DIRECTIONS: Final = _FOLDER / "reference-directions.safetensors"
 
 
 def reference(device: str = "cpu", **options: Unpack[Options]) -> StyleGAN2:
-    """The generator, without its directions. options: truncation and noise, as for `StyleGAN2`.
-
-    >>> reference().image_size
-    64
-    """
+    """The generator, without its directions. options: truncation and noise, as for `StyleGAN2`."""
     return StyleGAN2.from_file(WEIGHTS, name=NAME, device=device, **options)
 
 

@@ -17,13 +17,7 @@ from transect.runs.table_inputs import as_names
 def requested_columns(
     attributes: Sequence[Attribute], values: Table, hold: str | Sequence[str], rows: int, hint: str = ""
 ) -> dict[str, Float[np.ndarray, " n"]]:
-    """A float64 column [rows] for each attribute that is set, from a column or from one value for all rows.
-
-    hint: what the message about an unknown name adds.
-
-    >>> requested_columns([Attribute("age", "continuous", "age", high=80.0)], {"age": 30.0}, (), 2)
-    {'age': array([30., 30.])}
-    """
+    """A float64 column [rows] for each attribute that is set. hint: what the message about an unknown name adds."""
     columns = {name: values[name] for name in (values.column_names if isinstance(values, pa.Table) else values)}
     known = {attribute.name: attribute for attribute in attributes}
     held = as_names(hold)

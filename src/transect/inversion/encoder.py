@@ -1,11 +1,6 @@
-"""The start of a search: an encoder fitted in seconds, ridge regression from features to codes; or a trained one.
+"""Images ► codes by an encoder: a ridge regression fitted in seconds, or a trained network (Denton et al. 2019, eq. 2).
 
-Fitted on the generator's own images, whose codes are known (Zhu et al. 2016, arXiv:1609.03552, §3.2, train a
-network so); linear in the features, so that a few thousand images suffice. It starts a search and does not replace
-it.
-
-Images ► codes by an encoder alone, E(x) of Denton et al. 2019, arXiv:1906.06439, equation 2, and what they show.
-
+The regression is fitted on the generator's own images, whose codes are known (Zhu et al. 2016, arXiv:1609.03552, §3.2).
 Each image is encoded and rendered alone, so that its code does not depend on the images beside it.
 """
 
@@ -44,10 +39,7 @@ _COMPONENTS = 512
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRidge:
-    """A regression as numbers, which a worker gets. layers: that get the same code, as in w+; None for one code.
-
-    center: mean of the features. weights: from features to code. mean: of the codes. quality: R² on held-out images.
-    """
+    """A regression as numbers: mean of the features, weights, mean of the codes, held-out R²; layers: alike in w+."""
 
     center: Float[np.ndarray, " d"]
     weights: Float[np.ndarray, "d k"]
@@ -66,11 +58,6 @@ class RidgeEncoder:
         if fitted.layers is not None:
             weights, mean = weights.repeat(1, fitted.layers), mean.expand(fitted.layers, -1).clone()
         self._center, self._weights, self._mean = center, weights, mean
-
-    @property
-    def quality(self) -> float:
-        """R² on held-out images."""
-        return self.fitted.quality
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:
         """The codes, without gradients."""
@@ -144,12 +131,7 @@ def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Ten
 def fit_encoder(
     generator: Invertible, space: str, network: FeatureNetwork, *, samples: int = SAMPLES, seed: int = _FIRST_SEED
 ) -> RidgeEncoder:
-    """An encoder for that space, from `samples` images of the generator; the penalty is chosen on a fifth of them.
-
-    In w+ all layers get the same w.
-
-    Shows its progress where stages are announced. Raises BadInput for too few samples or an unknown space.
-    """
+    """An encoder from `samples` images of the generator; the penalty is chosen on a fifth. w+: all layers alike."""
     check_space(generator, space)
     if samples < FEWEST:
         raise BadInput(f"encoder samples: expected {FEWEST} or more, got {samples}; give more")
@@ -217,10 +199,7 @@ def encode(
     failures: Sequence[str],
     device: str = "cpu",
 ) -> Encoded:
-    """The codes of images, and how near their reconstructions come; no step of a search is made.
-
-    pixels: of the generator's size. failures: why an image could not be read, "" where it was; its pixels do not count.
-    """
+    """The codes of images, and how near their reconstructions come. failures: why one could not be read, or ""."""
     shape, count = tuple(generator.codes(space).mean.shape), len(pixels)
     codes, reconstructions = np.full((count, *shape), np.nan, np.float32), np.zeros_like(pixels)
     perceptual, square, reasons = np.full(count, np.nan), np.full(count, np.nan), list(failures)

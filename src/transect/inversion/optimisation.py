@@ -34,7 +34,6 @@ _MOMENTS = (0.9, 0.99)
 _COARSE = 0.5
 """Share of the steps of a mixed search in bfloat16; near the end its eight bits are too few."""
 
-_LEAST_STEPS = 1
 _LOOK_BACK, _LOOK_FROM = 2, 0.5
 """Entries of the history over which an objective has to fall, and the share of the steps from which on that counts.
 
@@ -65,12 +64,11 @@ class Search:
     plateau: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.steps < _LEAST_STEPS or self.every < 1:
-            raise BadInput(f"steps: expected {_LEAST_STEPS} or more, got {self.steps}; give more")
-        for name, low in (("penalty", 0.0), ("pixels", 0.0)):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= low):
-                raise BadInput(f"{name}: expected a number of {low:g} or more, got {value}; change it")
+        if self.steps < 1 or self.every < 1:
+            raise BadInput(f"steps: expected 1 or more, got {self.steps}; give more")
+        for name, value in (("penalty", self.penalty), ("pixels", self.pixels)):
+            if not (math.isfinite(value) and value >= 0):
+                raise BadInput(f"{name}: expected a number of 0 or more, got {value}; change it")
         if not 0 <= self.plateau < 1:
             raise BadInput(f"plateau: expected a share from 0 to below 1, got {self.plateau}; change it")
         if not (math.isfinite(self.rate) and self.rate > 0):
@@ -109,7 +107,7 @@ def restriction(codes: Tensor, space: str) -> Float[Tensor, " b"]:
 
 
 def pace(share: float) -> float:
-    """The rate at a share of the steps, of its largest: a linear rise over 5 %, a cosine's fall over the last 75 %.
+    """The rate at a share of the steps: a linear rise over 5 %, a cosine's fall over the last 75 %.
 
     >>> pace(0.25), pace(1.0)
     (1.0, 0.0)

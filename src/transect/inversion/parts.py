@@ -1,9 +1,4 @@
-"""What parts of an inversion or encoding are made with, and the rows that they become.
-
-The rows of images that have codes: what was reached, which ones failed, and the codes as latents.
-
-What codes of images are found with: a generator, a start and a distance; and how a worker opens them itself.
-"""
+"""What codes of images are found with, how a worker opens it itself, and the rows that they become."""
 
 from __future__ import annotations
 
@@ -63,11 +58,7 @@ def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
 
 
 def median_of(values: Float[np.ndarray, " n"]) -> float | None:
-    """The median of the finite values; None where there are none.
-
-    >>> median_of(np.array([1.0, np.nan, 3.0]))
-    2.0
-    """
+    """The median of the finite values; None where there are none."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else None
 
@@ -102,11 +93,7 @@ class Tools:
 @final
 @dataclass(frozen=True, slots=True)
 class ToolsRecipe:
-    """The same by names and files, as a worker gets them.
-
-    generator: a name or a file. encoder: the file of a trained one, a fitted one as numbers, or None. files: of the
-    distance, weights and heads. facts: `facts_of` in the process of the command.
-    """
+    """The same by names, files and numbers, as a worker gets them. facts: `facts_of` in the command's process."""
 
     generator: str
     space: str

@@ -1,11 +1,7 @@
-"""The images to invert: of a folder, a run or a data set, or pixels; decoded a part at a time.
+"""The images to invert; and inverted photographs as a generator's subjects, on their own backgrounds if one asks.
 
-Inverted photographs on their own backgrounds: what a generator draws stands inside a mask of the photograph alone.
-
-An inversion reconstructs a whole picture, and an edit in the latent space moves all of it. With the photograph put
-back outside a mask of the face, bitwise, only what is inside can have caused a change of the answer.
-
-Inverted photographs as the subjects of a generator: audits of directions then edit photographs of people.
+An edit in the latent space moves the whole picture. With the photograph put back outside a mask of the face, bitwise,
+only what is inside can have caused a change of the answer.
 """
 
 from __future__ import annotations
@@ -20,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Int, UInt8
+from PIL import Image
 
 from transect.datasets import is_dataset, open_dataset
 from transect.datasets.features import InvertedCodes, as_named, check_generator, read_codes
@@ -35,8 +32,6 @@ from transect.runs.table_inputs import check_file_names
 from transect.texts import words_of
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as PillowImage
-
     from transect.datasets.labelled import LabelledImages
 
 
@@ -54,10 +49,7 @@ class Unreadable:
 @final
 @dataclass(frozen=True)
 class Pictures:
-    """Images by id, in order. sha256: of all ids and files together; fit: cut to a square and resized to `size`.
-
-    notes: what a data set left out.
-    """
+    """Images by id, in order. sha256: of all together; fit: cut to a square and resized; notes: what was left out."""
 
     ids: tuple[str, ...]
     sha256: str
@@ -71,10 +63,7 @@ class Pictures:
 
     @classmethod
     def open(cls, images: str | Path | np.ndarray | Images, size: int, *, fit: bool = False) -> Pictures:
-        """Image files of a folder by name, a run's or data set's images by id, or pixels by row. None is decoded yet.
-
-        Raises BadInput: no folder, no images, a name that is not UTF-8, or a data set to be fitted.
-        """
+        """A folder's files by name, a run's or data set's images by id, or pixels by row; none is decoded yet."""
         if is_dataset(images):
             if fit:
                 raise BadInput("--fit is of a folder's images, got a data set; write READER:PATH?crop=center instead")
@@ -98,21 +87,15 @@ class Pictures:
 
     @classmethod
     def of_dataset(cls, dataset: LabelledImages, *, whole: bool = False) -> Pictures:
-        """The photographs of a data set by its ids, cropped and fitted as it was opened.
-
-        whole: as they are stored, of any size, with the crop and without margins.
-        """
+        """A data set's photographs as it was opened; whole: as stored, with the crop and without margins."""
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
         contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
         digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
-        rows: Sequence[np.ndarray] = _WholeRowsOf(dataset) if whole else _RowsOf(dataset)
+        rows = _RowsOf(dataset, whole)
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, rows, tuple(dataset.notes()))
 
     def stored(self, row: int) -> Path | bytes | np.ndarray:
-        """The image of a row as it is stored, of any size: its file, the file's bytes, or pixels.
-
-        Raises BadInput for one that could not be read.
-        """
+        """The image of a row as it is stored: file, bytes or pixels. Raises BadInput for one not read."""
         source = self._sources[row]
         if isinstance(source, Unreadable):
             raise BadInput(source.reason)
@@ -134,24 +117,22 @@ class Pictures:
             return Unreadable(str(refused(self.ids[row], error)))
 
     def readable(self, rows: Sequence[int]) -> tuple[UInt8[np.ndarray, "m h w 3"], tuple[str, ...]]:
-        """The images of those rows, and why one cannot be read ("" where it can); its pixels are black.
-
-        Raises BadInput for an image of another size.
-        """
+        """The images of those rows, black where one cannot be read, and why. Raises BadInput for another size."""
         images, reasons = [], []
         for row in rows:
             try:
-                self._open_image(row)
-                reason = ""
+                image = self._open_image(row)
             except BadInput as error:
-                reason = str(error)
-            images.append(np.zeros((self.size, self.size, 3), np.uint8) if reason else self._decode(row))
-            reasons.append(reason)
+                images.append(np.zeros((self.size, self.size, 3), np.uint8))
+                reasons.append(str(error))
+            else:
+                images.append(self._fitted(image, row))
+                reasons.append("")
         return np.stack(images), tuple(reasons)
 
     def pixels(self, rows: Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows. Raises BadInput, naming it, for a broken one or one of another size."""
-        images = [self._decode(row) for row in rows]
+        images = [self._fitted(self._open_image(row), row) for row in rows]
         return np.stack(images) if images else np.zeros((0, self.size, self.size, 3), np.uint8)
 
     def stored_size(self, row: int) -> tuple[int, int]:
@@ -160,16 +141,9 @@ class Pictures:
 
     def framed(self, whole: UInt8[np.ndarray, "a b 3"], row: int) -> UInt8[np.ndarray, "h w 3"]:
         """A picture of the stored size of that row's, cut and resized as the row's is."""
-        from PIL import Image
-
         return self._fitted(Image.fromarray(whole), row)
 
-    def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
-        return self._fitted(self._open_image(row), row)
-
-    def _fitted(self, image: PillowImage, row: int) -> UInt8[np.ndarray, "h w 3"]:
-        from PIL import Image
-
+    def _fitted(self, image: Image.Image, row: int) -> UInt8[np.ndarray, "h w 3"]:
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:
@@ -184,9 +158,7 @@ class Pictures:
         square = image.crop((left, top, left + side, top + side))
         return np.asarray(square.resize((self.size, self.size), Image.Resampling.LANCZOS))
 
-    def _open_image(self, row: int) -> PillowImage:
-        from PIL import Image
-
+    def _open_image(self, row: int) -> Image.Image:
         source = self.stored(row)
         if isinstance(source, np.ndarray):
             return Image.fromarray(source)
@@ -196,28 +168,17 @@ class Pictures:
 @final
 @dataclass(frozen=True)
 class _RowsOf(Sequence[np.ndarray]):
-    """The photographs of a data set, each decoded when it is asked for."""
+    """The photographs of a data set, each decoded when it is asked for; whole: with the crop, and not resized."""
 
     dataset: LabelledImages
+    whole: bool
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, row: Any) -> Any:
-        return self.dataset.pixels([row])[0]
-
-
-@final
-@dataclass(frozen=True)
-class _WholeRowsOf(Sequence[np.ndarray]):
-    """The same as they are stored, with the crop; none is resized."""
-
-    dataset: LabelledImages
-
-    def __len__(self) -> int:
-        return len(self.dataset)
-
-    def __getitem__(self, row: Any) -> Any:
+        if not self.whole:
+            return self.dataset.pixels([row])[0]
         pictures, crop = self.dataset.pictures, self.dataset.crop
         picture = open_rgb(pictures.encoded(row), pictures.name(row))
         return np.asarray(picture if crop is None else picture.crop(crop.box(*picture.size)))
@@ -254,10 +215,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
 
 
 def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Encoded pictures: bytes as an audit stores them, or the field `bytes` of a data set. Raises KeyError for others.
-
-    A picture of which only the path is stored is null there, and is refused with them.
-    """
+    """Pictures as an audit or a data set (field `bytes`) stores them. Raises KeyError for others, also mere paths."""
     content = pc.struct_field(column, "bytes") if pa.types.is_struct(column.type) else column
     if not pa.types.is_binary(content.type) or content.null_count:
         raise KeyError("image")
@@ -365,10 +323,7 @@ class InvertedPhotographs:
     def open(
         cls, generator: Generator, path: str | Path, photographs: str | Path | None = None, mask: str | None = None
     ) -> InvertedPhotographs:
-        """The photographs of a file of `transect invert`. Raises BadInput for others.
-
-        photographs, mask: what was inverted, and where a subject's image is the generator's: see `Backgrounds.open`.
-        """
+        """The photographs of a file of `transect invert`. photographs, mask: see `Backgrounds.open`."""
         if (photographs is None) != (mask is None):
             given = "--mask alone" if photographs is None else "--photographs alone"
             raise BadInput(f"expected --photographs and --mask, which keep a photograph's background, got {given}; give"

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.chance import exogenous_noise
 
 if TYPE_CHECKING:
     from transect.generators.stylegan2.generator import StyleGAN2
@@ -42,29 +44,23 @@ class Invertible(Protocol):
     @property
     def name(self) -> str:
         """The name in tables."""
-        ...
 
     @property
     def image_size(self) -> int:
         """Width and height in pixels."""
-        ...
 
     @property
     def spaces(self) -> tuple[str, ...]:
         """The spaces in which it can be inverted."""
-        ...
 
     def codes(self, space: str) -> Codes:
         """Mean and spread of the codes of that space."""
-        ...
 
     def sample(self, space: str, count: int, seed: int) -> Tensor:
         """Codes [count, ...] as the generator's prior has them, each from its own seed seed + i."""
-        ...
 
     def show(self, codes: Tensor, space: str) -> Float[Tensor, "b 3 h w"]:
         """Images in 0..1, not cut, with gradients by the codes; each depends on its own code alone."""
-        ...
 
 
 @final
@@ -102,8 +98,6 @@ class InvertibleStyleGAN2:
         return (image + 1) / 2
 
     def _latents(self, count: int, seed: int) -> Tensor:
-        import numpy as np
-
         return torch.from_numpy(self.network.sample(seed + np.arange(count)).values).float()
 
     def _drawn(self, count: int, seed: int) -> Tensor:
@@ -128,10 +122,6 @@ class InvertibleNetwork:
 
     def sample(self, space: str, count: int, seed: int) -> Tensor:  # noqa: ARG002
         """Z ~ N(0, I), the same as a generator's own `sample` gives."""
-        import numpy as np
-
-        from transect.generators.faceworld.chance import exogenous_noise
-
         return torch.from_numpy(exogenous_noise(seed + np.arange(count), self.latent_dim)).float()
 
     def show(self, codes: Tensor, space: str) -> Float[Tensor, "b 3 h w"]:  # noqa: ARG002
@@ -140,10 +130,7 @@ class InvertibleNetwork:
 
 
 def invertible(generator: object) -> Invertible:
-    """The generator as inversion sees it: itself, or a StyleGAN2 or a progressive GAN without conditions in an adapter.
-
-    Raises BadInput for others.
-    """
+    """The generator as inversion sees it: itself, or an adapter of a network. Raises BadInput for others."""
     if isinstance(generator, Invertible):
         return generator
     from transect.generators.progressive.generator import Progressive

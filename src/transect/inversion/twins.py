@@ -1,19 +1,11 @@
-"""A photograph's rendered twin: the settings of FaceWorld whose picture has the photograph's landmarks and skin
-colors.
+"""A photograph's rendered twin: the settings of FaceWorld whose picture has the photograph's landmarks and skin colors.
 
-First the landmarks, by bounded least squares over pose, expression, shape and the identity code, with scale and
-shift in closed form; the code is held near the average face, as it is among FaceWorld's subjects. Then tone and
-light, by bounded least squares on the colors of six places of skin. What neither tells (hair, clothes, glasses,
-background) is that of an average subject. A twin resembles its photograph in pose, proportions and light. It is not
-the person.
+First the landmarks, by bounded least squares over pose, expression, shape and the identity code, with scale and shift
+in closed form; the code is held near the average face. Then tone and light, on the colors of six places of skin. What
+neither tells (hair, clothes, glasses, background) is that of an average subject. A twin resembles its photograph in
+pose, proportions and light. It is not the person. Both are compared in the twin's frame, grey beyond the photograph.
 
 Source: Blanz and Vetter 1999, doi:10.1145/311535.311556 (a face model fitted to a picture, held near its mean).
-
-A photograph beside its rendered twin: which photographs can have one, both in one frame, and what is left between.
-
-Both pictures have the twin's frame, so that faces have one size and place; where the photograph ends both are grey.
-
-The rows of fitted twins as a run keeps them, and FaceWorld's latents from them.
 """
 
 from __future__ import annotations
@@ -28,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Float, UInt8
+from PIL import Image
 
 from transect.datasets.files import size_of
 from transect.datasets.labelled import BROKEN
@@ -37,9 +30,9 @@ from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.appearance.colors import ita
-from transect.generators.photographs.subjects import COLORLESS, HUGE, LARGEST, MARGIN, SMALLEST, TINY, is_grey
+from transect.generators.photographs.subjects import COLORLESS, MARGIN, is_grey, size_fault
 from transect.inversion.pictures import Pictures
-from transect.marks.records import GROUPS
+from transect.marks.records import EYES, GROUPS, POINTS
 from transect.records import Images, Latents
 from transect.runs.folder import FinishedRun
 from transect.runs.pictures import open_rgb
@@ -55,7 +48,6 @@ PLAIN: Final = {
     "light_level": 0.0, "gaze": 0.0, "makeup": 0.0, "lipstick": 0.0, "facial_hair": 0.0, "bangs": 0.0,
 }  # fmt: skip
 """What every twin has, since landmarks and skin do not tell it."""
-POINTS: Final = 68
 _NEAR: Final = 0.01
 """Interocular distances by which a landmark may be off at the price of one spread of the identity code."""
 _STEPS, _LIGHT_STEPS = 30, 12
@@ -69,7 +61,6 @@ _OUTLIER: Final = 0.03
 _AS_WELL: Final = 2e-3
 """Difference of costs up to which two fits are as good: 0.015 in each color."""
 _PITCH_SPREAD: Final = 8.0
-_EYES: Final = (slice(36, 42), slice(42, 48))
 
 Residuals = Callable[[Float[np.ndarray, "rows k"]], Float[np.ndarray, "rows m"]]
 
@@ -141,7 +132,7 @@ def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"],
 
 def interocular(points: Float[np.ndarray, "68 2"]) -> float:
     """Distance between the middles of the eyes."""
-    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    left, right = (points[eye].mean(axis=0) for eye in EYES)
     return float(np.hypot(*(right - left)))
 
 
@@ -157,7 +148,7 @@ def placed(
 
 def skin_colors(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "68 2"]) -> Float[np.ndarray, "6 3"]:
     """Mean colors, 0 to 1, of both cheeks, the forehead's sides, the nose and the chin."""
-    left, right = (points[eye].mean(axis=0) for eye in _EYES)
+    left, right = (points[eye].mean(axis=0) for eye in EYES)
     up = (left + right) / 2 - points[33]
     places = [
         left + 0.6 * (points[48] - left), right + 0.6 * (points[54] - right), left + 0.75 * up, right + 0.75 * up,
@@ -252,10 +243,7 @@ def _least_squares(
     steps: int,
     outlier: float | None = None,
 ) -> tuple[Float[np.ndarray, " k"], float]:
-    """Bounded least squares, and its cost; slopes are differences, all made in one call.
-
-    outlier: the residual from which on it counts by its size and no longer by its square.
-    """
+    """Bounded least squares, and its cost; slopes are differences made in one call; beyond `outlier` it is linear."""
     from scipy.optimize import least_squares
 
     def slopes(where: Float[np.ndarray, " k"]) -> Float[np.ndarray, "m k"]:
@@ -322,20 +310,18 @@ def opened(pictures: Pictures, row: int) -> tuple[UInt8[np.ndarray, "h w 3"] | N
     try:
         source, name = pictures.stored(row), pictures.ids[row]
         if not isinstance(source, np.ndarray):
-            if reason := _size_fault(*size_of(source, name)):
+            if reason := size_fault(*size_of(source, name)):
                 return None, reason
             source = np.asarray(open_rgb(source, name))
     except (BadInput, OSError):
         return None, BROKEN
-    reason = _size_fault(source.shape[1], source.shape[0])
+    reason = size_fault(source.shape[1], source.shape[0])
     reason = reason or (COLORLESS if is_grey(source) else "")
     return (None, reason) if reason else (_bounded(source), "")
 
 
 def _bounded(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
     """The photograph, by area means no larger than a face is fitted on."""
-    from PIL import Image
-
     height, width = pixels.shape[:2]
     if max(height, width) <= _LONGEST:
         return pixels
@@ -359,8 +345,6 @@ def in_frame(
     scale, shift: photograph's pixels = scale x twin's pixels + shift. It is cut at whole pixels and resized once, by
     area means where it becomes smaller, bilinearly where it becomes larger; a cut of that size is not touched.
     """
-    from PIL import Image
-
     side = max(1, round(scale * size))
     left, top = round(shift[0]), round(shift[1])
     canvas = np.full((side, side, 3), MARGIN, dtype=np.uint8)
@@ -427,10 +411,6 @@ def _turned(degrees: float) -> float:
 def _tilt(points: Float[np.ndarray, "68 2"]) -> float:
     across, down = points[42:48].mean(axis=0) - points[36:42].mean(axis=0)
     return float(np.degrees(np.arctan2(down, across)))
-
-
-def _size_fault(width: int, height: int) -> str:
-    return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""
 
 
 TABLE: Final = "twins"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
+from PIL import Image
 
 from transect.datasets.files import fitted_points, size_of
 from transect.errors import BadInput
 from transect.marks.records import MASKS, Marks, five_points
+from transect.runs.pictures import open_rgb
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
@@ -51,10 +53,7 @@ class OwnMarks:
         return {"name": self.name, "points": points, "masks": self._drawn is not None}
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
-        """The marks of those rows, on pictures that are fitted into squares as the data set's are.
-
-        Confidence is 1 where there are marks.
-        """
+        """The marks of those rows on pictures fitted as the data set's are; confidence is 1 where there are any."""
         if rows is None or len(rows) != len(pixels):
             raise BadInput("marks: expected the rows of the pictures in the data set, got others; give one of each")
         size = pixels.shape[1]
@@ -109,10 +108,6 @@ def _masks(folder: Path, name: str, box: Float[np.ndarray, "2 2"], size: int) ->
 
 def _part(folder: Path, name: str, part: str, box: Float[np.ndarray, "2 2"], size: int) -> Bool[np.ndarray, "h w"]:
     """One part, nothing where the photograph does not show it; each pixel takes the mask's nearest."""
-    from PIL import Image
-
-    from transect.runs.pictures import open_rgb
-
     number = int(name) if name.isdigit() else -1
     file = folder / str(number // _PER_FOLDER) / f"{number:05d}_{part}.png"
     if not file.is_file():

@@ -37,11 +37,9 @@ class Finder(Protocol):
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
         """The marks of each picture. rows: which rows of the data set they are, which `dataset` alone needs."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Name, settings and the SHA-256 of files, as JSON values; no path."""
-        ...
 
 
 def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
@@ -90,10 +88,7 @@ UNSURE = "no finder is sure of it"
 
 @final
 class JoinedMarks:
-    """The finders in that order. A picture that none is sure of, in points or in a mask that some know, is left out.
-
-    Confidence is the lowest of the finders whose marks are taken.
-    """
+    """The finders in that order. A picture of which none is sure, in points or a known mask, is left out."""
 
     threshold = 0.0
 

@@ -22,11 +22,7 @@ class Square:
 
     @classmethod
     def whole(cls, width: int, height: int) -> Square:
-        """The smallest about the whole picture.
-
-        >>> Square.whole(10, 20)
-        Square(left=-5.0, top=0.0, side=20.0)
-        """
+        """The smallest about the whole picture."""
         side = float(max(width, height))
         return cls((width - side) / 2, (height - side) / 2, side)
 
@@ -67,11 +63,7 @@ class TurnedSquare:
     angle: float = 0.0
 
     def placed(self, points: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "k 2"]:
-        """Points in widths of the square, from its upper left corner, as pixels of the picture.
-
-        >>> TurnedSquare(10, 10, 4, math.pi / 2).placed(np.array([[0.0, 0.0], [0.5, 0.5]])).round(9).tolist()
-        [[12.0, 8.0], [10.0, 10.0]]
-        """
+        """Points in widths of the square, from its upper left corner, as pixels of the picture."""
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         turned = (points - 0.5) @ np.array([[cos, sin], [-sin, cos]])
         return np.asarray(np.array([self.x, self.y]) + self.side * turned)
@@ -80,10 +72,7 @@ class TurnedSquare:
 def seen_turned(
     picture: UInt8[np.ndarray, "h w 3"], square: TurnedSquare, size: int, *, black: bool = False
 ) -> Float[np.ndarray, "s s 3"]:
-    """The square at that size, from 0 to 255: bilinear, of area means where it shrinks to a half or less.
-
-    Beyond the picture edges repeat, or it is black.
-    """
+    """The square at that size, 0 to 255, bilinear, of area means where it shrinks; beyond, edges repeat or black."""
     from scipy.ndimage import map_coordinates
 
     times = max(1, math.floor(square.side / size))
@@ -132,11 +121,7 @@ _FARTHEST: Final = 4.0
 @final
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Faces in the order of their scores, in widths of the network's square.
-
-    scores: 0..1, [n]. boxes: left, top, right, bottom, [n, 4]. points: [n, 6, 2], the eyes first, left in the picture
-    before right.
-    """
+    """Faces by score, surest first, in widths of the square: scores [n], boxes [n, 4], points [n, 6, 2], eyes first."""
 
     scores: Float[np.ndarray, " n"]
     boxes: Float[np.ndarray, "n 4"]
@@ -161,10 +146,7 @@ def anchors(size: int) -> Float[np.ndarray, "a 2"]:
 
 
 def decoded(numbers: Float[np.ndarray, "a 16"], logits: Float[np.ndarray, " a"], size: int) -> Boxes:
-    """The boxes whose scores are at least LEAST, surest first; those without area or far beyond the picture are none.
-
-    numbers: in pixels of the network's input from the anchors on. size: its width.
-    """
+    """Boxes of scores of at least LEAST, surest first, with an area and near. numbers: in pixels from the anchors."""
     near = (np.abs(numbers) <= _FARTHEST * size).all(axis=1) & (numbers[:, 2:4] > 0).all(axis=1)
     chosen = np.flatnonzero(near & (logits >= math.log(LEAST / (1 - LEAST))))
     chosen = chosen[np.argsort(-logits[chosen], kind="stable")]
@@ -176,10 +158,7 @@ def decoded(numbers: Float[np.ndarray, "a 16"], logits: Float[np.ndarray, " a"],
 
 
 def merged(found: Boxes) -> Boxes:
-    """One box per face: what overlaps the surest box becomes its mean, weighted by score; then of the rest.
-
-    The score is the surest's.
-    """
+    """One box per face: what overlaps the surest becomes its mean, weighted by score, which is the surest's."""
     left, faces = np.arange(len(found)), []
     while len(left):
         same = _overlaps(found.boxes[left[0]], found.boxes[left]) > OVERLAP
@@ -250,10 +229,7 @@ _FINE: Final = 4
 
 
 def as_68(mesh: Float[np.ndarray, "k 2"]) -> Float[np.ndarray, "68 2"]:
-    """The points in dlib's order: jaw and bridge of the nose at equal steps of the mesh, brows between their edges.
-
-    mesh: k of MESHES.
-    """
+    """Dlib's order: jaw and bridge of the nose at equal steps of the mesh, brows between their edges."""
     left, right = (_steps(mesh[list(side)], 9) for side in _JAW)
     brows = [(mesh[list(upper)] + mesh[list(lower)]) / 2 for upper, lower in _BROWS]
     ridge = _steps(mesh[list(_RIDGE)], 4)

@@ -41,7 +41,6 @@ class LiteNetwork(Protocol):
 
     def answers(self, picture: Float[np.ndarray, "s s 3"]) -> tuple[Float[np.ndarray, "*shape"], ...]:
         """What it says of the picture, in the order of `shapes`."""
-        ...
 
 
 def read_bundle(file: Path) -> dict[str, bytes]:
@@ -141,10 +140,7 @@ class _Face(NamedTuple):
 
 @final
 class MediaPipeMarks:
-    """68 points, and masks of face, eyes and mouth as the mesh outlines them.
-
-    Confidence is the lower one of two probabilities: the detector's score, and that of the mesh that there is a face.
-    """
+    """68 points and three masks of the mesh. Confidence: the lower of detector's score and the mesh's probability."""
 
     threshold = 0.5
 
@@ -207,7 +203,8 @@ class Look:
         mesh = answers[self._mesh].reshape(-1, _AXES)[:, :2].astype(np.float64)
         if not np.isfinite(mesh).all():
             return _Face(None, 0.0, NO_FACE)
-        there = _probability(float(answers[self._presence].item()))
+        logit = float(answers[self._presence].item())
+        there = 1 / (1 + math.exp(-min(max(logit, -100.0), 100.0)))
         return _Face(square.placed(mesh / size), min(there, float(faces.scores[place])), "")
 
     def _faces(self, picture: UInt8[np.ndarray, "h w 3"], whole: TurnedSquare) -> geometry.Boxes:
@@ -225,7 +222,3 @@ def _place(network: LiteNetwork, wanted: set[tuple[int, ...]]) -> int:
     names = " or ".join(f"{list(shape)}" for shape in sorted(wanted))
     got = ", ".join(f"{list(shape)}" for shape in network.shapes) or "none"
     raise BadInput(f"{network.name}: expected an answer {names}, got {got}; name another bundle")
-
-
-def _probability(logit: float) -> float:
-    return 1 / (1 + math.exp(-min(max(logit, -100.0), 100.0)))

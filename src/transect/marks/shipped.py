@@ -187,11 +187,7 @@ class NetworkMarks:
         return {"name": self.name, "sha256": self._taught.sha256, "looks": LOOKS, "threshold": self.threshold}
 
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
-        """The marks of each picture, of any size. Raises BadInput for anything but images.
-
-        Where it sees no face, or several of about one size, there are no points, the reason says so, and masks are
-        those of the whole picture.
-        """
+        """The marks of each picture; without a face, or with several, no points, and masks of the whole picture."""
         del rows
         Images(pixels)
         with one_thread_per_operation():
@@ -203,13 +199,10 @@ class NetworkMarks:
         reasons = tuple({0: NO_FACE, 2: SEVERAL}.get(int(row.argmax()), "") for row in faces)
         there = np.array([not reason for reason in reasons], dtype=np.bool_)
         points[~there] = np.nan
-        sure = faces[:, 1] * self._probable(np.array([one.expected for one in found]))
+        odds = self._taught.bend - self._taught.slope * np.log(np.array([one.expected for one in found]))
+        sure = faces[:, 1] * (1 / (1 + np.exp(-odds)))
         masks = {name: shares[:, place] for place, name in enumerate(MASKS)}
         return Marks(points, five_points(points), masks, np.where(there, sure, 0.0), reasons, self.name)
-
-    def _probable(self, expected: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        odds = self._taught.bend - self._taught.slope * np.log(expected)
-        return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float64)
 
 
 def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:

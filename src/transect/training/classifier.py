@@ -23,6 +23,7 @@ from typing import Any, Final, final
 import numpy as np
 import torch
 from jaxtyping import Int
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -87,10 +88,7 @@ def _projection(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
 
 
 class ResNet(nn.Module):
-    """From pictures [b, 3, h, w] (normalized; h and w of at least 32) to logits [b, outputs].
-
-    Raises UnknownName for another architecture.
-    """
+    """From normalized pictures [b, 3, h, w], h and w of at least 32, to logits [b, outputs]."""
 
     def __init__(self, architecture: str, outputs: int) -> None:
         super().__init__()
@@ -251,10 +249,7 @@ _AT_A_TIME = 128
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained. held_out: share of the subjects that only measure. precision: full, or mixed (bfloat16).
-
-    weights: a safetensors file with torchvision's names to start from.
-    """
+    """What is trained. held_out: share of subjects to measure on. precision: full, mixed; weights: to start from."""
 
     schedule: Schedule
     label: Label
@@ -321,10 +316,7 @@ class Examples:
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
-    """Train from the folder's last finished epoch; returns the path of classifier.toml.
-
-    Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
-    """
+    """Train from the folder's last finished epoch; returns the path of classifier.toml. Raises as RunFolder does."""
     examples = Examples.of(data, plan)
     with RunFolder(out, plan.spec(data)):
         data.prepare()
@@ -463,8 +455,6 @@ def _table(metrics: list[dict[str, float]]) -> bytes:
 
 
 def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, float], out: Path) -> Path:
-    from safetensors.torch import save
-
     tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     content = save(tensors, {"architecture": plan.schedule.architecture, "label": plan.label.text})
     write_atomically(out / WEIGHTS, model_files.in_order(content))

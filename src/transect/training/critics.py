@@ -62,10 +62,7 @@ class Block(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """channels: by resolution 4, 8, ... image size. classes: of a conditional network, whose score is a projection.
-
-    grows: pictures of every size can be judged, not only of the largest.
-    """
+    """channels: by resolution 4, 8, ...; classes: 0, or their score is a projection; grows: judges every size."""
 
     def __init__(self, channels: Mapping[int, int], classes: int = 0, w_dim: int = 128, grows: bool = False) -> None:
         super().__init__()
@@ -87,10 +84,7 @@ class Discriminator(nn.Module):
         precision: torch.dtype = torch.float32,
         share: float = 1.0,
     ) -> Float[Tensor, " b"]:
-        """One score a picture; c: one-hot classes. The last layers compute in float32.
-
-        share: while a network grows, the weight, 0 to 1, of the block of the pictures' own size.
-        """
+        """One score a picture; c: one-hot classes; share: of the block of the pictures' own size while it grows."""
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):
@@ -109,13 +103,7 @@ class Discriminator(nn.Module):
 
 
 def deviation(x: Float[Tensor, "b c h w"], group: int = _GROUP) -> Float[Tensor, "b 1 h w"]:
-    """The mean standard deviation over the pictures of a group, as a channel; next to 0 where a group is one picture.
-
-    Pictures i, i + b/g, i + 2b/g ... form a group of g, the largest number up to `group` that divides b.
-
-    >>> deviation(torch.stack([torch.zeros(1, 1, 1), torch.full((1, 1, 1), 2.0)]))[:, 0, 0, 0].tolist()
-    [1.0, 1.0]
-    """
+    """The mean deviation over a group as a channel; pictures i, i + b/g, i + 2b/g ... form one of g, up to `group`."""
     b, _, h, w = x.shape
     g = next(size for size in range(min(group, b), 0, -1) if b % size == 0)
     grouped = x.reshape(g, b // g, -1)
@@ -165,10 +153,7 @@ class Critic(nn.Module):
         precision: torch.dtype = torch.float32,
         asked: Float[Tensor, "b k"] | None = None,
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """A score per picture, high for a real one of the class asked for, and the logits of the class that it shows.
-
-        share: weight of the growing size. asked: one-hot; None where the score is of the picture alone.
-        """
+        """A score per picture, high for a real one of the class `asked` (one-hot), and the logits of what it shows."""
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):

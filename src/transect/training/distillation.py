@@ -41,10 +41,7 @@ class Teacher(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What has to be alike beside pixels. appearance: images [b, 3, h, w] in 0..1 ► vectors; name: of its network.
-
-    smallest: width of the smallest pictures that it compares; a network that grows is taught by pixels until then.
-    """
+    """What has to be alike beside pixels, by that network; smallest: width of the smallest pictures it compares."""
 
     appearance: Callable[[Tensor], Tensor]
     name: str
@@ -82,10 +79,7 @@ class Distillation:
 
 @final
 class Pairs:
-    """Pictures with the latents, float32 [m, d], of which they are the pictures.
-
-    Raises BadInput for a source that has no latent view.
-    """
+    """Pictures with the latents, float32 [m, d], of which they are the pictures."""
 
     def __init__(self, data: Pictures) -> None:
         self._data, self._teacher = data, teacher_of(data.source)

@@ -14,12 +14,11 @@ import torch
 from transect.errors import BadInput, UnknownName
 from transect.generators.progressive.generator import Shape
 from transect.generators.stylegan2.network import Configuration
-from transect.training import recipes
 from transect.training.distillation import TAUGHT_MAPPING, Distillation, Likeness, Pairs, teacher_of
 from transect.training.loop import Data, Processes, Recipe, Run, check_folder, claim, train
 from transect.training.options import GanOptions
 from transect.training.pictures import Balanced, Condition, Pictures, Source, levels_of, parse
-from transect.training.recipes import Growth, even
+from transect.training.recipes import PRECISIONS, Growth, ProgressiveRecipe, StyleGAN2Recipe, even
 
 ARCHITECTURES: Final = {
     "stylegan2": "StyleGAN2 (Karras et al. 2020): non-saturating loss, R1, path length",
@@ -27,7 +26,6 @@ ARCHITECTURES: Final = {
     "conditional": "the same with a condition next to the latent and a class head, as McDuff et al. 2019",
 }
 _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
-PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 
 OBJECTIVE: Final = "class head and projection"
 """Of a conditional training: a folder of another objective is refused."""
@@ -99,12 +97,10 @@ def _words(low: float, high: float, inclusive: bool) -> str:
 def fit(
     plan: Plan, data: Pictures, out: Path, crew: Processes, *, quiet: bool = False, likeness: Likeness | None = None
 ) -> Path:
-    """Train as planned on those pictures; the path of the averaged generator. Call again to
-    resume. Everything that can be refused is checked before anything is rendered or written.
+    """Train as planned on those pictures, or go on; the path of the averaged generator.
 
-    likeness: with `distil`, what is compared beside pixels. Raises BadInput for a size that is no power of two from 8,
-    conditions or processes that do not fit, or a source that cannot be distilled; RunFolderError for a folder of
-    another training.
+    Everything that can be refused is checked before anything is rendered or written. likeness: with `distil`, what is
+    compared beside pixels. Raises BadInput for what does not fit, and RunFolderError for a folder of another training.
     """
     crew.check(plan.batch)
     plan = taught(plan, data.source)
@@ -173,31 +169,12 @@ def recipe_of(
     channels = _channels(plan, size)
     z_dim = _PRIOR[plan.arch] if plan.z_dim is None else plan.z_dim
     growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
-    precision = PRECISIONS[plan.precision]
     if plan.arch == "stylegan2":
         shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
-        options = recipes.StyleGAN2Options(
-            0.0025 if plan.rate is None else plan.rate,
-            plan.r1,
-            plan.path,
-            plan.mixing,
-            plan.half_life,
-            precision,
-            growth,
-            _distillation(plan, likeness),
-        )
-        return recipes.StyleGAN2Recipe(shape, options, plan.seed, device)
+        return StyleGAN2Recipe(shape, plan, growth, _distillation(plan, likeness), plan.seed, device)
     classes = math.prod(len(levels) for _, levels in conditions) if conditions else 0
-    chosen = recipes.ProgressiveOptions(
-        even(sorted(channels), plan.images) if growth is None else growth,
-        0.001 if plan.rate is None else plan.rate,
-        r1=1.0 if plan.r1 is None else plan.r1,
-        class_weight=1.0 if plan.class_weight is None else plan.class_weight,
-        half_life=plan.half_life,
-        precision=precision,
-        conditions=tuple((name, tuple(levels)) for name, levels in conditions),
-    )
-    return recipes.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
+    growth = growth or even(sorted(channels), plan.images)
+    return ProgressiveRecipe(Shape(z_dim, classes, channels), plan, growth, conditions, plan.seed, device)
 
 
 def _channels(plan: Plan, size: int) -> dict[int, int]:
@@ -220,10 +197,7 @@ def _distillation(plan: Plan, likeness: Likeness | None) -> Distillation | None:
 
 
 def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
-    """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays.
-
-    fade: images in which a size comes in; None for a quarter of the shortest phase.
-    """
+    """Phases of SIZE:IMAGES,SIZE:IMAGES up to the pictures' own size; fade: None for a quarter of the shortest."""
     try:
         phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]
         sizes, shown = zip(*phases, strict=True)

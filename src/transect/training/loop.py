@@ -24,6 +24,8 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
+from PIL import Image
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from transect.errors import BadInput, MissingExtra, RunFolderError
@@ -90,10 +92,7 @@ class Batch:
 
 @runtime_checkable
 class Recipe(Protocol):
-    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming.
-
-    parts: what is trained, and `average`: the running average of what is written.
-    """
+    """An architecture with its objective. parts (with `average`, which is written) and optimizers are its state."""
 
     parts: dict[str, nn.Module]
     optimizers: dict[str, torch.optim.Adam]
@@ -185,51 +184,29 @@ def _replace_non_finite(gradients: list[Tensor]) -> int:
 def sheet(pictures: Float[Tensor, "b 3 h w"], across: int = 8) -> bytes:
     """The pictures, in -1..1, left to right and down; the last row is filled with grey."""
     pixels = (pictures.float().cpu() * 127.5 + 127.5).clamp(0, 255).round().byte().permute(0, 2, 3, 1).numpy()
-    return png(tiled(pixels, across))
-
-
-def tiled(pixels: UInt8[np.ndarray, "b h w 3"], across: int) -> UInt8[np.ndarray, "H W 3"]:
-    """One picture of many.
-
-    >>> tiled(np.zeros((3, 2, 2, 3), dtype=np.uint8), across=2).shape
-    (4, 4, 3)
-    """
     b, h, w, _ = pixels.shape
     rows = -(-b // across)
     whole = np.full((rows * across, h, w, 3), 128, dtype=np.uint8)
     whole[:b] = pixels
-    return whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3)
+    return png(whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3))
 
 
 def png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
     """The picture as a PNG file."""
-    from PIL import Image
-
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "PNG")
     return content.getvalue()
 
 
-@runtime_checkable
-class Accelerator(Protocol):
-    """What is used of Hugging Face Accelerate's class of that name."""
-
-    def wait_for_everyone(self) -> None:
-        """Return once all processes have called it."""
-
-    def reduce(self, tensor: Tensor, reduction: str) -> Tensor:
-        """The tensor reduced over the processes."""
-
-
 @final
 @dataclass(frozen=True)
 class Processes:
-    """A group of processes. count: how many; number: of this one, from 0; device: where it computes."""
+    """A group of processes: how many, the number of this one, where it computes, and Hugging Face's Accelerator."""
 
     count: int
     number: int
     device: str
-    accelerator: Accelerator | None = None
+    accelerator: Any = None
 
     @classmethod
     def alone(cls, device: str) -> Processes:
@@ -317,8 +294,6 @@ def save_state(
     facts: Mapping[str, object],
 ) -> None:
     """Write the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
-    from safetensors.torch import save
-
     target = folder / f"state-{facts['step']:09d}"
     shutil.rmtree(target, ignore_errors=True)
     pieces = _pieces(_tensors(parts, optimizers))
@@ -335,8 +310,6 @@ def load_state(
     folder: Path, parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, Any] | None:
     """Put the newest complete state into the networks and optimizers and return its facts; None where there is none."""
-    from safetensors.torch import load
-
     states = [state for state in _states(folder) if (state / _INDEX).exists()]
     if not states:
         return None
@@ -519,10 +492,7 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
 
 
 def check_folder(run: Run) -> None:
-    """Raise RunFolderError where the folder holds another training, naming what differs, or cannot be read.
-
-    More images do not make another training; a setting of None equals a missing one.
-    """
+    """Raise RunFolderError where the folder holds another training; more images make none, None is a missing key."""
     file = run.out / SPEC
     if run.out.exists() and not run.out.is_dir():
         raise RunFolderError(f"{run.out}: expected a folder, found a file; choose another --out")
@@ -586,8 +556,6 @@ def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, befo
 
 def write_file(path: Path, recipe: Recipe, more: dict[str, str]) -> None:
     """The averaged generator as a file that `transect.generators.load` opens."""
-    from safetensors.torch import save
-
     weights = recipe.parts["average"].state_dict().items()
     tensors = {name: value.cpu().contiguous() for name, value in weights if not name.endswith("path_mean")}
     write_atomically(path, in_order(save(tensors, {**recipe.metadata(), **more})))

@@ -1,8 +1,4 @@
-"""What is trained on: pictures drawn once and stored as parts, pixels in memory, and their labels and conditions.
-
-A label is an attribute's levels, or the side of a cut on which its value lies. Conditions of a conditional GAN are
-attributes cut into levels, and rows balanced over these.
-"""
+"""What is trained on: pictures drawn once and stored as parts, pixels in memory, and their labels and conditions."""
 
 from __future__ import annotations
 
@@ -54,10 +50,7 @@ class Source(Protocol):
 
 @final
 class Pictures:
-    """The first `count` pictures of a source; those that `folder` does not hold are rendered when the first is needed.
-
-    Raises BadInput for fewer than one picture.
-    """
+    """The first `count` pictures of a source; what `folder` does not hold is rendered when the first is needed."""
 
     def __init__(self, source: Source, count: int, folder: Path, *, quiet: bool = False) -> None:
         if count < 1:
@@ -212,12 +205,7 @@ _TEXT: Final = re.compile(r"\s*([^<>=!]+?)\s*(?:(<|>|!=)\s*([^<>=!]+?)\s*)?")
 @final
 @dataclass(frozen=True, slots=True)
 class Label:
-    """attribute: its name. classes: names in order. cut, above: yes is above (or below) the cut; None for levels.
-
-    >>> smile = Attribute("smile", "continuous", "smile", low=0, high=1)
-    >>> Label.parse("smile>0.5", [smile]).of(np.array([0.2, 0.9, np.nan])).tolist()
-    [0, 1, -1]
-    """
+    """attribute: its name. classes: names in order. cut, above: yes is above (or below) the cut; None for levels."""
 
     text: str
     attribute: str

@@ -20,7 +20,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -40,15 +40,13 @@ from transect.protocols import Generator
 from transect.training.critics import Critic, Discriminator
 from transect.training.distillation import TAUGHT_MAPPING, Distillation, kept
 from transect.training.loop import Batch, Share, adam, descend, follow, in_parts, quicken, replacements
+from transect.training.options import GanOptions
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """sizes: of the pictures, phase by phase, each twice the one before; shown: images of each phase but the last.
-
-    In the first `fade` images of a phase its size comes in gradually; the first phase starts with it.
-    """
+    """sizes: phase by phase, doubling; shown: images of each but the last; fade: images in which a size comes in."""
 
     sizes: tuple[int, ...]
     shown: tuple[int, ...] = ()
@@ -75,11 +73,7 @@ class Growth:
 
 
 def even(sizes: Sequence[int], images: int) -> Growth:
-    """The published plan over `images` images: half of each phase fades, half settles; all phases equally long.
-
-    >>> even((4, 8, 16), 1200)
-    Growth(sizes=(4, 8, 16), shown=(240, 480), fade=240)
-    """
+    """The published plan over `images` images: half of each phase fades, half settles; all phases equally long."""
     part = images // (2 * len(sizes) - 1)
     return Growth(tuple(sizes), tuple(part if index == 0 else 2 * part for index in range(len(sizes) - 1)), part)
 
@@ -119,10 +113,7 @@ def r1_penalty(critic: LossesCritic, images: Float[Tensor, "b c h w"]) -> Tensor
 def gradient_penalty(
     critic: LossesCritic, real: Float[Tensor, "b c h w"], fake: Float[Tensor, "b c h w"], where: Scores
 ) -> Tensor:
-    """(‖∇D‖ - 1)² at points between real and generated pictures, averaged (Denton et al. 2019, equation 1).
-
-    where: in 0..1, each pair's place on its line, 0 at the real one.
-    """
+    """(‖∇D‖ - 1)² between pictures, averaged (Denton et al. 2019, equation 1). where: 0 at the real one."""
     between = torch.lerp(real, fake, where.view(-1, 1, 1, 1)).detach()
     lengths: Tensor = _gradient(critic, between).flatten(1).norm(dim=1)
     return (lengths - 1).square().mean()
@@ -151,43 +142,34 @@ def _gradient(critic: LossesCritic, images: Tensor) -> Tensor:
     return gradient
 
 
-WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
+PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 LAZY = 4
 """Steps from one R1 penalty to the next, which counts as often: Karras et al. 2020, arXiv:1912.04958, appendix B."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ProgressiveOptions:
-    """How it is trained. penalty: λ of the gradient penalty; the condition's objective has R1 of weight `r1` instead.
-
-    McDuff et al. do not state what stabilised their training; R1 does, every `LAZY`-th step. class_weight: w of the
-    class head's loss. half_life: of the average, in pictures.
-    """
-
-    growth: Growth
-    rate: float = 0.001
-    penalty: float = 10.0
-    r1: float = 1.0
-    class_weight: float = 1.0
-    half_life: float = 10_000.0
-    precision: torch.dtype = torch.float32
-    conditions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+_PENALTY = 10.0
+"""λ of the gradient penalty."""
 
 
 @final
 @dataclass
 class ProgressiveRecipe:
-    """Both networks of a shape, from a seed; with classes the objective is the conditional one."""
+    """Both networks of a shape, from a seed; with classes the objective is the conditional one.
+
+    Its R1 stands in for the gradient penalty: McDuff et al. do not state what stabilised their training; R1 does.
+    """
 
     shape: Shape
-    options: ProgressiveOptions
+    options: GanOptions
+    growth: Growth
+    conditions: Sequence[tuple[str, Sequence[str]]] = ()
     seed: int = 0
     device: str = "cpu"
     parts: dict[str, nn.Module] = field(init=False)
     optimizers: dict[str, torch.optim.Adam] = field(init=False)
 
     def __post_init__(self) -> None:
+        chosen = self.options
+        self._r1 = 1.0 if chosen.r1 is None else chosen.r1
+        self._class_weight = 1.0 if chosen.class_weight is None else chosen.class_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             generator, critic = ProgressiveNetwork(self.shape), Critic(self.shape.channels, self.shape.classes)
@@ -196,15 +178,15 @@ class ProgressiveRecipe:
         generator, critic = generator.to(self.device), critic.to(self.device)
         average = copy.deepcopy(generator).eval().requires_grad_(False)
         self.parts = {"generator": generator, "critic": critic, "average": average}
-        intervals = {"generator": None, "critic": LAZY if self.shape.classes else None}
+        rate = 0.001 if chosen.rate is None else chosen.rate
         self.optimizers = {
-            name: adam(self.parts[name].parameters(), self.options.rate, 0.99, interval)
-            for name, interval in intervals.items()
+            "generator": adam(generator.parameters(), rate, 0.99),
+            "critic": adam(critic.parameters(), rate, 0.99, LAZY if self.shape.classes else None),
         }
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
         """One step of the critic, one of the generator, and the average follows."""
-        grown = self.options.growth.at(batch.shown)
+        grown = self.growth.at(batch.shown)
         real = shrunk(batch.images, *grown)
         figures = self._critic_step(batch, real, grown, share) | self._generator_step(batch, grown, share)
         after = batch.shown + batch.whole
@@ -217,18 +199,18 @@ class ProgressiveRecipe:
         places = torch.arange(len(z), device=self.device) % max(self.shape.classes, 1)
         c = functional.one_hot(places, self.shape.classes).float() if self.shape.classes else None
         codes = [None] * len(z) if c is None else in_parts(c)
-        grown = self.options.growth.at(shown)
+        grown = self.growth.at(shown)
         with torch.no_grad():
             images = [self.parts["average"](part, code, grown) for part, code in zip(in_parts(z), codes, strict=False)]
             return torch.cat(images)
 
     def metadata(self) -> dict[str, str]:
         """The metadata of the generator's file."""
-        return {"architecture": "progressive", "conditions": json.dumps(self.options.conditions)}
+        return {"architecture": "progressive", "conditions": json.dumps(self.conditions)}
 
     def _make(self, batch: Batch, classes: Tensor | None, grown: tuple[int, float]) -> Tensor:
         z = batch.normal(len(batch.images), self.shape.z_dim)
-        images: Tensor = self.parts["generator"](z, classes, grown, self.options.precision)
+        images: Tensor = self.parts["generator"](z, classes, grown, PRECISIONS[self.options.precision])
         return images
 
     def _classes(self, batch: Batch) -> Tensor | None:
@@ -239,7 +221,7 @@ class ProgressiveRecipe:
         return functional.one_hot(drawn, self.shape.classes).float()
 
     def _judge(self, images: Tensor, part: float, asked: Tensor | None, *, full: bool = False) -> tuple[Tensor, Tensor]:
-        precision = torch.float32 if full else self.options.precision
+        precision = torch.float32 if full else PRECISIONS[self.options.precision]
         answers: tuple[Tensor, Tensor] = self.parts["critic"](images, part, precision, asked)
         return answers
 
@@ -263,7 +245,7 @@ class ProgressiveRecipe:
     ) -> dict[str, Tensor]:
         where = batch.uniform(len(pictures[0]))
         penalty = gradient_penalty(lambda x: self._judge(x, part, None, full=True)[0], *pictures, where)
-        return {"loss": wasserstein_loss(*scores), "penalty": self.options.penalty * penalty}
+        return {"loss": wasserstein_loss(*scores), "penalty": _PENALTY * penalty}
 
     def _adversarial(
         self, batch: Batch, classes: Tensor, real: Tensor, answers: tuple[Tensor, Tensor, Tensor], part: float
@@ -271,11 +253,11 @@ class ProgressiveRecipe:
         true, fake, named = answers
         figures = {
             "loss": discriminator_loss(true, fake),
-            "classes": self.options.class_weight * functional.cross_entropy(named, classes),
+            "classes": self._class_weight * functional.cross_entropy(named, classes),
         }
         if batch.step % LAZY == 0:
             penalty = r1_penalty(lambda x: self._judge(x, part, classes, full=True)[0], real)
-            figures["penalty"] = LAZY * self.options.r1 / 2 * penalty
+            figures["penalty"] = LAZY * self._r1 / 2 * penalty
         return figures
 
     def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
@@ -286,7 +268,7 @@ class ProgressiveRecipe:
             loss, figures = -fake.mean(), {}
         else:
             wrong = functional.cross_entropy(named, classes)
-            loss = generator_loss(fake) + self.options.class_weight * wrong
+            loss = generator_loss(fake) + self._class_weight * wrong
             figures = {"generator_classes": wrong.item()}
         replaced = descend(self.optimizers["generator"], loss, share)
         return {"generator_loss": loss.item(), **figures, **replacements("generator", replaced)}
@@ -316,51 +298,35 @@ _FOLLOW_W, _FOLLOW_PATH = 0.005, 0.01
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class StyleGAN2Options:
-    """How it is trained. r1: weight of the penalty; None for 0.0002 size² / batch (Karras et al. 2020, 2006.06676).
-
-    path: weight of the path length penalty, 0 for none. mixing: share of pictures of two latents. half_life: of the
-    average, in pictures. precision: of the convolutions. distillation: None without a teacher.
-    """
-
-    rate: float = 0.0025
-    r1: float | None = None
-    path: float = 2.0
-    mixing: float = 0.9
-    half_life: float = 10_000.0
-    precision: torch.dtype = torch.float32
-    growth: Growth | None = None
-    distillation: Distillation | None = None
-
-
-@final
 @dataclass
 class StyleGAN2Recipe:
-    """Both networks of a shape, from a seed."""
+    """Both networks of a shape, from a seed. R1's weight is 0.0002 size² / batch (2006.06676) where none is given."""
 
     shape: Configuration
-    options: StyleGAN2Options
+    options: GanOptions
+    growth: Growth | None = None
+    distillation: Distillation | None = None
     seed: int = 0
     device: str = "cpu"
     parts: dict[str, nn.Module] = field(init=False)
     optimizers: dict[str, torch.optim.Adam] = field(init=False)
 
     def __post_init__(self) -> None:
-        chosen, grows = self.options, self.options.growth is not None
+        chosen = self.options
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             generator = Network(self.shape)
-            critic = Discriminator(self.shape.channels, self.shape.classes, grows=grows)
+            critic = Discriminator(self.shape.channels, self.shape.classes, grows=self.growth is not None)
         generator.mapping.register_buffer("path_mean", torch.zeros([]))
         generator, critic = generator.to(self.device), critic.to(self.device)
         average = copy.deepcopy(generator).eval().requires_grad_(False)
         self.parts = {"generator": generator, "critic": critic, "average": average}
+        rate = 0.0025 if chosen.rate is None else chosen.rate
         self.optimizers = {
-            "generator": adam(generator.parameters(), chosen.rate, 0.99, PATH_EVERY if chosen.path else None),
-            "critic": adam(critic.parameters(), chosen.rate, 0.99, R1_EVERY),
+            "generator": adam(generator.parameters(), rate, 0.99, PATH_EVERY if chosen.path else None),
+            "critic": adam(critic.parameters(), rate, 0.99, R1_EVERY),
         }
-        if chosen.distillation is not None:
+        if self.distillation is not None:
             quicken(self.optimizers["generator"], generator.mapping.parameters(), TAUGHT_MAPPING)
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
@@ -395,17 +361,16 @@ class StyleGAN2Recipe:
         return self.parts["generator"]  # type: ignore[return-value]
 
     def _grown(self, shown: int) -> tuple[int, float]:
-        return (self.shape.image_size, 1.0) if self.options.growth is None else self.options.growth.at(shown)
+        return (self.shape.image_size, 1.0) if self.growth is None else self.growth.at(shown)
 
     def _judge(self, images: Tensor, classes: Tensor | None, part: float, *, full: bool = False) -> Tensor:
-        precision = torch.float32 if full else self.options.precision
+        precision = torch.float32 if full else PRECISIONS[self.options.precision]
         scores: Tensor = self.parts["critic"](images, classes, precision, part)
         return scores
 
     def _adversarial(self, batch: Batch) -> float:
         """The weight of the adversarial loss."""
-        taught = self.options.distillation
-        return 1.0 if taught is None else taught.adversarial(batch.shown)
+        return 1.0 if self.distillation is None else self.distillation.adversarial(batch.shown)
 
     def _map(
         self, batch: Batch, count: int, latents: Tensor | None = None
@@ -428,13 +393,13 @@ class StyleGAN2Recipe:
 
     def _synthesize(self, w: Tensor, batch: Batch, grown: tuple[int, float], *, full: bool = False) -> Tensor:
         synthesis = self._generator.synthesis
-        precision = torch.float32 if full else self.options.precision
+        precision = torch.float32 if full else PRECISIONS[self.options.precision]
         images: Tensor = synthesis(synthesis.styles(w), _fresh_noise(batch, len(w), precision), precision, grown)
         return images
 
     def _generator_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=True)
-        taught, strength = self.options.distillation, self._adversarial(batch)
+        taught, strength = self.distillation, self._adversarial(batch)
         w, whole = self._map(batch, len(real), None if taught is None else batch.latents)
         images = self._synthesize(w, batch, grown)
         figures: dict[str, float] = {}

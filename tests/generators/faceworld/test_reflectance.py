@@ -11,11 +11,16 @@ from PIL import ImageColor
 
 from transect.generators.faceworld.camera import encode_srgb
 from transect.generators.faceworld.reflectance import (
-    MONK_SWATCHES,
     decode_srgb,
     luminance,
     skin_reflectance,
 )
+
+MONK_SWATCHES = (
+    *("f6ede4", "f3e7db", "f7ead0", "eadaba", "d7bd96"),
+    *("a07e56", "825c43", "604134", "3a312a", "292420"),
+)
+"""sRGB hex codes of the tones 1 to 10 (Monk 2022, https://skintone.google)."""
 
 
 def lab(linear):

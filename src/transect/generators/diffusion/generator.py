@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Int, UInt8
+from PIL import Image
 from scipy.special import ndtr
 
 from transect.datasets import LabelledImages, open_dataset
@@ -23,7 +24,7 @@ from transect.errors import BadInput, MissingExtra
 from transect.generators.diffusion.settings import Settings, read_settings
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
 from transect.generators.photographs.masks import Mask, Shown, composite, feathered, open_mask, path_inside
-from transect.generators.photographs.subjects import Subjects, corner, fitted, squared
+from transect.generators.photographs.subjects import Subjects, check_opencv, corner, fitted, squared
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
@@ -36,10 +37,7 @@ UNMASKED: Final = "photographs on which the mask of {} has no pixel"
 @final
 @dataclass(frozen=True)
 class EditedPhotographs:
-    """Photographs by number, from 0. subjects, masks: of mode inpaint, by attribute; else the data set's own rows.
-
-    edited: names of attributes, which labels may not have.
-    """
+    """Photographs by number, from 0. subjects, masks: of mode inpaint. edited: names that labels may not have."""
 
     labelled: LabelledImages
     rows: Int[np.ndarray, " n"]
@@ -49,17 +47,14 @@ class EditedPhotographs:
 
     @classmethod
     def open(cls, settings: Settings, base: Path, image_size: int) -> EditedPhotographs:
-        """The photographs of a file's `source`; paths in it are relative to `base`.
-
-        Those that cannot be painted are left out and counted. Raises as `open_dataset`, `Subjects.open`, `open_mask`.
-        """
+        """The photographs of a file's `source`, relative to `base`; those that cannot be painted are counted."""
         reader, colon, location = settings.source.partition(":")
         place = location if Path(location).is_absolute() else str(base / location)
         named, edited = f"{reader}{colon}{place}", frozenset(settings.attributes)
         if settings.mode != "inpaint":
             labelled = open_dataset(named, image_size=image_size, labelled=False)
             return cls(labelled, np.arange(len(labelled), dtype=np.int64), edited)
-        _check_opencv()
+        check_opencv("inpainting of photographs")
         subjects = Subjects.open(named, image_size)
         names = [path_inside(subjects.labelled, int(row)) for row in subjects.rows]
         masks = {
@@ -97,10 +92,7 @@ class EditedPhotographs:
         return squared(self.subjects.picture(number), self.labelled.image_size)
 
     def shares(self, number: int, name: str) -> Float[np.ndarray, "s s"]:
-        """How much of what is painted each pixel takes, 0 to 1: 0 outside the attribute's mask and beside the picture.
-
-        Of mode inpaint alone.
-        """
+        """Of mode inpaint: the share of paint that each pixel takes, 0 outside the attribute's mask."""
         if self.subjects is None:
             raise KeyError(name)
         shown, size = shown_of(self.subjects, number), self.labelled.image_size
@@ -154,13 +146,6 @@ def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:
         raise BadInput(f"{subjects.labelled.name}: expected photographs to paint, got none ({found}); change the mask")
     looks = tuple(subjects.looks[number] for number in kept)
     return replace(subjects, rows=subjects.rows[kept], looks=looks, left_out=dict(left_out))
-
-
-def _check_opencv() -> None:
-    try:
-        import cv2  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtra("opencv", "inpainting of photographs") from None
 
 
 Pipeline: TypeAlias = Any
@@ -218,8 +203,6 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
         import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
     except ImportError:
         raise MissingExtra("diffusers", "a diffusion generator") from None
-    import torch
-
     _check_device(device, half)
     options: dict[str, object] = {"use_safetensors": True, "local_files_only": True}
     if importlib.util.find_spec("accelerate") is None:
@@ -277,8 +260,6 @@ def own_size(pipeline: Pipeline) -> int:
 
 
 def _check_device(device: str, half: bool) -> None:
-    import torch
-
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -354,10 +335,9 @@ class DiffusionGenerator:
         check_prompts(self._pipeline, self.settings.every_prompt())
         self._facts = facts_of(folder)
         self.image_size = self._size(image_size)
-        opened = (
-            EditedPhotographs.open(self.settings, self.path.parent, self.image_size) if self.settings.source else None
-        )
-        self._source: EditedPhotographs | None = opened
+        self._source: EditedPhotographs | None = None
+        if self.settings.source:
+            self._source = EditedPhotographs.open(self.settings, self.path.parent, self.image_size)
 
     @property
     def name(self) -> str:
@@ -428,10 +408,7 @@ class DiffusionGenerator:
         return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
 
     def edit_masks(self, latents: Latents) -> Bool[np.ndarray, "n s s"]:
-        """The pixels that the edits of each row may change; outside, the image is bitwise the photograph.
-
-        In modes edit and instruct every pixel of a row that is edited; in mode text, where there is no photograph, all.
-        """
+        """The pixels that each row's edits may change: inside the masks (inpaint), else all of what is edited."""
         values, size = self._values(latents), self.image_size
         masks = np.full((len(latents), size, size), self._source is None, dtype=np.bool_)
         for row in range(len(latents) if self._source is not None else 0):
@@ -459,12 +436,13 @@ class DiffusionGenerator:
 
     def render(self, latents: Latents) -> Images:
         """Pixels uint8 [n, h, w, 3], sRGB; each row from its own seed and values alone. No rows give no pictures."""
-        values = self._values(latents)
-        pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
+        values, size = self._values(latents), self.image_size
+        pixels = np.empty((len(latents), size, size, 3), dtype=np.uint8)
         for row, seed in enumerate(latents.seeds.tolist()):
             levels = {name: float(column[row]) for name, column in values.items()}
             if self._source is None:
-                pixels[row] = self._render_prompt(seed, levels)
+                prompt = self.settings.prompt_of(levels)
+                pixels[row] = self._run({"prompt": prompt, "height": size, "width": size}, seed, 0)
             else:
                 pixels[row] = self._render_edit(self._source, int(latents.values[row, 0]), seed, levels)
         return Images(pixels)
@@ -519,47 +497,34 @@ class DiffusionGenerator:
             columns[attribute.name] = np.where(np.isnan(setting), column, setting)
         return columns
 
-    def _render_prompt(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
-        arguments = {"prompt": self.settings.prompt_of(values), "height": self.image_size, "width": self.image_size}
-        return self._run(arguments, seed, 0)
-
     def _render_edit(
         self, source: EditedPhotographs, number: int, seed: int, values: dict[str, float]
     ) -> UInt8[np.ndarray, "h w 3"]:
         picture = source.picture(number)
         for place, (name, level) in enumerate(values.items()):
             if level > 0 and self.settings.mode == "inpaint":
-                picture = self._painted(picture, source.shares(number, name), self._prompt(name, level), seed, place)
+                prompt = list(self.settings.attributes[name].levels.values())[int(level) - 1]  # 0: as it is
+                picture = self._painted(picture, source.shares(number, name), prompt, seed, place)
             elif level > 0:
                 picture = self._run(self._edit(picture, name, level), seed, place)
         return picture
 
     def _edit(self, picture: UInt8[np.ndarray, "h w 3"], name: str, level: float) -> dict[str, object]:
-        from PIL import Image
-
-        prompt = self.settings.attributes[name].prompt
-        return {"prompt": prompt, "image": Image.fromarray(picture), **self._strength(level)}
-
-    def _prompt(self, name: str, level: float) -> str:
-        """The words of a level above "as it is"."""
-        return list(self.settings.attributes[name].levels.values())[int(level) - 1]
+        settings = self.settings
+        arguments = {"prompt": settings.attributes[name].prompt, "image": Image.fromarray(picture)}
+        if settings.mode == "edit":
+            return {**arguments, "strength": level}
+        guidance = 1 + level * (settings.guidance - 1)
+        return {**arguments, "guidance_scale": guidance, "image_guidance_scale": settings.image_guidance}
 
     def _painted(
         self, picture: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"], prompt: str, seed: int, place: int
     ) -> UInt8[np.ndarray, "h w 3"]:
         """The picture with what the pipeline paints inside the mask; bitwise as it was outside."""
-        from PIL import Image
-
         mask = Image.fromarray(np.where(shares > 0, 255, 0).astype(np.uint8))
         size = {"height": self.image_size, "width": self.image_size}
         arguments = {"prompt": prompt, "image": Image.fromarray(picture), "mask_image": mask, **size}
         return composite(picture, self._run({**arguments, "strength": self.settings.strength}, seed, place), shares)
-
-    def _strength(self, level: float) -> dict[str, float]:
-        if self.settings.mode == "edit":
-            return {"strength": level}
-        settings = self.settings
-        return {"guidance_scale": 1 + level * (settings.guidance - 1), "image_guidance_scale": settings.image_guidance}
 
     def _run(self, arguments: dict[str, object], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
         """One image; the noise comes from the subject's seed and the edit's place, on the CPU for every device."""

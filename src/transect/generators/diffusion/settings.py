@@ -9,7 +9,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from transect.errors import BadInput
-from transect.records import Attribute
+from transect.records import Attribute, Kind
 from transect.runs import toml_files
 
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
@@ -176,15 +176,12 @@ def _names(settings: Settings) -> str:
 
 
 def _attribute(name: str, entry: AttributeSettings, settings: Settings) -> Attribute:
-    kind: Literal["binary", "categorical"]
-    if settings.mode == "text":
-        kind = "binary" if len(entry.levels) == 2 else "categorical"
-        meaning = entry.meaning or f"prompted: {' / '.join(words or 'nothing' for words in entry.levels.values())}"
-        return Attribute(name, kind, meaning, levels=tuple(entry.levels), source="the prompt")
-    if settings.mode == "inpaint":
-        levels = (AS_IT_IS, *entry.levels)
-        meaning = entry.meaning or f"painted inside a mask: {' / '.join(entry.levels.values())}"
-        kind = "binary" if len(levels) == 2 else "categorical"
+    if settings.mode in ("text", "inpaint"):
+        painted = settings.mode == "inpaint"
+        levels = (AS_IT_IS, *entry.levels) if painted else tuple(entry.levels)
+        words = " / ".join(words or "nothing" for words in entry.levels.values())
+        meaning = entry.meaning or f"{'painted inside a mask' if painted else 'prompted'}: {words}"
+        kind: Kind = "binary" if len(levels) == 2 else "categorical"
         return Attribute(name, kind, meaning, levels=levels, source="the prompt")
     unit = "share of noise" if settings.mode == "edit" else "share of guidance"
     meaning = entry.meaning or f"edited: {entry.prompt}"

@@ -1,7 +1,6 @@
-"""What can be read and set in FaceWorld: one table of attributes and nuisances, and the names of the identity code.
+"""What can be read and set in FaceWorld. Nothing heavy is imported here, so that the table prints at once.
 
 Attributes are appearances as an onlooker sees them. Angles are in degrees; stops are factors of two of light.
-No renderer and no tensor library is imported here, so that the table prints at once.
 """
 
 from __future__ import annotations
@@ -106,57 +105,13 @@ ATTRIBUTES: tuple[Attribute, ...] = (
 )
 
 IDENTITY: tuple[str, ...] = (
-    "nose_width",
-    "nose_length",
-    "nose_bridge",
-    "nose_tip",
-    "eye_spacing",
-    "eye_size",
-    "eye_tilt",
-    "eye_openness",
-    "eyelid_fold",
-    "brow_height",
-    "brow_thickness",
-    "brow_arch",
-    "mouth_width",
-    "mouth_height",
-    "lip_fullness",
-    "jaw_width",
-    "chin_width",
-    "chin_length",
-    "cheekbones",
-    "cheek_fullness",
-    "forehead_height",
-    "forehead_width",
-    "face_length",
-    "ear_size",
-    "neck_width",
-    "hairline",
-    "hair_curl",
-    "hair_parting",
-    "greying",
-    "complexion",
-    "frame_shape",
-    "frame_color",
-    "hair_fall",
-    "hair_tuck",
-    "hat_hue",
-    "hat_lightness",
-    "shape_1",
-    "shape_2",
-    "shape_3",
-    "shape_4",
-    "shape_5",
-    "shape_6",
-    "shape_7",
-    "hat_height",
-    "nose_hump",
-    "nose_flare",
-    "lip_protrusion",
-    "brow_ridge",
-    "eye_bags",
-    "relief_1",
-    "relief_2",
+    *("nose_width", "nose_length", "nose_bridge", "nose_tip", "eye_spacing", "eye_size", "eye_tilt", "eye_openness"),
+    *("eyelid_fold", "brow_height", "brow_thickness", "brow_arch", "mouth_width", "mouth_height", "lip_fullness"),
+    *("jaw_width", "chin_width", "chin_length", "cheekbones", "cheek_fullness", "forehead_height", "forehead_width"),
+    *("face_length", "ear_size", "neck_width", "hairline", "hair_curl", "hair_parting", "greying", "complexion"),
+    *("frame_shape", "frame_color", "hair_fall", "hair_tuck", "hat_hue", "hat_lightness", "shape_1", "shape_2"),
+    *("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "hat_height", "nose_hump", "nose_flare", "lip_protrusion"),
+    *("brow_ridge", "eye_bags", "relief_1", "relief_2"),
 )
 """The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set. shape_1 and
 so on are the ways in which photographs' faces differ most: see shape.py; relief_1 and relief_2 those in which heads
@@ -167,11 +122,7 @@ _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}
 
 
 def attribute(name: str) -> Attribute:
-    """The attribute or nuisance of that name; raises UnknownName with the nearest names.
-
-    >>> attribute("age").unit
-    'years'
-    """
+    """The attribute or nuisance of that name; raises UnknownName with the nearest names."""
     if name not in _BY_NAME:
         raise UnknownName("attribute", name, NAMES, "see: transect attributes")
     return _BY_NAME[name]

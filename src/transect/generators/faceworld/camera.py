@@ -52,10 +52,7 @@ def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
 
 
 def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
-    """The radiance [b, 3, h, w] under Gaussian blurs.
-
-    deviations: in pixels, above 0. size: rows and columns of the picture, from the first; beyond is black.
-    """
+    """The radiance [b, 3, h, w] under Gaussian blurs of those deviations in pixels; beyond `size` it is black."""
     blurred = torch.empty_like(radiance)
     for rows, way in ((deviations <= _NARROW, _mix_neighbors), (deviations > _NARROW, _mix_all)):
         pick = picked(rows)

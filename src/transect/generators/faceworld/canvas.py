@@ -52,11 +52,7 @@ def draw_lattices(seeds: Sequence[int], device: torch.device | str = "cpu") -> d
 
 @functools.lru_cache(maxsize=256)
 def spline_matrix(points: int, knots: int, beyond: int = 0, spans: float = 0.0) -> Tensor:
-    """Cubic B-spline weights [points + beyond, knots] of pixel centers; rows sum to 1.
-
-    The first `points` are spread evenly over the span of the knots. spans: how many points' distances each of them
-    averages over.
-    """
+    """Cubic B-spline weights of pixel centers, each averaged over `spans` points' distances; rows sum to 1."""
     parts = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5 if spans else np.zeros(1)
     centers = np.arange(points + beyond)[:, None] + 0.5 + spans * parts
     weights = _spline_weights(centers.ravel() / points * (knots - 1), knots)
@@ -81,17 +77,13 @@ def spread(lattice: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return products(rows.unsqueeze(0), products(lattice, columns.T.unsqueeze(0)))
 
 
-def sample(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
+def read_mirrored(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """A lattice [b, rows, columns] read as by `sample`; it continues beyond its extent, mirrored."""
+    return sample(lattice.unsqueeze(1), x, y, "reflection").squeeze(1)
+
+
+def sample(maps: Tensor, x: Tensor, y: Tensor, padding: str = "border") -> Tensor:
     """Maps [b, c, rows, columns] read bilinearly at x, y [b, h, w], both in -1..1 over the map's extent."""
-    return _read(maps, x, y, "border")
-
-
-def sample_mirrored(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Like sample, but the map continues beyond its extent, mirrored: for fields without a frame."""
-    return _read(maps, x, y, "reflection")
-
-
-def _read(maps: Tensor, x: Tensor, y: Tensor, padding: str) -> Tensor:
     # Coordinates one after the other: interleaving them takes longer than reading the map.
     grid = torch.stack([x, y], dim=1).permute(0, 2, 3, 1)
     return functional.grid_sample(maps, grid, mode="bilinear", padding_mode=padding, align_corners=True)

@@ -49,7 +49,8 @@ class CausalModel:
             if name == "exposure":
                 metered = metered_exposure(*(values[parent] for parent in EXPOSURE_PARENTS))
                 value = np.clip(metered + value, *attribute(name).bounds)
-            values[name] = _apply_setting(value, latents.settings.get(name))
+            setting = latents.settings.get(name)
+            values[name] = value if setting is None else np.where(np.isnan(setting), value, setting)
         return {name: values[name] for name in NAMES}
 
     def intervene(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
@@ -72,23 +73,13 @@ def check_latents(latents: Latents) -> None:
         )
 
 
-def _apply_setting(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
-    return value if setting is None else np.where(np.isnan(setting), value, setting)
-
-
 LATENT_VIEW_SPACE = "z"
-_ROTATION_KEY = 0x7A
 
 
 @functools.lru_cache(maxsize=1)
 def rotation() -> Float[np.ndarray, "d d"]:
-    """R: orthogonal, determinant 1, uniformly distributed, the same in every process.
-
-    >>> R = rotation()
-    >>> bool(np.allclose(R @ R.T, np.eye(LATENT_DIM), rtol=0, atol=1e-12)), round(float(np.linalg.det(R)), 9)
-    (True, 1.0)
-    """
-    draws = np.random.Generator(np.random.Philox(key=_ROTATION_KEY)).standard_normal((LATENT_DIM, LATENT_DIM))
+    """R: orthogonal, determinant 1, uniformly distributed, the same in every process."""
+    draws = np.random.Generator(np.random.Philox(key=0x7A)).standard_normal((LATENT_DIM, LATENT_DIM))
     q, r = np.linalg.qr(draws)
     q = q * np.sign(np.diag(r))  # without the signs, Q is not uniformly distributed
     q[:, 0] *= np.sign(np.linalg.det(q))
@@ -96,23 +87,7 @@ def rotation() -> Float[np.ndarray, "d d"]:
     return q
 
 
-def rotate(latents: Latents) -> Latents:
-    """The latents in space z; raises BadInput when they are not FaceWorld's, of space u."""
-    check_latents(latents)
-    return replace(latents, values=_rows(rotation(), latents.values), space=LATENT_VIEW_SPACE)
-
-
-def rotate_back(latents: Latents) -> Latents:
-    """The latents in space u; raises BadInput when they are not FaceWorld's, of space z."""
-    shape = latents.values.shape
-    if latents.space != LATENT_VIEW_SPACE or len(shape) != 2 or shape[1] != LATENT_DIM:
-        raise BadInput(
-            f"expected latents of FaceWorld's latent view (space z, [n, {LATENT_DIM}]), got space {latents.space}"
-            f" and shape {list(shape)}; make them with FaceWorld.to_z"
-        )
-    return replace(latents, values=_rows(rotation().T, latents.values), space="u")
-
-
-def _rows(matrix: Float[np.ndarray, "d d"], values: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+def turned(matrix: Float[np.ndarray, "d d"], values: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    """The product of the matrix with each row."""
     # Row by row: the last bit of one product of all rows would depend on their number.
     return np.array([matrix @ row for row in values]).reshape(values.shape)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import EYE_Y, Frame, eye_x
 from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
 from transect.generators.faceworld.skin import KEY, WRAP, Illumination, light_color
@@ -68,9 +68,7 @@ def eye_line(p: Parameters, outward: Tensor) -> Tensor:
 
 
 def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Half width, and the upper and lower lid's edge below the eye's line at t = -1 (inner corner) .. 1 (outer), as
-    they lie on the face, which stretches an eye's own lengths.
-    """
+    """Half width and both lids' edges below the eye's line on the stretched face, t = -1 (inner corner) .. 1."""
     _, upper, lower = _edges(p, t)
     return _half_width(p) / p["eye_wide"], upper / p["eye_tall"], lower / p["eye_tall"]
 
@@ -146,10 +144,7 @@ GLINT, FILL_GLINT = 1.6, 0.035
 
 
 class _Iris(NamedTuple):
-    """Where each pixel lies on the picture from the middle of the iris: X to the right, y down, radius.
-
-    glint_across, glint_down: of the point in which the cornea mirrors the key light.
-    """
+    """Each pixel from the iris's middle: X to the right, y down, radius; glint: where the key light is mirrored."""
 
     X: Tensor
     y: Tensor
@@ -220,7 +215,7 @@ def _fibers(lids: Lids, iris: _Iris, lattice: Tensor) -> Tensor:
     """Noise that changes around the pupil and hardly along the radius, as far as pixels show it."""
     around = 0.30 / iris.radius.clamp(min=0.3 * IRIS_RADIUS)
     x, y = iris.X * around + 0.45 * lids.side + 1.6 * iris.X, iris.y * around + 1.6 * iris.y
-    return sample_mirrored(lattice.unsqueeze(1), x, y).squeeze(1) * (0.007 / lids.pixel).clamp(max=1)
+    return read_mirrored(lattice, x, y) * (0.007 / lids.pixel).clamp(max=1)
 
 
 def _mirrored(lids: Lids, iris: _Iris) -> Tensor:
@@ -283,7 +278,7 @@ def _hairs(lids: Lids, height: Tensor, length: Tensor, lean: Tensor, hairs: Tens
     if hairs is None:
         return 0.60 * mean
     x = _SPACING * (lids.outward - lean * height) + 0.40 * lids.side
-    drawn = sample_mirrored(hairs.unsqueeze(1), x, torch.full_like(x, -0.6)).squeeze(1)
+    drawn = read_mirrored(hairs, x, torch.full_like(x, -0.6))
     seen = (0.005 / lids.pixel).clamp(max=1)
     single = (
         smoothstep(drawn + 0.9 - 1.6 * up, 0.0, 0.9) * smoothstep(height, -0.004, 0.002) * (1 - 0.5 * up).clamp(0, 1)
@@ -309,10 +304,7 @@ _BROWS_SPACING = 3.0
 
 
 def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tensor:
-    """The face with its brows. Hair over skin takes light away, so that brows are darker than skin of any tone.
-
-    hairs: lattice [b, rows, columns] of strands.
-    """
+    """The face with its brows: hair over skin takes light away. hairs: lattice [b, rows, columns] of strands."""
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.72 * smoothstep(t, -0.2, 1.0)) * (0.80 + 0.20 * smoothstep(t, -1.0, -0.5))
@@ -336,26 +328,20 @@ def _pigment(p: Parameters) -> Tensor:
 
 
 def _strokes(frame: Frame, t: Tensor, down: Tensor, v: Tensor, hairs: Tensor) -> Tensor:
-    """Single hairs, -1 .. 1, as far as pixels show them: those from below lie outwards and up, those from above
-    outwards and down, and meet along the middle.
-    """
+    """Single hairs, -1 .. 1, as far as pixels show them; from below they rise, from above they fall outwards."""
     x, side = t * BROW_HALF_WIDTH, 0.30 * torch.sign(frame.face.x)
     along = smoothstep(t, -1.0, 0.4)
     # Hairs that lie flat are no closer together: less of x, the more of the height.
     spread, visible = (1 - 0.45 * along) * x, (0.007 / frame.pixel).clamp(max=1)
     rising = _BROWS_SPACING * (spread + (0.25 + 1.5 * along) * down)
     if frame.canvas.pixel >= FINE:
-        return _read(hairs, rising + side, 0.9 * down - 0.5).clamp(-0.9, 1.3) * visible
+        return read_mirrored(hairs, rising + side, 0.9 * down - 0.5).clamp(-0.9, 1.3) * visible
     tufts = (_BROWS_SPACING * 0.007) * torch.sin(43 * x + 2 * frame.face.y + 6 * side) * v
-    first = _read(hairs, rising + side + tufts, 0.9 * down - 0.5)
+    first = read_mirrored(hairs, rising + side + tufts, 0.9 * down - 0.5)
     falling = _BROWS_SPACING * (spread - (0.20 + 0.5 * along) * down)
-    second = _read(hairs, falling + side + tufts, 0.9 * down + 0.5)
+    second = read_mirrored(hairs, falling + side + tufts, 0.9 * down + 0.5)
     above = 0.55 * smoothstep(-v, -0.5, 0.9) * smoothstep(t, -0.9, 0.0)
     return (first + above * (second - first)).clamp(-0.9, 1.3) * visible
-
-
-def _read(hairs: Tensor, across: Tensor, along: Tensor) -> Tensor:
-    return sample_mirrored(hairs.unsqueeze(1), across, along).squeeze(1)
 
 
 def brow_line(p: Parameters, t: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import (
     CHIN,
     Frame,
@@ -75,17 +75,13 @@ def _hairs(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Te
     fan = fan * (1 - smoothstep(y, mouth_y(p) - 0.04, mouth_y(p) + 0.02))
     away = (x - fan) / (0.5 + 0.9 * (y - 0.15).clamp(min=0.0))
     curly = torch.maximum(p["coil"], 0.8 * p["curl"])
-    lying = 0.70 * _read(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
-    lying = lying + 0.60 * _read(lattices["strands"], 0.75 * away + 0.05 * y + 0.3, 1.3 * y)
+    lying = 0.70 * read_mirrored(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
+    lying = lying + 0.60 * read_mirrored(lattices["strands"], 0.75 * away + 0.05 * y + 0.3, 1.3 * y)
     if frame.canvas.size >= SINGLE_HAIRS:
-        crossing = _read(lattices["strands"], 2.6 * away - 0.35 * y, 3.1 * y - 0.4)
+        crossing = read_mirrored(lattices["strands"], 2.6 * away - 0.35 * y, 3.1 * y - 0.4)
         lying = lying + 0.55 * (0.009 / frame.pixel).clamp(max=1) * crossing
-    curled = 1.1 - 1.9 * _read(lattices["curls"], 1.5 * x, 1.2 * y).abs()
-    return mix(lying, curled, curly), _read(lattices["stubble"], 1.5 * x, 0.75 * y)
-
-
-def _read(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return sample_mirrored(lattice.unsqueeze(1), x, y).squeeze(1)
+    curled = 1.1 - 1.9 * read_mirrored(lattices["curls"], 1.5 * x, 1.2 * y).abs()
+    return mix(lying, curled, curly), read_mirrored(lattices["stubble"], 1.5 * x, 0.75 * y)
 
 
 def _lit_hairs(p: Parameters, diffuse: Tensor, hairs: Tensor) -> Tensor:
@@ -126,7 +122,9 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     x = x / (1 - 1.9 * torch.sign(x) * offset).clamp(min=0.45)
     half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.17 * smoothstep(p["beard"], 0.15, 1.1) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
-    hairs = 0.7 * _read(lattices["strands"], 1.2 * x, 1.2 * y) + 0.7 * _read(lattices["strands"], 0.5 * x - 0.4, y)
+    hairs = 0.7 * read_mirrored(lattices["strands"], 1.2 * x, 1.2 * y) + 0.7 * read_mirrored(
+        lattices["strands"], 0.5 * x - 0.4, y
+    )
     # Longest below the middle of the chin.
     reach = length * (1 - (x / half) ** 2).clamp(min=0) * (0.85 + 0.30 * bump(x, 0.16))
     # The jaw from below is nearly a parabola; the part on the head is drawn with the head.

@@ -40,11 +40,7 @@ glass passes 92 %, twice."""
 def glasses_traits(
     values: Mapping[str, Float[np.ndarray, " n"]], frame_color: Float[np.ndarray, " n"]
 ) -> tuple[dict[str, Float[np.ndarray, " n"]], Float[np.ndarray, "n 3"]]:
-    """By what is worn (the levels of GLASSES), and the optical depth of the lenses [n, 3].
-
-    worn, bold: whether any, and whether the frame is of thick plastic. lens_size: 1 for the average. shaded: the share
-    of light that the lenses hold back. tinted: lenses that are lighter below.
-    """
+    """Traits by the level of GLASSES (shaded: the light that lenses hold back), and the lenses' depth [n, 3]."""
     level = np.asarray(values["glasses"]).astype(int)
     depth = np.array([0.0, _CLEAR, _CLEAR, _TINTED, _DARK])[level]
     brown = (np.asarray(frame_color) > 0)[:, None]
@@ -72,10 +68,7 @@ def glasses(frame: Frame, p: Parameters, radiance: Tensor, hair: Tensor) -> Tens
 
 
 class GlassesParts(NamedTuple):
-    """Coverage of the frame's front, of its arms and of the lenses, and where each pixel lies.
-
-    x, y: on the glasses' plane. outward, down: from a lens's middle, 1 at its edge; radius: 1 all along the edge.
-    """
+    """Coverage of front, arms and lenses; x, y: on their plane; outward, down, radius: 1 at a lens's edge."""
 
     front: Tensor
     arms: Tensor

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import HAIR_STYLES
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
 from transect.generators.faceworld.heads import Window, cut, upright_box
 from transect.generators.faceworld.rows import (
@@ -68,11 +68,7 @@ _NAMES = tuple(field.name for field in fields(Traits))
 
 
 def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """The traits of each row's style at its length; `scalp`: the share of the scalp that is bare; `short`: of hair that
-    is so short that single hairs end all over the head.
-
-    `thinning`: how far the crown is bare. What is left then hangs less far.
-    """
+    """Traits of each row's style at its length; scalp, thinning: bare shares; short: hair that ends all over."""
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
@@ -93,10 +89,7 @@ _ROUND = 1.5
 
 
 class Bundle(NamedTuple):
-    """All [b, h, w]. cover, before: coverage behind and before the shoulders. depth: share of light behind the head.
-
-    share: of each pixel that shows the bundle and not the hair of the head; lateral, fine: those of strands.Strands.
-    """
+    """All [b, h, w]. cover, before: behind and before the shoulders; depth: share of light; share: of the pixel."""
 
     cover: Tensor
     before: Tensor
@@ -107,10 +100,7 @@ class Bundle(NamedTuple):
 
 
 def ponytail(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tensor) -> Bundle:
-    """A tail that is tied behind the head, comes out beside it and falls, thickest below its middle.
-
-    strands: the lattice; head: coverage of the hair of the head, behind which it begins.
-    """
+    """A tail that comes out beside the head and falls. strands: the lattice; head: coverage of the head's hair."""
     side = 2 * beyond(p["hair_parting"]) - 1
     t = ((frame.V + 0.70) / (0.62 + 1.06 * p["tail"])).clamp(0, 2.0)
     sway = 0.04 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
@@ -146,9 +136,8 @@ def bun(frame: Frame, p: Parameters, locks: Strands, strands: Tensor, head: Tens
 
 def _wound(frame: Frame, strands: Tensor, across: Tensor, along: Tensor) -> Tensor:
     """Strands along a bundle, of about unit variance."""
-    lattice = strands.unsqueeze(1)
-    tresses = sample_mirrored(lattice, 0.36 * across + 0.3, 0.7 * along).squeeze(1)
-    fine = sample_mirrored(lattice, across, along).squeeze(1)
+    tresses = read_mirrored(strands, 0.36 * across + 0.3, 0.7 * along)
+    fine = read_mirrored(strands, across, along)
     return 0.70 * tresses + 0.60 * (0.013 / frame.pixel).clamp(max=1) * fine
 
 
@@ -165,10 +154,7 @@ _COIL_Y = -0.36
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hair:
-    """Within `window` of the picture: radiance [b, 3, h, w] and the share of it behind the face; coverages [b, h, w].
-
-    back, front: coverage behind and before the face. shadow: optical depth on the skin.
-    """
+    """Within `window`: radiance, light behind the face, coverage behind and before it, optical depth on the skin."""
 
     radiance: Tensor
     depth: Tensor
@@ -228,10 +214,7 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
 
 
 def _tie(frame: Frame, p: Rows, locks: Strands, strands: Tensor, covers: tuple[Tensor, ...]) -> None:
-    """Adds the tails and knots of tied hair to coverage behind and before the face, depth and strands.
-
-    covers: of the hair of the head, behind the face, before it, and the share of light that reaches what is behind.
-    """
+    """Adds tails and knots to `covers` (of the head, behind and before the face, light behind) and to the strands."""
     head, back, front, depth = covers
     for name, tie in (("tail", ponytail), ("bare_knot", bun)):
         rows = p.with_any(name)
@@ -399,10 +382,7 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
 
 
 def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
-    """How far above the lower edge of the bangs, and their coverage: parted, swept to a side or straight across.
-
-    Balding subjects have fewer of them, combed over the bare scalp.
-    """
+    """How far above the lower edge of the bangs, and their coverage; balding subjects have fewer, combed over."""
     face, amount = frame.face, p["bangs"]
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)

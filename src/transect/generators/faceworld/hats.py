@@ -39,10 +39,7 @@ _RIM_Y, _PULLED = -0.42, 0.055
 
 
 class Hat(NamedTuple):
-    """radiance [b, 3, h, w]; the others [b, h, w]. cover: coverage before all else. under: half width left to hair.
-
-    shadow: optical depth on what lies below. lining: coverage behind the head by the inner side.
-    """
+    """cover: before all else; under: half width left to hair; shadow: on what lies below; lining: behind the head."""
 
     radiance: Tensor
     cover: Tensor
@@ -52,10 +49,7 @@ class Hat(NamedTuple):
 
 
 def rim_height(frame: Frame, p: Parameters, drop: float, tilt: float) -> Tensor:
-    """Height of a hat's lower edge on the picture: an ellipse around the head, seen from above or below.
-
-    drop: by how much it lies lower at the sides; tilt: by how much it slants as the head turns.
-    """
+    """Height of a hat's lower edge: an ellipse, lower at the sides by `drop`, slanting by `tilt` as the head turns."""
     across = (frame.U / (0.66 * (1 + BREADTH * p["face_width"]))).clamp(-1, 1)
     round_ = (1 - across * across).clamp(min=0).sqrt()
     worn = _RIM_Y + _PULLED * p["hat_height"]
@@ -75,10 +69,7 @@ def cloth_light(p: Parameters, normal: Vector) -> Tensor:
 
 
 def fold(normal: Vector, phase: Tensor, depth: Tensor, across: tuple[Tensor, Tensor]) -> tuple[Vector, Tensor]:
-    """The normal of cloth in folds of that phase and depth, and how much light their valleys keep.
-
-    across: the direction in the picture in which the phase grows, of length about 1.
-    """
+    """The normal of cloth in folds whose phase grows along `across`, and how much light their valleys keep."""
     tilt = depth * torch.cos(phase)
     nx, ny, nz = normal
     return unit(nx + tilt * across[0], ny + tilt * across[1], nz), 1 - 0.30 * depth * (1 - torch.sin(phase))
@@ -96,17 +87,16 @@ def draw_hood(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     lower = beyond(y)
     # Round above the forehead; below the jaw its two sides come together.
     across = x / (0.60 * wide) * (1 + 0.55 * lower * smoothstep(y, 0.35, 1.15))
-    radius, outward = _around(across, y / mix(_full(y, 0.76), _full(y, 1.14), lower))
+    radius, outward = _around(across, y / mix(torch.full_like(y, 0.76), torch.full_like(y, 1.14), lower))
     beyond_hem = (radius - 1) * 0.60
     outer = _outline(frame, wide, (1.22, 0.80), 0.010 * folds)
     inside = torch.minimum(outer - frame.U.abs(), 1.30 - 0.10 * frame.U.abs() - frame.V)
     whole = coverage(inside, 1.5 * frame.pixel)
     cover = whole * coverage(beyond_hem, frame.pixel)
-    ny = -smoothstep(-frame.V, 0.45, 1.25)
-    nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
-    normal = unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.08).sqrt())
+    normal = unit(*_normal(frame, outer, (0.45, 1.25), 0.08))
     depth = 0.16 + 0.34 * smoothstep(frame.V, 0.2, 0.9)
-    normal, valleys = fold(normal, 19 * beyond_hem + 1.7 * folds + 2.0 * nx, depth, outward)
+    aside = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
+    normal, valleys = fold(normal, 19 * beyond_hem + 1.7 * folds + 2.0 * aside, depth, outward)
     hem = 1 - 0.30 * bump(beyond_hem - 0.055, 0.008) + 0.14 * bump(beyond_hem - 0.022, 0.020)
     seam = 1 - 0.25 * bump(frame.U + 0.35 * p["sin_yaw"], 0.010) * smoothstep(-frame.V, 0.80, 0.84)
     lit = cloth_light(p, normal) * valleys * hem * seam * (1 + 0.05 * folds)
@@ -123,7 +113,9 @@ def draw_headscarf(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     face = frame.face
     top = 0.76 + 0.04 * p["hat_height"].clamp(-1.5, 1.5)
     down = face.y - _SCARF_MIDDLE
-    radius, _ = _around(face.x / (0.545 * wide), down / mix(top.expand_as(down), _full(down, 0.75), beyond(down)))
+    radius, _ = _around(
+        face.x / (0.545 * wide), down / mix(top.expand_as(down), torch.full_like(down, 0.75), beyond(down))
+    )
     shown = coverage((1 - radius) * 0.52, frame.pixel) * beyond(face.cosine) * frame.head
     outer = _outline(frame, wide, (1.11, 0.71), 0.014 * folds)
     inside = torch.minimum(outer - frame.U.abs(), 1.42 - 0.30 * frame.U.abs() - frame.V)
@@ -131,9 +123,7 @@ def draw_headscarf(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     x = (frame.U - 0.40 * p["sin_yaw"]) / 0.56
     y = (frame.V - _SCARF_MIDDLE + 0.40 * p["sin_pitch"]) / 0.80
     ring, outward = _around(x, y)
-    nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
-    ny = -smoothstep(-frame.V, 0.35, 1.15)
-    normal = unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.08).sqrt())
+    normal = unit(*_normal(frame, outer, (0.35, 1.15), 0.08))
     # Tight over the forehead, loose below the chin.
     loose = smoothstep(frame.V, -0.45, 0.9)
     end = 2 * beyond(p["hair_parting"]) - 1
@@ -150,10 +140,6 @@ def draw_headscarf(frame: Frame, p: Parameters, folds: Tensor) -> Hat:
     return Hat(cloth(p, shade), cover, nothing, shadow, nothing)
 
 
-def _full(like: Tensor, value: float) -> Tensor:
-    return torch.full_like(like, value)
-
-
 def _around(x: Tensor, y: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Distance from the middle of an opening in which it ends at 1, and the direction outwards."""
     radius = (x * x + y * y + 1e-6).sqrt()
@@ -168,8 +154,6 @@ def _outline(frame: Frame, wide: Tensor, size: tuple[float, float], ragged: Tens
     spread = 0.03 * smoothstep(frame.V, 0.0, 0.6) + 0.34 * smoothstep(frame.V, 0.62, 1.25)
     return half * wide * round_ + spread + ragged
 
-
-__all__ = ["NO_LIMIT", "Hat", "hat", "hat_traits"]
 
 _TRAITS = dict(zip(HATS[1:], ("capped", "knitted", "brimmed", "hooded", "scarfed"), strict=True))
 
@@ -306,10 +290,10 @@ def _pressed(outer: Tensor, above: Tensor) -> Tensor:
     return outer - 0.035 + 1.1 * (0.01 - above).clamp(min=0)
 
 
-def _normal(frame: Frame, outer: Tensor) -> Vector:
+def _normal(frame: Frame, outer: Tensor, top: tuple[float, float] = (0.40, 1.25), least: float = 0.05) -> Vector:
     nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
-    ny = -smoothstep(-frame.V, 0.40, 1.25)
-    return nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.05).sqrt()
+    ny = -smoothstep(-frame.V, *top)
+    return nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=least).sqrt()
 
 
 def _shade_below(frame: Frame, p: Parameters, edge: Tensor, overhang: float) -> Tensor:

@@ -209,9 +209,7 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
 
 
 def advance(y: Tensor) -> Tensor:
-    """How far before the head's axis the section at height y has its center: a jaw juts out from below the ears, so
-    that the chin's outline follows a head that turns.
-    """
+    """How far before the head's axis the section at height y is centered: a jaw juts out from below the ears."""
     return _JUT * smoothstep(y, _JAW_TOP, _JAW_END)
 
 
@@ -261,10 +259,7 @@ def profile_tables(p: Parameters) -> Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """The visible head at each pixel. All [b, h, w].
-
-    x, y: frontal face coordinates of what is seen; sine, cosine: of the azimuth φ (cosine < 0 behind the ears).
-    """
+    """The head at each pixel: frontal face coordinates x, y; sine and cosine of the azimuth (< 0 behind the ears)."""
 
     x: Tensor
     y: Tensor
@@ -280,10 +275,7 @@ def read_tables(tables: Tensor, y: Tensor) -> Tensor:
 
 
 def surface_at(turned: Sequence[Tensor], X: Tensor, y: Tensor) -> Surface:
-    """The visible head at upright picture coordinate X and height y, which is free of pitch, relief and the scale.
-
-    turned: R, cos δ, sin δ and w at y.
-    """
+    """The head at upright X and height y, without pitch and relief. turned: R, cos δ, sin δ and w at y."""
     reach, cos_delta, sin_delta, w = turned
     s = (X / reach).clamp_(-1, 1)
     c = (1 - s * s).clamp_(min=0).sqrt_()
@@ -384,9 +376,7 @@ def _coarse_grid(canvas: Canvas) -> tuple[Tensor, Tensor]:
 def _parallax(
     p: Parameters, canvas: Canvas, tables: Tensor, relief: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Offset, on a coarse lattice over the picture, of the visible surface from its place on a flat upright face of
-    average shape; and how much of its first part is due to shape.
-    """
+    """Offset on a coarse lattice from a flat upright average face, and how much of its first part is due to shape."""
     U, V = unroll(p, *_from_distance(p, *_coarse_grid(canvas)))
     sin_yaw, cos_yaw, tilt, scale = p["sin_yaw"], p["cos_yaw"], p["sin_pitch"] / p["cos_pitch"], vertical_scale(p)
     high = V / p["cos_pitch"]
@@ -419,10 +409,7 @@ def project(p: Parameters, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Ten
 
 
 def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
-    """x0, y0, x1, y1 in pixels around the visible face: hairline to chin, cheek to cheek, on the smooth head.
-
-    The face is the half of the head before the ears; what of it the head itself hides lies within the silhouette.
-    """
+    """x0, y0, x1, y1 in pixels around the visible face: hairline to chin, cheek to cheek, on the smooth head."""
     y, sine = _face_points(p["yaw"].device)
     tables, many = profile_tables(p), (len(p["yaw"]), -1, -1)
     width = read_tables(tables[:, WIDTH : WIDTH + 1], y.expand(many))[:, 0]

@@ -1,6 +1,4 @@
-"""Every row's head, made once where rows share it; the windows that hold parts of it, and the tiles in which rows are
-drawn.
-"""
+"""Every row's head, made once where rows share it; windows that hold parts of it, and tiles of rows drawn together."""
 
 from __future__ import annotations
 
@@ -124,29 +122,14 @@ def cut_light(light: Illumination, window: Window) -> Illumination:
 
 SHAPE = (
     *IDENTITY,
-    "face_shape",
-    "face_width",
-    "age",
-    "old",
-    "young",
-    "smile",
-    "mouth_open",
-    "makeup",
-    "eye_wide",
-    "eye_tall",
-    "yaw",
-    "pitch",
-    "roll",
-    "distance",
+    *("face_shape", "face_width", "age", "old", "young", "smile", "mouth_open", "makeup"),
+    *("eye_wide", "eye_tall", "yaw", "pitch", "roll", "distance"),
 )
 """What the head's shape, pose and slow shades depend on, in addition to the seed."""
 
 
 class Heads(NamedTuple):
-    """Every row's frame, the windows that hold all of them, and the skin's details in the head's window.
-
-    details: [b, 10, h, w]: components of the smooth head's normal, and relief's maps but for the height.
-    """
+    """Every row's frame, the windows that hold all, and the skin's details [b, 10, h, w] in the head's window."""
 
     frame: Frame
     windows: Windows

@@ -42,10 +42,7 @@ _JAW_AZIMUTH_SINE = 0.985
 
 
 def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 68 2"]:
-    """x, y of the 68 points in pixels of a picture of that size; a pixel k spans k to k + 1.
-
-    relief: height above the smooth head at `face_points(p)`, [b, 68].
-    """
+    """x, y of the 68 points in pixels, k from k to k + 1. relief: height above the smooth head there, [b, 68]."""
     x, y = face_points(p)
     tables = profile_tables(p)
     reach = read_tables(tables[:, REACH : REACH + 1], y.unsqueeze(1))[:, 0, 0]

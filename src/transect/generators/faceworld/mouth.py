@@ -37,9 +37,7 @@ class Opening(NamedTuple):
 
 
 class Teeth(NamedTuple):
-    """The row of teeth at each pixel. number: 0 at the midline, 1 where the second tooth begins, and so on; side: -1 to
-    1 across a tooth.
-    """
+    """The row of teeth at each pixel. number: 0 at the midline and so on; side: -1 to 1 across a tooth."""
 
     number: Tensor
     side: Tensor
@@ -49,29 +47,15 @@ def between_lips(frame: Frame, p: Parameters, opening: Opening, light: Illuminat
     """Radiance [b, 3, h, w] of the mouth's inside, which the lips shade."""
     lit = 0.35 + 0.55 * light.diffuse.clamp(max=1.2) + 0.40 * p["fill"]
     deep = 1 - smoothstep(opening.t.abs(), 0.40, 0.97)
-    seen = over(_dark(p).expand(*_colors(opening.v)), _tongue(p, opening, lit * deep), _tongue_cover(opening))
+    beside, (b, h, w) = p["beside_skin"].unsqueeze(1).clamp(max=1), opening.v.shape
+    dark = (color(p["skin"], 0.035, 0.010, 0.009) * beside).expand(b, 3, h, w)
+    hollow = 0.35 + 0.65 * smoothstep(opening.t.abs(), 0.0, 0.25)
+    tongue = tint(color(p["skin"], 0.26, 0.075, 0.070) * beside, lit * deep * hollow)
+    # The tongue lies low: it is seen where the mouth is wide open.
+    low = opening.bottom - 0.55 * (opening.bottom - opening.top - 0.035).clamp(min=0)
+    seen = over(dark, tongue, smoothstep(opening.v - low, -0.008, 0.022))
     seen = over(seen, *_lower(frame, p, opening, lit * deep))
     return over(seen, *_upper(frame, p, opening, lit * deep)) * light_color(seen)
-
-
-def _colors(plane: Tensor) -> tuple[int, int, int, int]:
-    b, h, w = plane.shape
-    return b, 3, h, w
-
-
-def _dark(p: Parameters) -> Tensor:
-    return color(p["skin"], 0.035, 0.010, 0.009) * p["beside_skin"].unsqueeze(1).clamp(max=1)
-
-
-def _tongue(p: Parameters, opening: Opening, lit: Tensor) -> Tensor:
-    hollow = 0.35 + 0.65 * smoothstep(opening.t.abs(), 0.0, 0.25)
-    return tint(color(p["skin"], 0.26, 0.075, 0.070) * p["beside_skin"].unsqueeze(1).clamp(max=1), lit * hollow)
-
-
-def _tongue_cover(opening: Opening) -> Tensor:
-    """The tongue lies low: it is seen where the mouth is wide open."""
-    top = opening.bottom - 0.55 * (opening.bottom - opening.top - 0.035).clamp(min=0)
-    return smoothstep(opening.v - top, -0.008, 0.022)
 
 
 def _row(p: Parameters, x: Tensor) -> Teeth:

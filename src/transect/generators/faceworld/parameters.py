@@ -129,11 +129,7 @@ def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) 
 
 
 def _key_light(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """Unit vector towards the key light in the viewer's frame (light_*) and in the head's frame (key_*).
-
-    eye_from_*: unit vector towards the viewer; half_*: that halfway between both; nose_side: where the nose's shadow
-    falls, -1 to 1; all in the head's frame.
-    """
+    """Unit vectors to the key light (light_, key_), the viewer (eye_from_), between (half_), and the nose's shade."""
     azimuth, elevation = p["light_azimuth"], p["light_elevation"]
     x = np.sin(azimuth) * np.cos(elevation)
     y, z = -np.sin(elevation), np.cos(azimuth) * np.cos(elevation)

@@ -1,8 +1,4 @@
-"""Populations of FaceWorld: marginals, the copula that correlates them, and mechanisms of attributes that others
-cause.
-
-Source of the nearest correlation matrix: Higham 2002, doi:10.1093/imanum/22.3.329.
-"""
+"""Populations of FaceWorld: marginals, the copula that correlates them, and mechanisms of caused attributes."""
 
 from __future__ import annotations
 
@@ -168,18 +164,15 @@ def check_support(where: str, name: str, marginal: AnyMarginal) -> None:
     if marginal.distribution not in kinds:
         raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}; change it")
     if isinstance(marginal, Categorical):
-        _check_shares(key, marginal.shares, len(attribute(name).levels))
+        levels, shares = len(attribute(name).levels), marginal.shares
+        if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
+            raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
     low, high = marginal.support()
     if isinstance(marginal, Normal) and not low - 5 * marginal.sd <= marginal.mean <= high + 5 * marginal.sd:
         raise BadInput(f"{key}.mean: expected within 5 sd of {low:g} to {high:g}, got {marginal.mean:g}; move it")
     if not (bounds[0] <= low <= high <= bounds[1]):
         allowed = f"{bounds[0]:g} <= low <= high <= {bounds[1]:g}"
         raise BadInput(f"{key}: expected {allowed}, got low {low:g} and high {high:g}; move them")
-
-
-def _check_shares(key: str, shares: tuple[float, ...], levels: int) -> None:
-    if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
-        raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
 
 
 _SMALLEST_EIGENVALUE = 1e-9
@@ -278,26 +271,18 @@ class Mechanism(Strict):
     def value(
         self, name: str, parents: Mapping[str, Float[np.ndarray, " n"]], score: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
-        """The attribute `name` given the values of its parents and its own normal score.
-
-        >>> older = Mechanism(parents={"age": 0.01}, intercept=-0.3, noise=0.0)
-        >>> older.value("baldness", {"age": np.array([20.0, 60.0])}, np.zeros(2)).round(3).tolist()
-        [0.0, 0.3]
-        """
+        """The attribute `name` given the values of its parents and its own normal score."""
         total = self.intercept + self.noise * score
         for parent, weight in self.parents.items():
-            total = total + _contribution(parent, weight, parents[parent])
+            value = parents[parent]
+            if isinstance(weight, dict):
+                by_level = np.array([weight.get(level, 0.0) for level in attribute(parent).levels])
+                total = total + by_level[value.astype(int)]
+            else:
+                total = total + weight * value
         if attribute(name).discrete:
             return np.asarray(total > 0, dtype=np.float64)
         return np.asarray(np.clip(total, *attribute(name).bounds))
-
-
-def _contribution(
-    parent: str, weight: float | dict[str, float], value: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
-    if not isinstance(weight, dict):
-        return weight * value
-    return np.asarray(np.array([weight.get(level, 0.0) for level in attribute(parent).levels])[value.astype(int)])
 
 
 def check_mechanism(where: str, name: str, mechanism: Mechanism) -> None:
@@ -335,7 +320,6 @@ def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str,
 
 
 SHIPPED = ("balanced", "celebrity-like", "parliament-like", "face-metered")
-_SHIPPED_AS = "population "
 
 
 class _File(Strict):
@@ -392,7 +376,7 @@ def load_population(name_or_path: str | Path) -> Population:
 def _build(text: str, where: str) -> Population:
     parsed = _parse(text, where)
     # Left-out marginals come from `balanced`, which itself must be complete.
-    complete = where == f"{_SHIPPED_AS}balanced"
+    complete = where == "population balanced"
     base = {} if complete else dict(zip(NAMES, load_population("balanced").marginals, strict=True))
     marginals = {**base, **parsed.marginals}
     missing = [name for name in NAMES if name not in marginals]

@@ -98,12 +98,6 @@ def _lobe(peak: float, below: float, above: float) -> Float[np.ndarray, " w"]:
     return np.asarray(np.exp(-0.5 * ((WAVELENGTHS - peak) / width) ** 2))
 
 
-MONK_SWATCHES = (
-    *("f6ede4", "f3e7db", "f7ead0", "eadaba", "d7bd96"),
-    *("a07e56", "825c43", "604134", "3a312a", "292420"),
-)
-"""sRGB hex codes of the tones 1 to 10 (Monk 2022, https://skintone.google)."""
-
 MONK_CHROMOPHORES = Chromophores(
     melanin=np.array([0.00281, 0.0076, 0.00918, 0.0215, 0.0288, 0.0536, 0.114, 0.229, 0.364, 0.467]),
     red_melanin=np.array([0.766, 0.765, 0.761, 0.736, 0.681, 0.317, 0.0655, 0.00993, 0.00244, 0.000527]),
@@ -111,9 +105,9 @@ MONK_CHROMOPHORES = Chromophores(
     scattering=np.array([2.81, 2.94, 2.97, 2.94, 2.11, 0.531, 0.325, 0.39, 0.405, 0.401]),
     surface=np.array([0.078, 0.0852, 0.0881, 0.0888, 0.0885, 0.0912, 0.102, 0.084, 0.0677, 0.0412]),
 )
-"""Optical parameters of skin of the tones 1 to 10, by least squares on the curvature of hue over
-tones, within CIEDE2000 < 6. Tones 5 to 8 are less saturated than their swatches, nearer to skin in vivo: exposed as a
-portrait is, the swatches themselves would be orange."""
+"""Optical parameters of skin of Monk's tones 1 to 10, by least squares on the curvature of hue over tones, within
+CIEDE2000 < 6 of the swatches (https://skintone.google). Tones 5 to 8 are less saturated than these, nearer to skin in
+vivo: exposed as a portrait is, the swatches themselves would be orange."""
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 """Relative luminance of linear RGB (ITU-R BT.709)."""

@@ -100,10 +100,7 @@ def parting(p: Heads) -> Float[np.ndarray, " n"]:
 
 
 def half_relief(p: Heads, size: tuple[int, int], pixel: float, device: torch.device) -> Tensor:
-    """Height, its slopes in x and y, and occlusion of b heads on the right half of the maps: [4, b, rows, columns / 2].
-
-    size: rows and columns of the maps. pixel: as in relief_maps.face_maps.
-    """
+    """Height, its slopes and occlusion of b heads on the right half of the maps: [4, b, rows, columns / 2]."""
     given = shape_weights(p)
     names, coarse = tuple(given), _coarse_size(pixel)
     weights = np.zeros((len(p["old"]), 1, _padded(len(names))), dtype=np.float32)
@@ -162,9 +159,7 @@ def _stack(device: torch.device, names: tuple[str, ...], size: tuple[int, int], 
 
 @functools.lru_cache(maxsize=32)
 def _derivatives(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Matrices that turn the right half of a map into its slopes along a column, from the left, and a row, from the
-    right: those of cubic splines.
-    """
+    """Matrices of cubic splines: a right half's slopes along a column, from the left, and a row, from the right."""
     y, x = (np.linspace(-extent, extent, n) for extent, n in zip((Y_EXTENT, X_EXTENT), size, strict=True))
     down, whole = (CubicSpline(places, np.eye(len(places)))(places, 1) for places in (y, x))
     half = size[1] // 2
@@ -199,9 +194,7 @@ def _finer(device: torch.device, size: tuple[int, int]) -> tuple[Tensor, Tensor]
 
 
 def _constant(matrix: Float[np.ndarray, "r c"], device: torch.device) -> Tensor:
-    """[1, r, c], kept for later calls. What is negligible is 0: products with denormal numbers take a hundred times as
-    long.
-    """
+    """[1, r, c], kept. What is negligible is 0: products with denormal numbers take a hundred times as long."""
     kept = np.where(np.abs(matrix) > 1e-9, matrix, 0)
     with torch.inference_mode(False):
         return torch.from_numpy(np.ascontiguousarray(kept, dtype=np.float32)).unsqueeze(0).to(device)
@@ -213,10 +206,7 @@ def _read(maps: Tensor, places: Tensor, how: str) -> Tensor:
 
 @functools.lru_cache(maxsize=32)
 def _places(device: torch.device, size: tuple[int, int], whole: bool = False) -> Tensor:
-    """[1, 2, rows, columns]: x and y of the right half's values, -1 at BEYOND and the top, 1 at the edges.
-
-    whole: the first column lies at BEYOND, and not half a column beside the midline.
-    """
+    """[1, 2, rows, columns]: x, y of the right half, -1 to 1; whole: the first column lies at BEYOND."""
     first = -1.0 if whole else 2 * (BEYOND + X_EXTENT / (2 * size[1] - 1)) / (X_EXTENT + BEYOND) - 1
     with torch.inference_mode(False):
         y = torch.linspace(-1, 1, size[0], dtype=torch.float32, device=device)
@@ -226,10 +216,7 @@ def _places(device: torch.device, size: tuple[int, int], whole: bool = False) ->
 
 @functools.lru_cache(maxsize=8)
 def _spreading(device: torch.device) -> tuple[Tensor, Tensor]:
-    """How a shift of each point, and of its mirror image, spreads over the right half of the face: smooth surfaces.
-
-    [1, points, rows * columns] each for shifts in x and y in face units, in the units of _places.
-    """
+    """How a shift of each point and its mirror image spreads smoothly over the right half, in x and in y."""
     known = _average_points()[0]
     aside = np.flatnonzero(known[:, 0] > 1e-6)
     points = np.concatenate([known, known[aside] * [-1.0, 1.0]])
@@ -329,8 +316,9 @@ class Bump:
 def _shades(p: Heads) -> list[Bump]:
     """What keeps light from places whose geometry alone does not show it: lids and lashes, the nose's and lips' own."""
     base, half, my = nose_base(p), nose_half_width(p), mouth_y(p)
-    corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * p["smile"]
-    masculine, old, philtrum = p["face_shape"] - 0.5, p["old"], (base + my) / 2 - 0.012
+    smile, masculine, old = p["smile"], p["face_shape"] - 0.5, p["old"]
+    corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * smile
+    philtrum = (base + my) / 2 - 0.012
     return [
         Bump(eye_x(p), EYE_Y - 0.01, 0.17, 0.10, 0.0, 0.70 - 0.75 * masculine),
         Bump(0.0, base + 0.044, half * 0.55, 0.046, 0.0, 0.47),
@@ -349,15 +337,7 @@ def _shades(p: Heads) -> list[Bump]:
         Bump(0.29, 0.19, 0.075, 0.085, 0.010 + 0.004 * old),
         Bump(corner, my - 0.03 * p["smile"], 0.048, 0.044, 0.0, 0.12),
         Bump(0.0, 0.765, 0.20, 0.11, 0.0, -0.32),
-        Bump(
-            0.36 + 0.02 * p["smile"],
-            0.17 - 0.03 * p["smile"],
-            0.12,
-            0.10,
-            0.034 * p["smile"],
-            0.0,
-            0.2 + 0.2 * p["smile"],
-        ),
+        Bump(0.36 + 0.02 * smile, 0.17 - 0.03 * smile, 0.12, 0.10, 0.034 * smile, 0.0, 0.2 + 0.2 * smile),
     ]
 
 
@@ -371,19 +351,13 @@ def _folds(p: Heads) -> list[Bump]:
     ]
     for y, trait in ((-0.43, "hairline"), (-0.51, "complexion"), (-0.595, "greying")):
         bumps += _forehead_line(p, y, old * (0.9 + 0.35 * p[trait]).clip(0.1, 1.6))
+    bag = -0.008 * (0.4 - 0.3 * p["young"] + old), 0.10 - 0.05 * p["young"] + 0.22 * old
     bumps += [
         Bump(0.030, -0.265, 0.012, 0.05, -0.004 * old, 0.16 * old),
         Bump(0.47, EYE_Y - 0.045, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.475, EYE_Y + 0.01, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.465, EYE_Y + 0.06, 0.06, 0.012, -0.004 * old, 0.17 * old + 0.05 * smile),
-        Bump(
-            eye_x(p) - 0.02,
-            EYE_Y + 0.105,
-            0.12,
-            0.022,
-            -0.008 * (0.4 - 0.3 * p["young"] + old),
-            0.10 - 0.05 * p["young"] + 0.22 * old,
-        ),
+        Bump(eye_x(p) - 0.02, EYE_Y + 0.105, 0.12, 0.022, *bag),
         Bump(eye_x(p), EYE_Y + 0.072, 0.12, 0.028, 0.004 * old + 0.009 * smile),
         Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.035, -0.002 * smile, -0.32 * smile),
         Bump(eye_x(p), EYE_Y + 0.125, 0.13, 0.045, 0.0, -0.24 * (p["face_shape"] - 0.5)),
@@ -412,10 +386,6 @@ def _blush(p: Heads) -> list[Bump]:
     ]
 
 
-def _bumps(p: Heads) -> list[Bump]:
-    return _shades(p) + _folds(p) + _blush(p)
-
-
 def _table(bumps: list[Bump], heads: int) -> Float[np.ndarray, "fields n k"]:
     """The numbers of all bumps, one row per head, filled up with flat ones to a multiple of 16."""
     table = np.zeros((len(_FIELDS), heads, -(-len(bumps) // 16) * 16))
@@ -438,12 +408,9 @@ def _seen_by(pixel: float, table: Float[np.ndarray, "fields n k"]) -> Float[np.n
 
 
 def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
-    """[b, 8, rows, columns] of b heads: height, slopes in x and y, occlusion, blush, mottle, pores, freckles.
-
-    pixel: the width of the pixels that will read them, in face units; what is finer is averaged out.
-    """
+    """[b, 8, rows, columns]: height, slopes in x, y, occlusion, blush, mottle, pores, freckles, averaged by pixel."""
     device, size = lattices["pores"].device, lattice_size(pixel)
-    table = _seen_by(pixel, _table(_bumps(p), len(p["old"]))).astype(np.float32)
+    table = _seen_by(pixel, _table(_shades(p) + _folds(p) + _blush(p), len(p["old"]))).astype(np.float32)
     b = dict(zip(_FIELDS, torch.from_numpy(table).to(device).unsqueeze(-1).unbind(0), strict=True))
     x, y = _axes(device, size)
     dy = (y - b["y"]) / b["width_y"]

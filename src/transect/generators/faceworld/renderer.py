@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
-from transect.generators.faceworld.canvas import Canvas, draw_lattices, sample_mirrored, spread_over
+from transect.generators.faceworld.canvas import Canvas, draw_lattices, read_mirrored, spread_over
 from transect.generators.faceworld.ears import ear, earring
 from transect.generators.faceworld.eyes import FINE, brows, eye_opening, eyeballs, lashes, lid_skin, locate_lids, socket
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
@@ -22,7 +22,7 @@ from transect.generators.faceworld.head import HAIRLINE_Y, Frame, read_maps
 from transect.generators.faceworld.heads import WHOLE, Heads, Window, below, cut, cut_light, head_maps, shape_heads
 from transect.generators.faceworld.landmarks import face_points, landmarks
 from transect.generators.faceworld.mouth import mouth, mouth_cover, nostrils
-from transect.generators.faceworld.rows import Parameters, Pick, Rows, over, picked, put, some
+from transect.generators.faceworld.rows import Pick, Rows, over, picked, put, some
 from transect.generators.faceworld.scene import background, clothes
 from transect.generators.faceworld.skin import Illumination, face_skin, neck
 
@@ -79,7 +79,9 @@ def radiance(tile: Tile) -> Tensor:
         hidden = some(over_arms(picture[:, 0], last.get("hair")), worn)
         seen = glasses(heads.frame.take(worn), p.take(worn), bare, hidden)
         if "hat" in last and p.with_any("hooded", "scarfed") is not None:
-            seen = over(seen, bare, some(_over_glasses(picture, p, last["hat"]), worn))
+            wrap, cloth = last["hat"], torch.zeros_like(picture[:, 0])  # hoods and headscarves lie over glasses
+            put(cloth, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
+            seen = over(seen, bare, some(cloth, worn))
         put(picture, worn, seen)
     return picture
 
@@ -89,13 +91,6 @@ def over_arms(like: Tensor, hair: Layer | None) -> Tensor:
     cover = torch.zeros_like(like)
     if hair is not None:
         put(hair.window.of(cover), hair.rows, hair.cover)
-    return cover
-
-
-def _over_glasses(picture: Tensor, p: Rows, wrap: Layer) -> Tensor:
-    """Coverage of the cloth of hoods and headscarves, which lies over glasses."""
-    cover = torch.zeros_like(picture[:, 0])
-    put(cover, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
     return cover
 
 
@@ -203,7 +198,7 @@ def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shad
     windows = heads.windows
     skin, light = face_skin(frame, p, heads.details)
     skin = shade_skin(skin, windows.head.of(shadow).contiguous())
-    grain = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
+    grain = read_mirrored(lattices["stubble"], 1.5 * frame.face.x, 0.75 * frame.face.y)
     nose, lips = windows.nose, windows.mouth
     _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
     bearded = p.with_any("facial_hair")
@@ -258,7 +253,9 @@ def draw_masks(tile: Tile, further: Sequence[str] = ()) -> dict[str, Bool[np.nda
     p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
     heads = shape_heads(p, tile.seeds, tile.canvas)
     frame, shown = heads.frame, _shown(heads, p, lattices)
-    glasses = _glasses(frame, p, shown["over_arms"])
+    parts = glasses_parts(frame, p)
+    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - shown["over_arms"]))
+    glasses = (seen > 0) & (p["glasses"] > 0)
     lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
     person = (shown["background"] < 1) | glasses
     head = shown["head"]
@@ -288,9 +285,3 @@ def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tens
             left = some(within, layer.rows) * (1 - layer.cover)
             put(within, layer.rows, left + layer.cover if part == layer.part else left)
     return shown | {"over_arms": over_arms(nothing, hair)}
-
-
-def _glasses(frame: Frame, p: Parameters, hair: Tensor) -> Tensor:
-    parts = glasses_parts(frame, p)
-    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - hair))
-    return (seen > 0) & (p["glasses"] > 0)

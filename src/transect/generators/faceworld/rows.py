@@ -16,13 +16,7 @@ _ALIGNMENT = 64
 
 
 def products(left: Tensor, right: Tensor) -> Tensor:
-    """The matrix product of each pair: float32 [b, m, k] and [b, k, n] to [b, m, n]; on a GPU, all at once.
-
-    One of them may be a single matrix [1, ., .] for all.
-
-    >>> products(torch.eye(2).unsqueeze(0), torch.arange(8.0).view(2, 2, 2)).tolist()
-    [[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]
-    """
+    """The matrix product of each pair [b, m, k], [b, k, n], one of which may be single; on a GPU, all at once."""
     b = max(len(left), len(right))
     if left.device.type != "cpu":
         return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
@@ -72,12 +66,12 @@ class Rows(Mapping[str, Tensor]):
         value = self._read.get(name)
         if value is None:
             column = self._scalars.get(name)
-            value = self._tints[self._colors[name]].view(-1, 3, 1, 1) if column is None else self._column(column)
+            if column is None:
+                value = self._tints[self._colors[name]].view(-1, 3, 1, 1)
+            else:
+                value = self._columns[column].view(-1, 1, 1)
             self._read[name] = value
         return value
-
-    def _column(self, number: int) -> Tensor:
-        return self._columns[number].view(-1, 1, 1)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._scalars
@@ -124,11 +118,7 @@ class Rows(Mapping[str, Tensor]):
 
 
 def picked(wanted: Bool[np.ndarray, " b"]) -> Pick | None:
-    """The wanted rows: a slice where they are neighbors, None where there are none.
-
-    >>> picked(np.array([False, True, True])), picked(np.array([False]))
-    (slice(1, 3, None), None)
-    """
+    """The wanted rows: a slice where they are neighbors, None where there are none."""
     numbers = np.flatnonzero(wanted)
     if len(numbers) == 0:
         return None
@@ -151,21 +141,6 @@ def put(values: Tensor, pick: Pick, part: Tensor) -> None:
     else:
         values.index_copy_(0, pick.to(values.device), part)
 
-
-__all__ = [
-    "Parameters",
-    "Vector",
-    "beyond",
-    "bump",
-    "color",
-    "coverage",
-    "mix",
-    "over",
-    "power",
-    "smoothstep",
-    "tint",
-    "unit",
-]
 
 Vector: TypeAlias = tuple[Tensor, Tensor, Tensor]
 """Components x, y, z, each [b, h, w]."""

@@ -34,12 +34,7 @@ _FAR_LIGHT = (1.03, 0.99, 0.97)
 
 
 def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """1 for the background, the neckline and the pattern that a row has, 0 for all others.
-
-    >>> traits = scene_traits({name: np.array([1.0]) for name in ("background", "clothing", "clothing_pattern")})
-    >>> sorted(name for name, column in traits.items() if column[0] == 1)
-    ['stripes', 'v-neck', 'wall']
-    """
+    """1 for the background, the neckline and the pattern that a row has, 0 for all others."""
     tables = (("background", BACKGROUNDS), ("clothing", CLOTHES), ("clothing_pattern", PATTERNS))
     return {
         level: (np.asarray(values[name]) == index).astype(np.float64)

@@ -27,10 +27,7 @@ class Illumination(NamedTuple):
 def illuminate(
     p: Parameters, normal: Vector, occlusion: Tensor | float = 0.0, shadow: Tensor | float = 0.0
 ) -> Illumination:
-    """Light on a surface of the head. normal: components [b, h, w] in the head's frame.
-
-    occlusion: optical depth of what keeps all light away; shadow: of what keeps the key light away.
-    """
+    """Light on a surface. normal: in the head's frame; optical depths: occlusion of all light, shadow of the key."""
     _, ny, nz = normal
     key = (toward(normal, p, "key") + WRAP).clamp_(min=0).mul_(KEY / (1 + WRAP))
     ambient = p["ambient"] * (0.86 - 0.24 * ny + 0.10 * nz)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.canvas import sample_mirrored
+from transect.generators.faceworld.canvas import read_mirrored
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.rows import (
     Parameters,
@@ -41,7 +41,7 @@ def ringlets(
     # From one side of a lock to the other the strands rise: one sees the front of each turn.
     turn = _TURNS * frame.V * (0.75 + 0.5 * kind) + 6.2832 * kind + 3.4 * place + 0.9 * coarse
     wave, edge = torch.sin(turn), 4 * place * place
-    wound = sample_mirrored(strands.unsqueeze(1), 0.055 * turn + 0.37 * number, 0.8 * place).squeeze(1)
+    wound = read_mirrored(strands, 0.055 * turn + 0.37 * number, 0.8 * place)
     fine = (0.045 / frame.pixel).clamp(max=1) * (0.34 * wave - 0.55 * edge * edge + 0.15)
     fine = fine + (0.010 / frame.pixel).clamp(max=1) * 0.62 * wound + 0.45 * straight
     return fine, 0.20 * wave + 0.80 * (2 * kind - 1) * (1 - edge) + 0.50 * coarse
@@ -49,15 +49,14 @@ def ringlets(
 
 def coils(frame: Frame, p: Parameters, curls: Tensor) -> tuple[Tensor, Tensor]:
     """The same for hair in small coils, each with its own light side, in tufts."""
-    lattice = curls.unsqueeze(1)
-    noise = sample_mirrored(lattice, frame.U / 2.3, frame.V / 2.9).squeeze(1)
-    tufts = sample_mirrored(lattice, frame.U / 5.2 + 0.3, frame.V / 5.2 - 0.2).squeeze(1)
+    noise = read_mirrored(curls, frame.U / 2.3, frame.V / 2.9)
+    tufts = read_mirrored(curls, frame.U / 5.2 + 0.3, frame.V / 5.2 - 0.2)
     warp = 0.75 * noise
     x, y = frame.U / _COIL + warp + 60, frame.V / _COIL - warp + 0.5 * tufts + 60
     first = _coil(x, y, p["hair_fall"])
     second = _coil(0.77 * x + 0.62 * y + 13.3, 0.77 * y - 0.62 * x + 80.9, p["hair_parting"])
     visible = (0.6 * _COIL / frame.pixel).clamp(max=1)
-    grain = sample_mirrored(lattice, 0.9 * frame.U - 0.2, 0.9 * frame.V + 0.1).squeeze(1)
+    grain = read_mirrored(curls, 0.9 * frame.U - 0.2, 0.9 * frame.V + 0.1)
     fine = visible * (0.85 * torch.maximum(first, second) - 0.35 + 0.30 * grain) + 0.40 * noise + 0.36 * tufts
     return fine, 0.70 * noise + 0.40 * tufts + 0.50 * fine
 
@@ -138,26 +137,24 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     along = frame.V / 1.4
     # Where hair is parted, the strands of one side end and others begin, so neither stands out there.
     off_parting = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
-    coarse = _read(lattices["locks"], across, along) * off_parting
+    coarse = read_mirrored(lattices["locks"], across, along) * off_parting
     phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
     bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
     # Strands gather in locks, and within them in tresses.
     across_lock = across + bend + _GATHERED * coarse
-    fine = _read(lattices["strands"], across_lock, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
-    tresses = _read(lattices["strands"], _TRESS * across_lock + 0.3, 0.7 * along)
+    fine = read_mirrored(lattices["strands"], across_lock, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
+    tresses = read_mirrored(lattices["strands"], _TRESS * across_lock + 0.3, 0.7 * along)
     tresses = tresses * _visible_contrast(1.5 * _SPACING / _TRESS, frame.pixel)
     straight = 0.54 * fine + 0.52 * tresses + 0.26 * coarse
     if frame.canvas.size >= SINGLE_HAIRS:
         straight = straight + 0.50 * _single_hairs(frame, lattices, across_lock, along)
     cropped = p.with_any("short")
     if cropped is not None:
-        put(
-            straight,
-            cropped,
-            _draw_short(
-                frame.take(cropped), p.take(cropped), *(some(each, cropped) for each in (lattices["stubble"], straight))
-            ),
-        )
+        part, plain = frame.take(cropped), some(straight, cropped)
+        # Short hairs end all over the head.
+        ends = read_mirrored(some(lattices["stubble"], cropped), part.U / 0.62, part.V / 1.5)
+        ends = ends * _visible_contrast(0.018, part.pixel)
+        put(straight, cropped, mix(plain, 0.75 * ends + 0.40 * plain, p.take(cropped)["short"]))
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
@@ -168,12 +165,6 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     put(straight, curly, fine)
     put(coarse, curly, ragged)
     return Strands(lateral, straight, coarse)
-
-
-def _draw_short(frame: Frame, p: Parameters, hairs: Tensor, straight: Tensor) -> Tensor:
-    """Short hairs, which end all over the head."""
-    ends = _read(hairs, frame.U / 0.62, frame.V / 1.5) * _visible_contrast(0.018, frame.pixel)
-    return mix(straight, 0.75 * ends + 0.40 * straight, p["short"])
 
 
 def _draw_curls(
@@ -195,17 +186,13 @@ def _draw_curls(
 
 def _single_hairs(frame: Frame, lattices: dict[str, Tensor], across: Tensor, along: Tensor) -> Tensor:
     """Contrast of hairs finer than strands, as far as pixels show them."""
-    hairs = _read(lattices["strands"], _SINGLE * across - 0.4, 1.6 * along + 0.2)
+    hairs = read_mirrored(lattices["strands"], _SINGLE * across - 0.4, 1.6 * along + 0.2)
     return hairs * (2.0 * _SPACING / _SINGLE / frame.pixel - 0.5).clamp(0, 1)
 
 
 def _visible_contrast(spacing: float, pixel: Tensor) -> Tensor:
     """The share of a texture's contrast that pixels of that width still show."""
     return (spacing / pixel).clamp(max=1)
-
-
-def _read(lattice: Tensor, across: Tensor, along: Tensor) -> Tensor:
-    return sample_mirrored(lattice.unsqueeze(1), across, along).squeeze(1)
 
 
 def feather(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:

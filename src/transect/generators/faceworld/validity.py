@@ -74,18 +74,12 @@ def shortcomings(photometry: Photometry) -> list[str]:
             inside >= MEDIANS_INSIDE,
             f"{inside} of 90 medians lie between the photographs' quartiles (wanted {MEDIANS_INSIDE})",
         ),
-        (
-            not outside,
-            f"{len(outside)} medians lie beyond the photographs' 5 to 95 % (wanted 0)",
-        ),
+        (not outside, f"{len(outside)} medians lie beyond the photographs' 5 to 95 % (wanted 0)"),
         (
             share is not None and share >= SHARE_INSIDE,
             f"the smallest share of faces within their 5 to 95 % is {_two(share)} (wanted {SHARE_INSIDE:.2f})",
         ),
-        (
-            fewest >= FACES_PER_FIFTH,
-            f"a fifth has {fewest} measured faces (wanted {FACES_PER_FIFTH})",
-        ),
+        (fewest >= FACES_PER_FIFTH, f"a fifth has {fewest} measured faces (wanted {FACES_PER_FIFTH})"),
         (
             cheek is not None and cheek >= DARKEST_CHEEK,
             f"the median cheek luminance of the darkest tones is {_two(cheek)} (wanted {DARKEST_CHEEK:.2f})",
@@ -98,17 +92,8 @@ def _two(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
 
 
-def photometry_passes(photometry: Mapping[str, object]) -> bool:
-    """Whether rendered faces are lit as photographs are, by every condition."""
-    return not shortcomings(cast("Photometry", photometry))
-
-
 def statement(facts: Facts, version: str) -> tuple[bool, str]:
-    """Whether the photometry of that renderer is validated, and the evidence, in one line.
-
-    >>> statement({}, "7")[0]
-    False
-    """
+    """Whether the photometry of that renderer is validated, and the evidence, in one line."""
     evidence = "effects on its faces are evidence about the target, to be confirmed on photographs."
     if not facts:
         return False, f"FaceWorld's photometry is not yet validated against photographs: {evidence}"
@@ -130,10 +115,7 @@ def statement(facts: Facts, version: str) -> tuple[bool, str]:
 
 
 def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str, object]]:
-    """What models from outside read from pictures of that version, as measured on this machine; empty without.
-
-    folder: where it was measured (default: the folder that TRANSECT_WORLD_FOLDER names, else runs/verify-world).
-    """
+    """What outside models read from pictures of that version on this machine: TRANSECT_WORLD_FOLDER or FOLDER."""
     file = (folder or Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)) / READERS_FILE
     if not file.is_file():
         return []
@@ -187,22 +169,18 @@ def _figure(figure: object) -> dict[str, object]:
 
 def _figures(facts: Facts, version: str) -> dict[str, object]:
     validated, words = statement(facts, version)
-    facts_of_version = {"photometry_validated": validated, "statement": words, "renderer_version": version}
-    if not facts or str(facts["renderer_version"]) != version:
-        measured_version = f": figures are of renderer version {facts['renderer_version']}" if facts else ""
-        return {
-            **facts_of_version,
-            "photometry": None,
-            "identity": None,
-            "readings": {},
-            "not_measured": f"not measured for renderer version {version}{measured_version}",
-        }
+    missing = f"not measured for renderer version {version}"
+    if facts and str(facts["renderer_version"]) != version:
+        missing += f": figures are of renderer version {facts['renderer_version']}"
+        facts = {}
     return {
-        **facts_of_version,
-        "photometry": _summary(facts["photometry"]),
+        "photometry_validated": validated,
+        "statement": words,
+        "renderer_version": version,
+        "photometry": _summary(facts["photometry"]) if facts else None,
         "identity": _figure(facts["identity"]) if "identity" in facts else None,
         "readings": {row["attribute"]: row for row in facts.get("attributes", ()) if row["role"] != "identity"},
-        "not_measured": "" if "attributes" in facts else f"not measured for renderer version {version}",
+        "not_measured": "" if "attributes" in facts else missing,
     }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,9 @@ from transect.generators.faceworld.causal_model import (
     LATENT_VIEW_SPACE,
     SPACE,
     CausalModel,
-    rotate,
-    rotate_back,
+    check_latents,
+    rotation,
+    turned,
 )
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
@@ -101,7 +103,8 @@ class FaceWorld:
 
         Interventions are kept unchanged. Raises BadInput when the latents are not of space u.
         """
-        return rotate(latents)
+        check_latents(latents)
+        return replace(latents, values=turned(rotation(), latents.values), space=LATENT_VIEW_SPACE)
 
     def from_z(self, latents: Latents) -> Latents:
         """Latents of space u from the latent view, u = Rᵀ z; raises BadInput when the latents are not of space z.
@@ -111,7 +114,13 @@ class FaceWorld:
         >>> bool(np.allclose(world.from_z(world.to_z(subject)).values, subject.values, rtol=0, atol=1e-9))
         True
         """
-        return rotate_back(latents)
+        shape = latents.values.shape
+        if latents.space != LATENT_VIEW_SPACE or len(shape) != 2 or shape[1] != LATENT_DIM:
+            raise BadInput(
+                f"expected latents of FaceWorld's latent view (space z, [n, {LATENT_DIM}]), got space {latents.space}"
+                f" and shape {list(shape)}; make them with FaceWorld.to_z"
+            )
+        return replace(latents, values=turned(rotation().T, latents.values), space=SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute and nuisance, one float64 column each, after the latents' interventions."""
@@ -244,23 +253,14 @@ def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:
     return int(value)
 
 
-NAME: Final = "faceworld-latent"
-
-
 @final
 class LatentWorld:
-    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent.
+    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent."""
 
-    >>> view = LatentWorld(FaceWorld(image_size=32))
-    >>> subject = view.sample([7])
-    >>> age = view.world.read(view.world.sample([7]))["age"][0].as_py()
-    >>> subject.space, abs(view.truths(subject)["age"][0].as_py() - age) < 1e-9
-    ('z', True)
-    """
+    name = "faceworld-latent"
 
     def __init__(self, world: FaceWorld) -> None:
-        self.world = world
-        self.name, self.image_size, self.latent_dim = NAME, world.image_size, world.latent_dim
+        self.world, self.image_size, self.latent_dim = world, world.image_size, world.latent_dim
 
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
@@ -276,10 +276,7 @@ class LatentWorld:
         return self.world.render(self.world.from_z(latents))
 
     def truths(self, latents: Latents) -> pa.Table:
-        """The causal model's values of each latent: every attribute and nuisance, float64 columns.
-
-        The last bits of a value that the rotation moved may differ from FaceWorld's own.
-        """
+        """The causal model's values of each latent; the last bits of what the rotation moved may differ."""
         return self.world.read(self.world.from_z(latents))
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:

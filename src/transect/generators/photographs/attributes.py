@@ -1,7 +1,4 @@
-"""What can be set on a photograph: what is composited on a face, then scene, frame, lens, sensor, processing and file.
-
-They stand in the order in which they are applied, which is a camera's. No image library is imported here.
-"""
+"""What can be set on a photograph, in the order in which a camera applies it. No image library is imported here."""
 
 from __future__ import annotations
 
@@ -36,6 +33,7 @@ def _composited(name: str, meaning: str, low: float, high: float, unit: str = ""
 
 
 METERING: Final = ("held", "scene", "face")
+_METERED = "what the camera does when skin_tone is set: its exposure is held, or it reads the scene or the face again"
 
 _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
@@ -46,14 +44,7 @@ _DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("skin_tone", "skin from light (1) to dark (10); below 1 as it is", 0, 10, "Monk scale", _MONK),
-    Attribute(
-        "metering",
-        "categorical",
-        "what the camera does when skin_tone is set: its exposure is held, or it reads the scene or the face again",
-        levels=METERING,
-        role="nuisance",
-        source=_PHOTOGRAPHY,
-    ),
+    _cover("metering", _METERED, METERING, _PHOTOGRAPHY),
     _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
     _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
     _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
@@ -106,11 +97,7 @@ among them."""
 @final
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """The level of each edit on one photograph, in the unit of its attribute; the default of each is "as it is".
-
-    >>> Edits() == Edits(exposure=0.0), Edits(noise=800.0).names()
-    (True, ('noise',))
-    """
+    """The level of each edit on one photograph, in the unit of its attribute; the default of each is "as it is"."""
 
     skin_tone: float = 0.0
     metering: float = 0.0

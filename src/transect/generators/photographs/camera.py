@@ -1,7 +1,4 @@
-"""Photographs taken again by a camera: light and tone, white balance, lens, covers, frame, sensor, and the file.
-
-Edits come in a camera's order, and what they do not touch stays bitwise the photograph.
-"""
+"""Photographs taken again by a camera; edits come in a camera's order, and what they do not touch stays bitwise."""
 
 from __future__ import annotations
 
@@ -100,12 +97,7 @@ def white_point(x: float, y: float) -> Float[np.ndarray, " 3"]:
 
 
 def adaptation(source: Float[np.ndarray, " 3"], target: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:
-    """From XYZ under one white to XYZ under another, by von Kries's scaling of Bradford's responses.
-
-    >>> same = white_point(0.3127, 0.3290)
-    >>> bool(np.allclose(adaptation(same, same), np.eye(3)))
-    True
-    """
+    """From XYZ under one white to XYZ under another, by von Kries's scaling of Bradford's responses."""
     scales = (BRADFORD @ target) / (BRADFORD @ source)
     return np.asarray(np.linalg.inv(BRADFORD) @ np.diag(scales) @ BRADFORD)
 
@@ -121,16 +113,12 @@ def balance(kelvin: float, neutral: float) -> Float[np.ndarray, "3 3"]:
 
 _FINE: Final = 16
 """Points to a side by which a pixel's share of a disc is counted."""
-_LENS_CACHED: Final = 64
 
 
 def framed(
     light: Float[np.ndarray, "h w 3"], rotation: float, scale: float, beyond: float
 ) -> Float[np.ndarray, "h w 3"]:
-    """The scene turned clockwise by degrees and made larger, about the middle, in one resampling (bilinear).
-
-    A smaller scene is averaged first over the area that each new pixel covers. beyond: the light outside its borders.
-    """
+    """The scene turned clockwise and made larger about the middle, or smaller by area means before light `beyond`."""
     import cv2
 
     height, width = light.shape[:2]
@@ -158,7 +146,7 @@ def moved(light: Float[np.ndarray, "h w 3"], share: float) -> Float[np.ndarray, 
     return np.asarray(cv2.filter2D(light, -1, kernel, borderType=cv2.BORDER_REFLECT_101))
 
 
-@functools.lru_cache(maxsize=_LENS_CACHED)
+@functools.lru_cache(maxsize=_CACHED)
 def disc(diameter: float) -> Float[np.ndarray, "k k"]:
     """Float32 weights of a disc of that diameter in pixels, by the area of it that each pixel holds; they sum to 1.
 
@@ -175,7 +163,7 @@ def disc(diameter: float) -> Float[np.ndarray, "k k"]:
     return _kept(np.asarray(area / area.sum(), dtype=np.float32))
 
 
-@functools.lru_cache(maxsize=_LENS_CACHED)
+@functools.lru_cache(maxsize=_CACHED)
 def line(length: float) -> Float[np.ndarray, " k"]:
     """Float32 weights of a line of that length in pixels about the middle one; they sum to 1. Up to 1 pixel: itself.
 
@@ -208,7 +196,6 @@ RECTANGLES: Final = {
 _GLOVE, _SEAM = 128, 84
 _COVERS_FINE: Final = 4
 """Points to a side by which a pixel's share of the hand is counted."""
-_COVERS_CACHED: Final = 32
 _PALM: Final = ((0.0, -0.34), 0.125)
 _FINGERS: Final = (
     ((-0.095, -0.40), (-0.150, -0.60), 0.052),
@@ -253,16 +240,12 @@ def mask_of(board: int, hand: int, width: int, height: int) -> Bool[np.ndarray, 
 
 
 def rectangle(board: int, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it.
-
-    >>> rectangle(BOARDS.index("bottom"), 100, 100)
-    (0, 55, 100, 100)
-    """
+    """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it."""
     left, top, right, bottom = RECTANGLES[BOARDS[board]]
     return round(left * width), round(top * height), round(right * width), round(bottom * height)
 
 
-@functools.lru_cache(maxsize=_COVERS_CACHED)
+@functools.lru_cache(maxsize=_CACHED)
 def hand_of(hand: int, width: int, height: int) -> tuple[Float[np.ndarray, "h w"], UInt8[np.ndarray, "h w"]]:
     """The share of each pixel that the hand covers, float32, and the glove's sRGB value there."""
     import cv2
@@ -340,7 +323,7 @@ def retaken(picture: _Picture, edits: Edits, key: int, out: _Picture | None = No
     and hand stand before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white;
     white balance, tone curve, fewer pixels, crop; the file's compression.
     """
-    *first, last = _steps(edits) or (_nothing,)
+    *first, last = _steps(edits) or (lambda picture, _, __: picture,)
     for step in first:
         picture = step(picture, key, None)
     picture = last(picture, key, out)
@@ -348,10 +331,6 @@ def retaken(picture: _Picture, edits: Edits, key: int, out: _Picture | None = No
         return picture
     np.copyto(out, picture)
     return out
-
-
-def _nothing(picture: _Picture, _: int, __: _Picture | None) -> _Picture:
-    return picture
 
 
 @functools.lru_cache(maxsize=4096)
@@ -365,9 +344,12 @@ def _steps(edits: Edits) -> tuple[_Step, ...]:
         steps.append(lambda picture, key, _: _exposed(picture, edits, key))
     elif edits.any_of(_TONE):
         steps.append(_by_table(toning(2.0**edits.exposure, edits.contrast)))
-    late = {"resolution": _fewer, "crop": _cropping, "jpeg_quality": _compressing}
-    chosen = {name: stage for name, stage in late.items() if getattr(edits, name) != NEUTRAL[name]}
-    return (*steps, *(stage(getattr(edits, name)) for name, stage in chosen.items()))
+    late: dict[str, _Step] = {
+        "resolution": lambda picture, _, __: fewer_pixels(picture, edits.resolution),
+        "crop": lambda picture, _, out: cropped(picture, edits.crop, out),
+        "jpeg_quality": lambda picture, _, __: compressed(picture, edits.jpeg_quality),
+    }
+    return (*steps, *(step for name, step in late.items() if getattr(edits, name) != NEUTRAL[name]))
 
 
 def _by_table(table: UInt8[np.ndarray, " 256"]) -> _Step:
@@ -379,18 +361,6 @@ def _by_table(table: UInt8[np.ndarray, " 256"]) -> _Step:
         return made
 
     return toned
-
-
-def _fewer(share: float) -> _Step:
-    return lambda picture, _, __: fewer_pixels(picture, share)
-
-
-def _cropping(share: float) -> _Step:
-    return lambda picture, _, out: cropped(picture, share, out)
-
-
-def _compressing(quality: float) -> _Step:
-    return lambda picture, _, __: compressed(picture, quality)
 
 
 def changed(edits: Edits, width: int, height: int) -> Bool[np.ndarray, "h w"]:
@@ -455,10 +425,7 @@ def fewer_pixels(picture: UInt8[np.ndarray, "h w 3"], share: float) -> UInt8[np.
 
 
 def cropped(picture: _Picture, share: float, out: _Picture | None = None) -> _Picture:
-    """The frame of that share of width and height about the middle, its pixels as they are, and grey beyond.
-
-    out: where it is written, another array than the picture.
-    """
+    """The frame of that share about the middle, its pixels as they are, and grey beyond; in `out`, if given."""
     if share == NEUTRAL["crop"]:
         return picture
     height, width = picture.shape[:2]
@@ -471,11 +438,7 @@ def cropped(picture: _Picture, share: float, out: _Picture | None = None) -> _Pi
 
 
 def window(share: float, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a crop in pixels; right and bottom are the first beyond it.
-
-    >>> window(0.5, 100, 60)
-    (25, 15, 75, 45)
-    """
+    """Left, top, right and bottom of a crop in pixels; right and bottom are the first beyond it."""
     kept = max(1, round(share * width)), max(1, round(share * height))
     left, top = (width - kept[0]) // 2, (height - kept[1]) // 2
     return left, top, left + kept[0], top + kept[1]

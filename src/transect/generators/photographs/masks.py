@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float, UInt8
 from transect.datasets import LabelledImages
 from transect.datasets.coco import PeopleOnPictures, people_on
 from transect.errors import BadInput, UnknownName
+from transect.generators.photographs import camera
 from transect.generators.photographs.subjects import corner, squared
 from transect.marks import FINDERS, MASKS, Finder, open_marks
 from transect.runs import pictures
@@ -89,10 +90,7 @@ class Mask:
 @final
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A rectangle (left, top, right, bottom) or an ellipse (middle and half axes), in shares of width and height.
-
-    A pixel is inside where its middle is.
-    """
+    """A rectangle (left, top, right, bottom) or an ellipse (middle and half axes), in shares of width and height."""
 
     kind: str
     numbers: tuple[float, float, float, float]
@@ -324,8 +322,6 @@ def composite(
     photograph: UInt8[np.ndarray, "h w 3"], changed: UInt8[np.ndarray, "h w 3"], shares: Float[np.ndarray, "h w"]
 ) -> UInt8[np.ndarray, "h w 3"]:
     """The changed picture where its share is 1, bitwise the photograph where it is 0, and their mixed light between."""
-    from transect.generators.photographs import camera
-
     made = photograph.copy()
     made[shares >= 1] = changed[shares >= 1]
     rim = (shares > 0) & (shares < 1)

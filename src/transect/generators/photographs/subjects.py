@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from transect.datasets import LabelledImages, open_dataset
 from transect.datasets.files import size_of
 from transect.datasets.labelled import BROKEN, SUBJECT
-from transect.errors import BadInput
+from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.records import SUBJECTS_PER_SEED
@@ -40,6 +40,14 @@ def is_grey(pixels: UInt8[np.ndarray, "h w 3"]) -> bool:
     """
     spread = pixels.max(axis=2).astype(np.int64) - pixels.min(axis=2)
     return bool((spread > _SPREAD).mean() < _COLORED)
+
+
+def check_opencv(purpose: str) -> None:
+    """Raises MissingExtra without OpenCV."""
+    try:
+        import cv2  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("opencv", purpose) from None
 
 
 SMALLEST: Final = 32
@@ -82,10 +90,7 @@ class Subjects:
 
     @classmethod
     def open(cls, source: str, image_size: int | None = None) -> Subjects:
-        """The photographs of READER:PATH, fitted into squares of image_size pixels (default as of data sets).
-
-        Raises UnknownName and BadInput as `open_dataset`, and BadInput where no photograph can be used.
-        """
+        """The photographs of READER:PATH in squares of image_size pixels. Raises BadInput where none can be used."""
         labelled = open_dataset(source, image_size=image_size, labelled=False, strict=False)
         looks = tuple(_looks(labelled))
         kept = np.array([row for row, look in enumerate(looks) if not look.reason], dtype=np.int64)
@@ -167,10 +172,7 @@ class Subjects:
 
 
 def fitted(labelled: LabelledImages, whole: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
-    """The picture cut where the data set has a crop, and resized once so that its longer side is that of the square.
-
-    Area means where it becomes smaller, bilinear where it becomes larger; a picture of that size is not touched.
-    """
+    """The picture cut as the data set's are and resized once: area means where it shrinks, bilinear where it grows."""
     import cv2
 
     height, width = whole.shape[:2]
@@ -206,11 +208,7 @@ def squared(picture: UInt8[np.ndarray, "h w 3"], size: int) -> UInt8[np.ndarray,
 
 
 def corner(height: int, width: int, size: int) -> tuple[int, int]:
-    """Top and left of a picture in the middle of a square.
-
-    >>> corner(64, 48, 64)
-    (0, 8)
-    """
+    """Top and left of a picture in the middle of a square."""
     return (size - height) // 2, (size - width) // 2
 
 
@@ -222,13 +220,9 @@ def _order(run: int, count: int) -> tuple[int, ...]:
 
 def _looks(labelled: LabelledImages) -> Iterator[Look]:
     """A look at every row, in order; decoding releases the interpreter's lock."""
-
-    def look(row: int) -> Look:
-        return _look(labelled, row)
-
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for start in range(0, len(labelled), _AT_ONCE):
-            yield from pool.map(look, range(start, min(start + _AT_ONCE, len(labelled))))
+            yield from pool.map(functools.partial(_look, labelled), range(start, min(start + _AT_ONCE, len(labelled))))
 
 
 def _look(labelled: LabelledImages, row: int) -> Look:
@@ -238,7 +232,7 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     try:
         encoded = labelled.pictures.encoded(row)
         file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
-        if reason := _size_fault(file, name):
+        if reason := _file_fault(file, name):
             return Look(reason=reason)
         whole = np.asarray(open_rgb(file, name))
     except (BadInput, OSError):
@@ -252,10 +246,14 @@ def _look(labelled: LabelledImages, row: int) -> Look:
     return Look(hashlib.sha256(file).hexdigest(), width, height, luminance, sharpness, pixels_sha256=pixels)
 
 
-def _size_fault(file: bytes, name: str) -> str:
+def _file_fault(file: bytes, name: str) -> str:
     """Why a photograph of that size is left out, by its header alone; "" where it is not, or has none."""
     try:
-        width, height = size_of(file, name)
+        return size_fault(*size_of(file, name))
     except BadInput:
         return ""
+
+
+def size_fault(width: int, height: int) -> str:
+    """Why a photograph of that size cannot be used; "" where it can."""
     return TINY if min(width, height) < SMALLEST else HUGE if width * height > LARGEST else ""

@@ -19,12 +19,12 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets.labelled import SUBJECT
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters, left_out_by_group
 from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, LOWEST, NEUTRAL, USUAL, Edits
-from transect.generators.photographs.subjects import SMALLEST, Subjects, corner, inner
+from transect.generators.photographs.subjects import SMALLEST, Subjects, check_opencv, corner, inner
 from transect.generators.requests import requested_columns
 from transect.marks import Finder
 from transect.protocols import Table
@@ -89,7 +89,7 @@ class Photographs:
         threads: int | None = None,
         marks: str | Finder = DEFAULT,
     ) -> None:
-        _check_opencv()
+        check_opencv("photographs as subjects")
         if image_size is not None and image_size < SMALLEST:
             raise BadInput(
                 f"--size: expected at least {SMALLEST} pixels of photographs, got {image_size}; give more, or leave it"
@@ -198,18 +198,16 @@ class Photographs:
         for name, attribute in self._labels.items():
             columns[name] = found.label(attribute.name)[rows]
         if self._reads_ita:
-            columns[ITA.name] = self._ita(rows, self._edits(latents))
+            with ThreadPoolExecutor(self.threads) as pool:
+                edits = self._edits(latents)
+                read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
+                columns[ITA.name] = np.array(list(read), dtype=np.float64)
         columns[SUBJECT] = found.people[rows].astype(np.float64)
         return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
 
     @property
     def _reads_ita(self) -> bool:
         return "skin_tone" in self.composited
-
-    def _ita(self, rows: Int[np.ndarray, " n"], edits: Sequence[Edits]) -> Float[np.ndarray, " n"]:
-        with ThreadPoolExecutor(self.threads) as pool:
-            read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
-            return np.array(list(read), dtype=np.float64)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""
@@ -321,10 +319,3 @@ def _label_name(name: str) -> str:
     """A label's own name, or label.NAME where an edit or a measure is called so."""
     taken = {*NEUTRAL, *(attribute.name for attribute in (*MEASURED, ITA)), SUBJECT}
     return f"label.{name}" if name in taken else name
-
-
-def _check_opencv() -> None:
-    try:
-        import cv2  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtra("opencv", "photographs as subjects") from None

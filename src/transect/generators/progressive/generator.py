@@ -36,11 +36,7 @@ _SLOPE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """z_dim: coordinates of the latent; classes: of the condition, 0 for none; channels: by size 4, 8, ... image size.
-
-    >>> Shape(128, 0, {4: 64, 8: 32}).image_size
-    8
-    """
+    """z_dim: coordinates of the latent; classes: of the condition, 0 for none; channels: by the size of a layer."""
 
     z_dim: int
     classes: int

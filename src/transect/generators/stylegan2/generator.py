@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack, final
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from safetensors.torch import save
 from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
@@ -27,7 +28,6 @@ ARCHITECTURE = "stylegan2"
 """Its name in the metadata of a converted file."""
 
 _FOR_AVERAGE = 10_000
-_AVERAGE_SEED = 0
 
 
 class Options(TypedDict, total=False):
@@ -222,19 +222,16 @@ class StyleGAN2:
         if space == "z":
             return self.map(row)
         if space == "s":
-            return self._styles_of(row)
+            widths = [part.affine.bias.shape[0] for block in self._network.synthesis.blocks for part in block.parts]
+            if row.shape[1] != sum(widths):
+                raise BadInput(f"latents of space s: expected {sum(widths)} coordinates, got {row.shape[1]}")
+            return list(torch.split(row.to(self.device), widths, dim=1))
         width = {"w": self.shape.w_dim, "w+": self.layers * self.shape.w_dim}.get(space)
         if width is None:
             raise BadInput(f"latents: expected space z, w, w+ or s, got {space!r}; they belong to another generator")
         if row.shape[1] != width:
             raise BadInput(f"latents of space {space}: expected {width} coordinates, got {row.shape[1]}")
         return row.view(1, -1, self.shape.w_dim).expand(1, self.layers, -1)
-
-    def _styles_of(self, row: Tensor) -> list[Tensor]:
-        widths = [part.affine.bias.shape[0] for block in self._network.synthesis.blocks for part in block.parts]
-        if row.shape[1] != sum(widths):
-            raise BadInput(f"latents of space s: expected {sum(widths)} coordinates, got {row.shape[1]}")
-        return list(torch.split(row.to(self.device), widths, dim=1))
 
     def _noise(self, mode: str, seed: int) -> Noise:
         if mode not in NOISES:
@@ -275,7 +272,7 @@ class StyleGAN2:
 
     def _estimate_average(self) -> Tensor:
         """The mean w of many z, for files that do not hold it: of all classes in turn, or of the label."""
-        draws = generator(_AVERAGE_SEED, Stream.NOISE).standard_normal((_FOR_AVERAGE, self.latent_dim))
+        draws = generator(0, Stream.NOISE).standard_normal((_FOR_AVERAGE, self.latent_dim))
         classes = torch.arange(_FOR_AVERAGE, device=self.device) % max(self.shape.classes, 1)
         every = torch.nn.functional.one_hot(classes).float() if self.shape.classes else None
         with torch.inference_mode():
@@ -291,8 +288,6 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
     Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
     cannot be written; `out` is then left unchanged.
     """
-    from safetensors.torch import save
-
     if out.suffix != ".safetensors":
         raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
     weights = read_checkpoint(source)

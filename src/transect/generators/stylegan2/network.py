@@ -1,7 +1,4 @@
-"""StyleGAN2's generator: its layers, mapping and synthesis, and its configuration as the weights tell it.
-
-Sources: Karras et al. 2020, arXiv:1912.04958; Karras et al. 2019, arXiv:1812.04948.
-"""
+"""StyleGAN2 (Karras et al. 2020, arXiv:1912.04958): layers, mapping, synthesis, and the shape that weights tell."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ def filter_up(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"], before: i
 
 
 def upsample(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"]) -> Tensor:
-    """Twice as large: zeros between the samples, then the filter.
-
-    A constant image keeps its value where the filter does not reach beyond the edge:
-    """
+    """Twice as large: zeros between the samples, then the filter."""
     b, c, h, w = x.shape
     spread = torch.zeros(b, c, h, 2, w, 2, dtype=x.dtype, device=x.device)
     spread[:, :, :, 0, :, 0] = x
@@ -274,10 +268,7 @@ class Synthesis(nn.Module):
         precision: torch.dtype = torch.float32,
         growth: tuple[int, float] | None = None,
     ) -> Float[Tensor, "b 3 h w"]:
-        """The image of styles as `styles` gives them; precision: of the convolutions, colors are added in float32.
-
-        growth: while a network grows, the size where it ends and the share, 0 to 1, that its last color has by now.
-        """
+        """The image of styles. growth: the size where a growing network ends, and the share of its last color."""
         last, share = growth or (self.sizes[-1], 1.0)
         ask = noise or (lambda _: None)
         rest, noisy = iter(styles), iter(range(len(styles)))
@@ -321,7 +312,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
     embedded = "mapping.embed.weight" in tensors
     matrices = ["synthesis.b4.conv1.affine.weight", "mapping.fc0.weight", *["mapping.embed.weight"] * embedded]
     _need(tensors, source, "synthesis.b4.const", *matrices)
-    _check_axes(tensors, source, 2, *matrices)
+    check_axes(tensors, source, 2, *matrices)
     w_dim = tensors["synthesis.b4.conv1.affine.weight"].shape[1]
     classes = tensors["mapping.embed.weight"].shape[1] if embedded else 0
     z_dim = tensors["mapping.fc0.weight"].shape[1] - (w_dim if embedded else 0)
@@ -330,7 +321,7 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
         raise BadInput(f"{source}: expected blocks of 4, 8, 16 ... pixels, found {', '.join(map(str, sizes))}")
     kernels = [f"synthesis.b{size}.conv1.weight" for size in sizes]
     _need(tensors, source, *kernels)
-    _check_axes(tensors, source, 4, *kernels)
+    check_axes(tensors, source, 4, *kernels)
     if z_dim < 1:
         raise BadInput(
             f"{source}: mapping.fc0.weight: expected more than {w_dim} inputs, of z and a class, got {w_dim + z_dim}"
@@ -344,17 +335,15 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
 
 
 def fitting_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
-    """The tensors that a network of that shape takes.
-
-    w_avg may be missing, since it can be estimated, and the filters, which are the paper's then.
-    """
+    """The tensors of a network of that shape; w_avg, which can be estimated, and the paper's filters may lack."""
     known = {name: tensors[name] for name in expected if name in tensors}
     optional = {name for name in expected if name == _AVERAGE or name.endswith("resample_filter")}
     check_weights(known, {n: place for n, place in expected.items() if n in known or n not in optional}, source)
     return known
 
 
-def _check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
+def check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
+    """Raises BadInput for a tensor of another number of axes, or an empty one."""
     for name in names:
         if tensors[name].dim() != axes or not tensors[name].numel():
             shape = list(tensors[name].shape)

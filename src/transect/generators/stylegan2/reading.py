@@ -1,8 +1,4 @@
-"""Reads weights of a StyleGAN2 from safetensors and official checkpoints, in all known layouts; runs nothing in a
-file.
-
-A pickle is read by a restricted unpickler that knows a few names and counts what it makes.
-"""
+"""Reads weights of a StyleGAN2 from safetensors and official checkpoints; nothing that a file names is run."""
 
 from __future__ import annotations
 
@@ -34,7 +30,7 @@ MOST_OBJECTS = 1_000_000
 """Names that may be looked up and objects that may be created; official files need a few thousand."""
 
 BYTES_PER_BYTE, SPARE_BYTES = 4, 16 << 20
-"""Memory for objects: bytes per byte of the file, plus spare ones. Sound files need two: storages and clones."""
+"""Memory for objects, and for tensors as float32: bytes per byte of the file, plus spare ones. Sound files need two."""
 
 _CLASS_BYTES, _ITEM_BYTES = 2048, 100
 """Approximate memory of a class, and of an item of a container."""
@@ -326,18 +322,13 @@ _KNOWN: dict[tuple[str, str], Callable[..., object]] = {
 
 
 _DEEPEST, _MOST = 8, 20_000
-_GROWTH, _SPARE_BYTES = 4, 16 << 20
-"""Limit of the tensors' size as float32, relative to the file: twice for half precision; repeated views take more."""
 _OFFICIAL = ("mapping.", "synthesis.")
 _TF = "a network of the TensorFlow version: export it with the official legacy converter first"
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A generator's tensors by official name, and where its activations are cut (None: nowhere).
-
-    noise_drawn: whether the constant noise was drawn here, since the file has none.
-    """
+    """Tensors by official name, where activations are cut, and whether the constant noise was drawn here."""
 
     tensors: dict[str, Tensor]
     clamp: float | None = None
@@ -407,10 +398,7 @@ def _collect(
 
 
 def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, object] | None = None) -> Weights:
-    """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
-
-    extra: entries next to the dictionary in the file, such as the community's `latent_avg`.
-    """
+    """Weights from tensors in official or the community's names. extra: entries beside them, as `latent_avg`."""
     named_tensors = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
         if named_tensors and all(name.startswith(prefix) for name in named_tensors):
@@ -442,7 +430,7 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
             raise BadInput(f"{source}: {name}: expected dense floating-point numbers, found {fault}; convert it first")
         memory = value.untyped_storage()
         stored[memory.data_ptr()] = memory.nbytes()
-    if 4 * sum(value.numel() for value in held.values()) > _GROWTH * sum(stored.values()) + _SPARE_BYTES:
+    if 4 * sum(value.numel() for value in held.values()) > BYTES_PER_BYTE * sum(stored.values()) + SPARE_BYTES:
         raise BadInput(f"{source}: expected weights of about the file's size, found more; it is damaged or hostile")
     return {name: value.detach().float() for name, value in held.items()}
 
@@ -492,11 +480,7 @@ def _drawn_noise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _noisy(index: int) -> str:
-    """The i-th noisy layer.
-
-    >>> [_noisy(i) for i in (0, 1, 2, 3)]
-    ['b4.conv1', 'b8.conv0', 'b8.conv1', 'b16.conv0']
-    """
+    """The i-th noisy layer: b4.conv1, b8.conv0, b8.conv1, b16.conv0 ..."""
     return f"b{4 << ((index + 1) // 2)}.conv{(index + 1) % 2}"
 
 
@@ -546,16 +530,12 @@ def read_checkpoint(path: Path) -> Weights:
 def read_safetensors(path: Path) -> Weights:
     """The generator in a safetensors file, in official or community names."""
     tensors, metadata = model_files.read_safetensors(path)
-    weights = of_names(tensors, str(path))
-    return Weights(weights.tensors, _clamp(metadata.get("clamp"), path))
-
-
-def _clamp(text: str | None, path: Path) -> float | None:
+    weights, text = of_names(tensors, str(path)), metadata.get("clamp") or "null"
     try:
-        clamp = loads(text or "null")
+        clamp = loads(text)
     except (ValueError, RecursionError):
         clamp = text
-    return check_clamp(clamp, f"{path}: metadata clamp")
+    return Weights(weights.tensors, check_clamp(clamp, f"{path}: metadata clamp"))
 
 
 def _read_torch(path: Path) -> Weights:

@@ -92,7 +92,7 @@ class InversionParts:
             }
         )
         # Kept with the part: a finished run fits no encoder again.
-        quality = encoder.quality if isinstance(encoder, RidgeEncoder) else None
+        quality = encoder.fitted.quality if isinstance(encoder, RidgeEncoder) else None
         return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
 
     def close(self) -> None:

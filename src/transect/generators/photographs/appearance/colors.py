@@ -165,7 +165,6 @@ _HIDDEN: Final = 1 / 128
 _MIRRORED_MOST: Final = 0.35
 _HAIR: Final = 0.15
 """Light of hair that lies on skin, over that of the skin around it."""
-_TONE_SURE: Final = 0.5
 
 
 @final
@@ -202,7 +201,7 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     weight, lips = _weights(face)
     rows, columns = box_of((weight > 0) | (lips > 0))
     pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
-    sure = (face.masks["skin"][rows, columns] > _TONE_SURE) & (weight > _TONE_SURE)
+    sure = (face.masks["skin"][rows, columns] > _SURE) & (weight > _SURE)
     angle = median_ita(pixels, sure)
     source = tone_of(angle) if tone is None else tone
     scene = scene_of(pixels)
@@ -224,10 +223,7 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
 
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
-    """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, exposed by so many stops more.
-
-    Without stops, pixels without weight are as they were.
-    """
+    """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
     before, after = living_skin(np.array([skin.tone, level]))
     ratio = (after / before).astype(np.float32)
     shown = translucency(np.array([skin.tone, level]))
@@ -328,9 +324,6 @@ def _blood(
     return np.asarray(np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2))
 
 
-_SHADES_EDGE: Final = 0.012
-_SHADES_HIDDEN: Final = 1 / 128
-_SHADES_SURE: Final = 0.5
 _SHADES_LEAST: Final = 2e-3
 _LIT: Final = 0.6
 """Light that a mass of hair returns over that of an even surface of its reflectance."""
@@ -360,14 +353,14 @@ class Hair:
 
 def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hair:
     """The hair of a photograph. tone: of the skin, 1 to 10, by which the light is told."""
-    mask = blurred(face.masks["hair"], max(_SHADES_EDGE * face.width, 0.6))
-    mask = np.where(mask < _SHADES_HIDDEN, 0, mask)
+    mask = blurred(face.masks["hair"], max(_EDGE * face.width, 0.6))
+    mask = np.where(mask < _HIDDEN, 0, mask)
     rows, columns = box_of(mask > 0)
     scene = scene_of(picture[rows, columns])
     weight, whole = matted(scene, mask[rows, columns], face.width)
-    sure = face.masks["hair"][rows, columns] > _SHADES_SURE
+    sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
-    bare = face.masks["skin"] > _SHADES_SURE
+    bare = face.masks["skin"] > _SURE
     skin = np.median(scene_of(picture[bare]), axis=0) if bare.any() else np.ones(3)
     light = skin / living_skin(np.array([tone]))[0]
     contrast = np.log((whole @ LUMINANCE + _SHADES_LEAST) / (middle @ LUMINANCE + _SHADES_LEAST))
@@ -377,10 +370,7 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
 def colored_hair(
     hair: Hair, pixels: UInt8[np.ndarray, "h w 3"], level: float, stops: float = 0.0
 ) -> UInt8[np.ndarray, "_ _ 3"]:
-    """The pixels of `hair.rows`, `hair.columns` with hair from black (0) over brown to blond (1).
-
-    pixels: the picture there, which may be edited and so many stops brighter than the photograph.
-    """
+    """The hair's pixels at a level from black (0) to blond (1). pixels: the picture there, so many stops brighter."""
     color = color_of(hair, level)
     lighter = np.log((color @ LUMINANCE + _SHADES_LEAST) / (hair.middle @ LUMINANCE + _SHADES_LEAST))
     flatter = float(np.exp(-_FLATTER * max(lighter, 0)))
@@ -417,8 +407,8 @@ class Lips:
 
 def lips_of(face: Face) -> Lips:
     """The lips of a face, with soft edges."""
-    weight = blurred(face.lips(), max(_SHADES_EDGE * face.width, 0.6)) * (1 - face.inner_mouth())
-    weight[weight < _SHADES_HIDDEN] = 0
+    weight = blurred(face.lips(), max(_EDGE * face.width, 0.6)) * (1 - face.inner_mouth())
+    weight[weight < _HIDDEN] = 0
     rows, columns = box_of(weight > 0)
     return Lips(rows, columns, weight[rows, columns])
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.marks import Marks
-from transect.marks.records import SEVERAL
+from transect.marks.records import EYES, SEVERAL
 
 WHITE, HEADROOM, COLOR_KEPT = 6.0, 0.84, 0.7
 """As in FaceWorld's camera, whose module needs PyTorch: the scene light that becomes HEADROOM of white, and the share
@@ -78,7 +78,6 @@ _ABOVE, _FRINGED = 0.5, 0.5
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
 _BESIDE: Final = 0.2
 _WORN_SHARE: Final = 0.002
-_EYES: Final = (slice(36, 42), slice(42, 48))
 _INNER_LIPS: Final = slice(60, 68)
 _OUTER_LIPS: Final = slice(48, 60)
 _FINE: Final = 4
@@ -104,10 +103,7 @@ _LEAST: Final = 4e-3
 @final
 @dataclass(frozen=True, slots=True)
 class Face:
-    """points: float64 [68, 2] in pixels of the photograph; masks: float32 [h, w], 0 to 1, by part.
-
-    doubts: by part, how many pixels the finder doubted, over those that it held for the part.
-    """
+    """points: [68, 2] in pixels; masks: float32 [h, w], 0 to 1, by part; doubts: pixels in doubt over those held."""
 
     points: Float[np.ndarray, "68 2"]
     masks: Mapping[str, Float[np.ndarray, "h w"]]
@@ -130,7 +126,7 @@ class Face:
     def eyes(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lids."""
         height, width = self.masks["skin"].shape
-        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in _EYES)))
+        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in EYES)))
 
     def lips(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that is lips, without what is between them."""
@@ -146,10 +142,7 @@ class Face:
 def face_of(
     marks: Marks, threshold: float, picture: UInt8[np.ndarray, "h w 3"], top: int = 0, left: int = 0
 ) -> Face | str:
-    """The face of marks of one picture, cut to the photograph in its square; or the reason why there is none.
-
-    top, left: of the photograph in the square.
-    """
+    """The face of marks of one picture, cut to the photograph at top, left of its square; or why there is none."""
     height, width = picture.shape[:2]
     if marks.reasons[0] == SEVERAL:
         return SEVERAL_FACES
@@ -211,10 +204,7 @@ def doubt(mask: Float[np.ndarray, "h w"]) -> float:
 
 
 def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
-    """A mask of doubts with a border as wide as the doubts are, nothing beyond and all within; a sharp mask, itself.
-
-    width: between the outer corners of the eyes, in pixels.
-    """
+    """A mask of doubts with a border as wide as the doubts are; a sharp mask, itself. width: of the eyes."""
     if doubt(mask) <= _SHARP:
         return mask
     low, high = _SETTLED
@@ -299,10 +289,7 @@ def mean_nearby(
 def matted(
     scene: Float[np.ndarray, "h w 3"], mask: Float[np.ndarray, "h w"], width: float
 ) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w 3"]]:
-    """At the border of a soft mask: how much of each pixel is the part, by its color between those of both sides.
-
-    Also the light of the part alone, which within the border is the pixel's own.
-    """
+    """At the border of a soft mask: each pixel's share by its color between both sides, and the part's own light."""
     inside, outside = (mask > _INSIDE).astype(np.float32), (mask < 1 - _INSIDE).astype(np.float32)
     if not (inside.any() and outside.any()):
         return mask, scene
@@ -324,8 +311,6 @@ def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
 
 
 _BROWS: Final = (slice(17, 22), slice(22, 27))
-_HAIRS_EYES: Final = (slice(36, 42), slice(42, 48))
-_HAIRS_FINE: Final = 4
 _HALF, _SOFT = 0.075, 0.02
 _LASHES: Final = 0.02
 """Half the height of a brow's band, its soft edge and half the width of lashes, in distances of the outer corners."""
@@ -334,7 +319,7 @@ _LASHES: Final = 0.02
 def hairy_region(face: Face) -> Float[np.ndarray, "h w"]:
     """Where hairs lie on skin, 0 to 1 with soft edges: brows, lashes, and what can be a beard: below the nose."""
     brows = blurred(_along(face, _BROWS, 2 * _HALF, closed=False), _SOFT * face.width)
-    lashes = blurred(_along(face, _HAIRS_EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
+    lashes = blurred(_along(face, EYES, 2 * _LASHES, closed=True), 0.5 * _SOFT * face.width)
     rows = np.arange(lashes.shape[0], dtype=np.float32)[:, None]
     below = np.clip((rows - face.points[33, 1]) / (0.1 * face.width) + 0.5, 0, 1).astype(np.float32)
     return np.asarray(np.maximum(np.maximum(brows, lashes), below))
@@ -345,9 +330,9 @@ def _along(face: Face, lines: tuple[slice, ...], thick: float, closed: bool) -> 
     import cv2
 
     height, width = face.masks["skin"].shape
-    fine = np.zeros((height * _HAIRS_FINE, width * _HAIRS_FINE), dtype=np.uint8)
-    corners = [np.rint(face.points[line] * _HAIRS_FINE - 0.5).astype(np.int32) for line in lines]
-    cv2.polylines(fine, corners, closed, (1,), max(1, round(thick * face.width * _HAIRS_FINE)))
+    fine = np.zeros((height * _FINE, width * _FINE), dtype=np.uint8)
+    corners = [np.rint(face.points[line] * _FINE - 0.5).astype(np.int32) for line in lines]
+    cv2.polylines(fine, corners, closed, (1,), max(1, round(thick * face.width * _FINE)))
     return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
 
 
@@ -381,10 +366,7 @@ def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) ->
 
 
 def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3"], noise: float, key: int) -> Layer:
-    """What lets through and adds so much light over a whole photograph; where it hides it, it has noise of its own.
-
-    noise: standard deviation in values of sRGB; key: of the numbers drawn. Both arrays are overwritten.
-    """
+    """What passes and adds so much light, with noise of its own where it hides. Both arrays are overwritten."""
     untouched = np.asarray((1 - passed < _LAYERS_HIDDEN).all(axis=2) & (added < _LAYERS_HIDDEN).all(axis=2))
     passed[untouched], added[untouched] = 1, 0
     rows, columns = box_of(~untouched)

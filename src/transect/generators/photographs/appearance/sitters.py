@@ -49,10 +49,7 @@ VERSION = 2
 
 @final
 class Sitting:
-    """A photograph with its face. key: of its own noise.
-
-    known: the tone of the skin where it is known; else it is read from the picture.
-    """
+    """A photograph with its face. key: of its own noise. known: the skin's tone, where it need not be read."""
 
     def __init__(
         self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None
@@ -105,7 +102,6 @@ class Sitting:
 
     def _draw(self, name: str, level: float, color: float) -> Layer:
         from transect.generators.photographs.appearance import worn
-        from transect.generators.photographs.appearance.worn import fringe_of
 
         place = (self.head, self.face, self.camera, self.key)
         if name == "glasses":
@@ -117,23 +113,26 @@ class Sitting:
         if name == "bangs":
             dyed = color != NEUTRAL["hair_color"]
             shown = color_of(self.hair, color) if dyed else self.hair.middle
-            return fringe_of(*place, level, shown, color if dyed else self.hair_level)
+            return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
         return worn.beard_of(*place, level, self.hair_level)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
-        picture = self.picture
+        picture, stops = self.picture, self.stops(edits)
         if edits.skin_tone != NEUTRAL["skin_tone"]:
-            picture = self._toned(edits.skin_tone, self.stops(edits))
+            picture = self._toned(edits.skin_tone, stops)
         if edits.hair_color != NEUTRAL["hair_color"]:
-            picture = self._colored(picture, edits)
+            # Hair was told from the photograph as it is, so that its border is that with the skin that was there.
+            hair = self.hair
+            part = picture[hair.rows, hair.columns]
+            picture = _put(picture, hair, colored_hair(hair, part, edits.hair_color, stops))
         if edits.lipstick:
-            picture = self._painted(picture, edits)
+            lips, tone = self.lips, edits.skin_tone or self.skin.tone
+            part = picture[lips.rows, lips.columns]
+            picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone))
         for layer in self._layers(edits):
-            shown = picture.copy()
             part = picture[layer.rows, layer.columns]
-            shown[layer.rows, layer.columns] = laid(part, layer, 2.0 ** self.stops(edits))
-            picture = shown
+            picture = _put(picture, layer, laid(part, layer, 2.0**stops))
         return picture
 
     def _layers(self, edits: Edits) -> list[Layer]:
@@ -172,19 +171,13 @@ class Sitting:
         shown[self.skin.rows, self.skin.columns] = toned_skin(self.skin, level, stops)
         return shown
 
-    def _painted(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
-        lips, shown = self.lips, picture.copy()
-        part = picture[lips.rows, lips.columns]
-        of_skin = edits.skin_tone or self.skin.tone
-        shown[lips.rows, lips.columns] = painted_lips(part, lips, edits.lipstick, of_skin)
-        return shown
 
-    def _colored(self, picture: UInt8[np.ndarray, "h w 3"], edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
-        """Hair is colored on the photograph as it is, so that its border is told from the skin that was there."""
-        hair, shown = self.hair, picture.copy()
-        part = shown[hair.rows, hair.columns]
-        shown[hair.rows, hair.columns] = colored_hair(hair, part, edits.hair_color, self.stops(edits))
-        return shown
+def _put(
+    picture: UInt8[np.ndarray, "h w 3"], place: Hair | Lips | Layer, part: UInt8[np.ndarray, "_ _ 3"]
+) -> UInt8[np.ndarray, "h w 3"]:
+    shown = picture.copy()
+    shown[place.rows, place.columns] = part
+    return shown
 
 
 DEFAULT: Final = "network"
@@ -204,7 +197,7 @@ class Sitters:
 
     def __init__(self, subjects: Subjects, marks: str | Finder = DEFAULT) -> None:
         self.subjects, self._marks = subjects, marks
-        self._sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
+        self.sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
         self._statements: dict[tuple[str, ...], str] = {}
 
     @functools.cached_property
@@ -224,11 +217,8 @@ class Sitters:
         height, width = picture.shape[:2]
         return face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
 
-    def sitting(self, subject: int) -> Sitting:
-        """The photograph with its face. Raises BadInput where there is none that can be used."""
-        return self._sitting(subject)
-
     def _seated(self, subject: int) -> Sitting:
+        """The photograph with its face. Raises BadInput where there is none that can be used."""
         face = self.face(subject)
         if isinstance(face, str):
             name = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
@@ -267,9 +257,7 @@ class Sitters:
 @final
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a statement says of one photograph. shares: of the picture that each mask holds; ita: as it is, at tones 2
-    and 9; error: of the head, in distances of the eyes. NaN where nothing asks for it.
-    """
+    """What a statement says of one photograph: masks' shares, ITA as it is and at tones 2 and 9, the head's error."""
 
     shares: Mapping[str, float]
     ita: tuple[float, float, float]
@@ -282,7 +270,7 @@ def _look(sitting: Sitting, names: Sequence[str]) -> _Look:
     if "skin_tone" in names:
         light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in (2.0, 9.0))
         ita = (sitting.skin.ita, light, dark)
-    return _Look(shares, ita, sitting.head.error if set(_DRAWN) & set(names) else math.nan)
+    return _Look(shares, ita, sitting.head.error if set(_WORN) & set(names) else math.nan)
 
 
 def _said(name: str, looks: Sequence[_Look]) -> str:
@@ -299,7 +287,7 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
             f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
             f" {dark:.0f} at tone 9 with the scene metered"
         )
-    if name in _DRAWN:
+    if name in _WORN:
         errors = [look.error for look in looks]
         return (
             f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
@@ -313,14 +301,10 @@ _PROBES: Final = {
     **{"beard_shadow": 1.0, "face_mask": 1.0, "glasses": 2.0, "bangs": 1.0, "hat": 3.0},
 }
 """The levels by which the sizes of masks are stated."""
-_DRAWN: Final = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 
 
 def left_out_by_group(subjects: Subjects, reasons: Sequence[str]) -> Iterator[str]:
-    """For each label with few values and each reason, how many photographs of each value are left out.
-
-    reasons: of each photograph; "" where it is used.
-    """
+    """How many photographs of each value of a label are left out for each reason, "" where it is used."""
     why = np.array(reasons)
     for attribute in subjects.labelled.attributes:
         values = subjects.label(attribute.name)

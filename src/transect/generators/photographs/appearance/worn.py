@@ -1,6 +1,4 @@
-"""What is put on a face of a photograph: a head of FaceWorld is fitted to it, and wears glasses, a hat, a mask or
-bangs.
-"""
+"""What is put on a photograph's face: a head of FaceWorld is fitted to it and wears glasses, a hat, a mask or bangs."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import cv2
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
@@ -112,8 +111,6 @@ def head_of(face: Face) -> Head:
 
 def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
     """The head under the light that the skin shows, as far as FaceWorld's key and fill light have it."""
-    import cv2
-
     canvas = canvas_of(_COARSE)
     matrix = head.onto(_COARSE)
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -196,10 +193,7 @@ _THREAD: Final = 0.009
 
 
 def face_mask(frame: Frame, p: Parameters, hair: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Radiance [b, 3, h, w] of the mask, its coverage, and the optical depth of its shade on the skin, each [b, h, w].
-
-    hair: coverage of hair, under which the loops run.
-    """
+    """Radiance, coverage and optical depth of the shade of a mask. hair: coverage, under which the loops run."""
     y = frame.face.y
     # Below the jaw the head ends, and the mask goes on in the plane of the chin.
     low = smoothstep(y, 0.66, 0.86)
@@ -257,11 +251,7 @@ _DENSEST: Final = 0.7
 
 @final
 class Stage:
-    """The canvas of a head on which FaceWorld draws what lies before a photograph, and the way back to it.
-
-    across, down: the upright picture coordinates between which that lies.
-    finer: pixels of the canvas to a pixel of the photograph.
-    """
+    """The canvas of a head, `finer` than the photograph, between upright coordinates, and the way back to it."""
 
     def __init__(self, head: Head, face: Face, across: Span, down: Span, finer: float = _FINER) -> None:
         self.head, self.face, self.finer = head, face, finer
@@ -275,17 +265,12 @@ class Stage:
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Tensor:
         """A mask of the photograph on the canvas' window, [1, h, w]."""
-        import cv2
-
         height, width = self.frame.X.shape[1:]
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         return torch.from_numpy(cv2.warpAffine(mask, self.matrix, (width, height), flags=flags))[None]
 
     def layer(self, camera: Camera, key: int, black: Tensor, white: Tensor) -> Layer:
-        """What was drawn [3, h, w] over a black and over a white scene, as what lies before the photograph.
-
-        key: of the noise of what hides the photograph, as much as its own.
-        """
+        """What was drawn [3, h, w] over black and over white, as what lies before the photograph, with its noise."""
         dark, bright = (part.permute(1, 2, 0).numpy() for part in (black, white))
         passed = 1 - blurred(self.shown(1 - (bright - dark)), camera.blur)
         added = blurred(self.shown(dark * np.float32(camera.gain)), camera.blur)
@@ -293,8 +278,6 @@ class Stage:
 
     def shown(self, part: Float[np.ndarray, "h w *c"]) -> Float[np.ndarray, "_ _ *c"]:
         """A part of the canvas on the photograph, averaged over its pixels."""
-        import cv2
-
         height, width = self.face.masks["skin"].shape
         smooth = blurred(np.ascontiguousarray(part, dtype=np.float32), 0.35 * self.finer)
         return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
@@ -350,10 +333,7 @@ def face_mask_of(head: Head, face: Face, camera: Camera, key: int) -> Layer:
 
 
 def hair_beside(head: Head, face: Face) -> float:
-    """How much hair stands out from under a cap, a beanie or a headscarf, over what that covers: the most of the three.
-
-    What hangs down below the eyes counts beside a headscarf alone.
-    """
+    """The most hair that stands out from under a cap, a beanie or a headscarf, over what that covers."""
     stage = Stage(head, face, *WHOLE_HEAD, _COARSER)
     rows = np.arange(face.masks["hair"].shape[0])[:, None]
     above = rows < face.points[36:48, 1].mean()
@@ -380,10 +360,7 @@ _ASIDE: Final = 0.35
 def fringe_of(
     head: Head, face: Face, camera: Camera, key: int, level: float, color: Float[np.ndarray, " 3"], dark: float
 ) -> Layer:
-    """The fringe from none (0) to the brows (1).
-
-    color: median scene light of the hair; dark: its level from black (0) to blond (1), by which it shines.
-    """
+    """The fringe from none (0) to the brows (1). color: median light of the hair; dark: its level, 0 to 1."""
     stage = Stage(head, face, *WHOLE_HEAD)
     with torch.inference_mode():
         radiance, front, shadow = _drawn(stage, key, dark, level)
@@ -431,8 +408,6 @@ def _drawn(stage: Stage, key: int, dark: float, level: float) -> tuple[Tensor, T
 
 def _person(stage: Stage) -> Tensor:
     """The skin, the hair and all between the features of a face, [1, h, w]: what a fringe may lie on."""
-    import cv2
-
     masks = stage.face.masks
     inside = np.zeros(masks["skin"].shape, dtype=np.uint8)
     cv2.fillConvexPoly(inside, cv2.convexHull(np.rint(stage.face.points).astype(np.int32)), (1,))
