@@ -20,10 +20,8 @@ from transect.effects import (
     associations,
     chosen_shares,
     e_value,
-    gee_logit,
     instrumental,
     level_abilities,
-    logit,
     mean_difference_interval,
     ols,
     one_hot,
@@ -47,7 +45,6 @@ from validation.contenders import (
     SimulatedEstimates,
     Tables,
     alone,
-    attribute_of,
     by_seed,
     each,
     fitted,
@@ -63,14 +60,9 @@ from validation.planted_audits import Audited, WordingDraw, audits, heard, model
 
 _ALPHA: Final = 0.05
 
-fractional_images = fitted(logit, "images", attribute_of("images"), by_subject=False)
-fractional_subjects = fitted(logit, "images", attribute_of("images"))
-gee_subjects = fitted(gee_logit, "images", attribute_of("images"))
 adjusted_poisson = fitted(poisson, "outcome", recorded, by_subject=False)
 """Log ratio of rates."""
 unadjusted_poisson = fitted(poisson, "outcome", alone, by_subject=False)
-adjusted_logit = fitted(logit, "outcome", recorded, by_subject=False)
-"""Log odds ratio, read as if it were a log ratio of rates."""
 perceived_answers = fitted(ols, "answers", named(hair="hair"))
 aipw_of_kinds = each(lambda t: aipw(t["outcome"], t["attribute"], _indicators(t)))
 """Doubly robust, with an indicator per kind."""

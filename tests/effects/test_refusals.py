@@ -28,7 +28,6 @@ LEVELS = {"age": (20.0, 40.0, 60.0)}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: effects.adjust([], "hom"), "unknown adjustment 'hom': did you mean holm"),
         (lambda: effects.aipw([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], folds=1), "at least 2 folds"),
         (lambda: effects.agreements([], [0.02]), "a margin for each of 0 effects, got 1"),
         (
@@ -52,7 +51,6 @@ LEVELS = {"age": (20.0, 40.0, 60.0)}
         (lambda: effects.rosenbaum_bounds([1.0], (0.5,)), "one list of differences and gammas from 1"),
         (lambda: effects.score_sensitivity(SCORES, [-1.0, 0.5, 1.0]), "expected λ = 0"),
         (lambda: effects.score_sensitivity(SCORES, STEPS, keep=[True]), "keep: expected shape"),
-        (lambda: effects.share_of_yes([0.5, 4.0]), r"expected mean ratings from 0 to 1, got 0\.5 to 4"),
         (lambda: effects.transported([0.1, 0.2], [0.1], [0.3]), "one rendered effect per photographed one"),
         (lambda: chosen_shares(np.array([[[0.0], [2.0]]]), 2), "expected numbers from 0 to 1, got 0 to 2"),
         (lambda: complete([0.0, 1.0], ["long", "short"]), "expected numbers, got text"),

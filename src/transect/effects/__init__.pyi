@@ -25,10 +25,7 @@ from .curves import mean_band as mean_band
 from .curves import rate_band as rate_band
 from .curves import threshold_curves as threshold_curves
 from .doubly_robust import aipw as aipw
-from .doubly_robust import g_computation as g_computation
 from .equal_quality import equivalence as equivalence
-from .generalized import gee_logit as gee_logit
-from .generalized import logit as logit
 from .generalized import poisson as poisson
 from .image_validation import prune as prune
 from .instruments import instrumental as instrumental
@@ -40,9 +37,7 @@ from .intervals import wilson as wilson
 from .intervals import wilson_clustered as wilson_clustered
 from .logistic import balakrishnan as balakrishnan
 from .logistic import logistic_bootstrap as logistic_bootstrap
-from .multiplicity import benjamini_hochberg as benjamini_hochberg
 from .multiplicity import holm as holm
-from .multiplicity import max_t as max_t
 from .observational import associations as associations
 from .observational import cut as cut
 from .option_shares import OptionContrast as OptionContrast
@@ -91,12 +86,10 @@ from .samples import Measure as Measure
 from .samples import one_hot as one_hot
 from .sensitivity import classification_sensitivity as classification_sensitivity
 from .sensitivity import correlations as correlations
-from .sensitivity import fractional_errors as fractional_errors
 from .sensitivity import mean_ratings as mean_ratings
 from .sensitivity import most_common_ratings as most_common_ratings
 from .sensitivity import perception_sensitivity as perception_sensitivity
 from .sensitivity import score_sensitivity as score_sensitivity
-from .sensitivity import share_of_yes as share_of_yes
 from .several_worlds import Agreement as Agreement
 from .several_worlds import RandomEffects as RandomEffects
 from .several_worlds import Transported as Transported

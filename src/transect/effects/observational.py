@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
@@ -354,9 +354,7 @@ def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
 class Association:
     """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
 
-    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute). scores:
-    what each subject adds to the estimate where there is no difference, in the order of the subjects' names, NaN for
-    one without a valid image there; they add up to the estimate, and flipping their signs makes the max-T bootstrap.
+    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
     """
 
     name: str
@@ -375,7 +373,6 @@ class Association:
     n_images: int
     excluded: Mapping[str, int]
     reason: str = ""
-    scores: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
 def associations(
@@ -452,24 +449,20 @@ def all_associations(
     ]
     results = settled([plan.result for plan in plans], resamples=resamples, seed=seed)
     return [
-        replace(
-            _association(plan.name, plan.attribute, plan.ends, result, values, plan.rows, exclusions, who),
-            scores=_scores(values, plan.x, plan.rows, who),
-        )
+        _association(plan.name, plan.attribute, plan.ends, result, values, plan.rows, exclusions, who)
         for plan, result in zip(plans, results, strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """An association before its shuffles and resamples. x [n]: what its scores are the slope on, in the rows."""
+    """An association before its shuffles and resamples."""
 
     name: str
     attribute: Attribute
     ends: tuple[str, float, float, str]
     result: Estimate | Resampled
     rows: Bool[np.ndarray, " n"]
-    x: Float[np.ndarray, " n"]
 
 
 def _plans(
@@ -490,7 +483,7 @@ def _plans(
         result = how(values, masks, names)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
         name = contrast_name(groups, to)
-        yield _Plan(name, attribute, ends, result, masks[0] | masks[1], masks[1].astype(np.float64))
+        yield _Plan(name, attribute, ends, result, masks[0] | masks[1])
     if not attribute.discrete:
         known = np.isfinite(column)
         result = slope(
@@ -498,7 +491,7 @@ def _plans(
         )
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
-        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known, column)
+        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known)
 
 
 def _association(
@@ -531,22 +524,3 @@ def _association(
         excluded=exclusions.count(rows),
         reason=result.reason,
     )
-
-
-def _scores(
-    values: Float[np.ndarray, " n"],
-    x: Float[np.ndarray, " n"],
-    rows: Bool[np.ndarray, " n"],
-    who: Int[np.ndarray, " n"],
-) -> Float[np.ndarray, " s"]:
-    """Each subject's share of the least-squares slope of the values on x, with the values centered at their mean."""
-    valid = rows & np.isfinite(values)
-    subjects, place = np.unique(who, return_inverse=True)
-    scores = np.full(len(subjects), np.nan)
-    if not valid.any() or np.ptp(x[valid]) == 0:
-        return scores
-    centered = x[valid] - x[valid].mean()
-    moved = centered * (values[valid] - values[valid].mean()) / (centered @ centered)
-    there = np.unique(place[valid])
-    scores[there] = np.bincount(place[valid], weights=moved, minlength=len(subjects))[there]
-    return scores

@@ -496,43 +496,6 @@ def _of_images(image: Int[np.ndarray, " r"], n_images: int) -> Int[np.ndarray, "
     return image
 
 
-def share_of_yes(
-    means: ArrayLike, *, low: float = 0.0, high: float = 1.0, reverse: bool = False
-) -> Float[np.ndarray, " n"]:
-    """Mean ratings between the ends of their scale as shares of a yes, 0 to 1; reverse: the low end is the yes.
-
-    NaN for an image without a rating. Raises BadInput for a rating beyond the scale, or a scale of no length.
-
-    >>> share_of_yes([1.0, 4.0, 5.0], low=1, high=5)
-    array([0.  , 0.75, 1.  ])
-    """
-    values = np.asarray(means, dtype=np.float64)
-    known = values[np.isfinite(values)]
-    if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
-        span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
-        raise BadInput(f"expected mean ratings from {low:g} to {high:g}, got {span}; give the scale's ends")
-    share = (values - low) / (high - low)
-    return 1.0 - share if reverse else share
-
-
-def fractional_errors(scores: ArrayLike, shares: ArrayLike) -> Float[np.ndarray, " n"]:
-    """|score - mean rating| of each image, both from 0 to 1 (Balakrishnan et al. 2020, Fig. 15); NaN without either.
-
-    What a fractional logit takes (`logit`). Raises BadInput for lengths that differ or numbers beyond 0 and 1.
-
-    >>> fractional_errors([0.75, 0.5], [1.0, np.nan])
-    array([0.25,  nan])
-    """
-    score, share = np.asarray(scores, dtype=np.float64), np.asarray(shares, dtype=np.float64)
-    if score.shape != share.shape:
-        raise BadInput(f"expected one mean rating for each of {len(score)} scores, got {len(share)}; pass NaN for none")
-    for name, values in (("scores", score), ("mean ratings", share)):
-        known = values[np.isfinite(values)]
-        if len(known) and not 0 <= known.min() <= known.max() <= 1:
-            raise BadInput(f"{name}: expected 0 to 1, got {known.min():g} to {known.max():g}; see share_of_yes")
-    return np.asarray(np.abs(score - share))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Correlations:
