@@ -93,8 +93,7 @@ class Differential:
     """How unequal an error rate is over groups at one threshold.
 
     ratio: each group's rate over the geometric mean of all, with its interval, from those of the rates; largest: the
-    largest ratio. gini: Gini coefficient with the factor n / (n - 1), 0 for equal rates, 1 when one group has all
-    errors; it has no interval. reason: why there is no ratio (a rate of 0) or no interval (a rate that has none).
+    largest ratio. reason: why there is no ratio (a rate of 0) or no interval (a rate that has none).
     """
 
     rate: str
@@ -103,7 +102,6 @@ class Differential:
     ratio: tuple[float, ...]
     ratio_interval: tuple[tuple[float, float], ...]
     largest: float
-    gini: float
     reason: str = ""
 
 
@@ -334,14 +332,14 @@ def _differential(
         reason = (
             f"no errors, or none that can be counted, in {', '.join(zero)}: a ratio to the geometric mean needs all"
         )
-        return Differential(rate, threshold, groups, (np.nan,) * len(groups), nothing, np.nan, gini(rates), reason)
+        return Differential(rate, threshold, groups, (np.nan,) * len(groups), nothing, np.nan, reason)
     logs = np.log(rates)
     log_ratio = logs - logs.mean()
     ratio = tuple(np.exp(log_ratio).tolist())
     interval = tuple(map(tuple, np.exp(log_ratio[:, None] + _log_distances(rates, ends)).tolist()))
     without = [name for name, pair in zip(groups, ends, strict=True) if not pair[0] > 0]
     reason = f"no interval: {', '.join(without)} has none" if without else ""
-    return Differential(rate, threshold, groups, ratio, interval, max(ratio), gini(rates), reason)
+    return Differential(rate, threshold, groups, ratio, interval, max(ratio), reason)
 
 
 def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"]) -> Float[np.ndarray, "g 2"]:
@@ -353,15 +351,6 @@ def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"
     low = own * down + other * (up.sum() - up)
     high = own * up + other * (down.sum() - down)
     return np.stack([-np.sqrt(low), np.sqrt(high)], axis=1)
-
-
-def gini(rates: Float[np.ndarray, " g"]) -> float:
-    """Gini coefficient of g rates times g / (g - 1), 0 to 1; NaN where all are 0 or one is unknown."""
-    n, mean = len(rates), float(rates.mean())
-    if not mean > 0:
-        return float("nan")
-    apart = float(np.abs(rates[:, None] - rates[None, :]).sum())
-    return round(apart / (2 * n**2 * mean) * n / (n - 1), 12)
 
 
 RateName = Literal["fnmr", "fmr"]

@@ -142,14 +142,13 @@ class Agreement:
     """A judge's codes against people's, on some texts. yes: texts to which most people say yes.
 
     sensitivity: of these, the share to which the judge says yes; specificity: of the others, the share to which it says
-    no. kappa: Cohen's. excess: the judge's rate of yes minus people's.
+    no. excess: the judge's rate of yes minus people's.
     """
 
     texts: int
     yes: int
     sensitivity: Figure
     specificity: Figure
-    kappa: Figure
     excess: Figure
 
 

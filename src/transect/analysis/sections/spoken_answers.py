@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
@@ -295,7 +295,7 @@ def _headlines(asked: Asked) -> Iterator[str]:
         yield (
             f"{head}. Against {people} on "
             f"{counted(figures.texts, 'text')}: sensitivity {_percent(figures.sensitivity)}, specificity "
-            f"{_percent(figures.specificity)}, Cohen's kappa {_number(figures.kappa)}."
+            f"{_percent(figures.specificity)}."
         )
 
 
@@ -333,12 +333,12 @@ def _agreement(checked: Sequence[CodeAgreement]) -> list[Table]:
         groups = [("all texts", each.figures)]
         groups += [(f"{words(level.attribute)}: {level.level}", level.figures) for level in each.levels]
         for name, one in groups:
-            figures = (one.sensitivity, one.specificity, one.kappa, one.excess)
+            figures = (one.sensitivity, one.specificity, one.excess)
             notes = "; ".join(dict.fromkeys(figure.reason for figure in figures if figure.reason))
             rows.append([each.code, name, one.texts, one.yes, *(end for figure in figures for end in _ends(figure)),
                          notes])  # fmt: skip
     heads = [("code", "text"), ("texts about", "text"), ("coded by both", "count"), ("people say yes", "count")]
-    for name, unit in (("sensitivity", "proportion"), ("specificity", "proportion"), ("kappa", "number"),
+    for name, unit in (("sensitivity", "proportion"), ("specificity", "proportion"),
                        ("judge's rate minus people's", "points")):  # fmt: skip
         heads += [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
     counts = [[each.code, each.raters, each.answers, each.undecided, each.unjudged, each.simulated] for each in checked]
@@ -378,14 +378,9 @@ def _ends(figure: JudgeAgreementFigure) -> list[object]:
 
 
 def _percent(figure: JudgeAgreementFigure) -> str:
-    return _in_words(figure, lambda value: f"{100 * value:.0f} %")
+    def text(value: float) -> str:
+        return f"{100 * value:.0f} %"
 
-
-def _number(figure: JudgeAgreementFigure) -> str:
-    return _in_words(figure, lambda value: f"{value:.2f}")
-
-
-def _in_words(figure: JudgeAgreementFigure, text: Callable[[float], str]) -> str:
     if figure.estimate is None:
         return f"not known ({figure.reason})"
     if figure.low is None or figure.high is None:

@@ -1,4 +1,4 @@
-"""How far raters agree: percent agreement, kappas, Krippendorff's alpha with its interval, and Dawid and Skene's
+"""How far raters agree: percent agreement, Krippendorff's alpha with its interval, and Dawid and Skene's
 model.
 
 Pairs of answers to the same unit, and how far the levels of a pair are apart: what Krippendorff's alpha counts.
@@ -9,7 +9,7 @@ A bootstrap draws only from the units at hand. Few of them hold a rare answer or
 without any has an interval of no width. Here each value of alpha is tested under the variance that it implies
 itself.
 
-Percent agreement, kappas, the spread of answers on one image, and how each rater agrees with the others.
+Percent agreement, the spread of answers on one image, and how each rater agrees with the others.
 
 Krippendorff's alpha for levels in no order, in order, or equal steps apart, with an interval by subject.
 
@@ -19,7 +19,6 @@ Dawid and Skene's model: the true levels and each rater's confusion matrix, esti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
@@ -213,11 +212,10 @@ def percent_agreement(ratings: ArrayLike) -> float:
     return float((counts * (counts - 1)).sum() / pairs) if pairs else float("nan")
 
 
-def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
+def cohen_kappa(first: ArrayLike, other: ArrayLike) -> float:
     """Cohen's kappa of two raters' answers [n] to the same units, NaN left out; -1 to 1.
 
-    weights: how much a disagreement counts, by the distance between the values themselves. NaN where fewer
-    than one unit has both answers, or both raters gave one and the same value throughout. Source: Cohen 1960, 1968.
+    NaN where no unit has both answers, or both raters gave one and the same value throughout. Source: Cohen 1960.
     """
     both = np.stack([np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
     both = both[np.isfinite(both).all(axis=1)]
@@ -227,45 +225,10 @@ def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "li
     table = np.zeros((len(values), len(values)))
     np.add.at(table, tuple(places.reshape(both.shape).T), 1.0)
     share = table / table.sum()
-    apart = np.abs(values[:, None] - values[None, :])
-    cost = (apart > 0).astype(np.float64) if weights == "none" else apart ** {"linear": 1, "quadratic": 2}[weights]
+    cost = 1 - np.eye(len(values))
     observed = float((share * cost).sum())
     expected = float((np.outer(share.sum(axis=1), share.sum(axis=0)) * cost).sum())
     return 1 - observed / expected if expected else float("nan")
-
-
-def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
-    """Mean of Cohen's kappas of all pairs of raters [units, raters]; of two raters Cohen's own.
-
-    Pairs without a kappa are left out; NaN where no pair has one. Source: Light 1971, doi:10.1037/h0031643.
-
-    >>> mean_cohen_kappa([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1]])  # .5, 1 and .5
-    0.6666666666666666
-    """
-    table = ratings_array(ratings)
-    pairs = [cohen_kappa(table[:, i], table[:, j], weights) for i, j in combinations(range(table.shape[1]), 2)]
-    known = [kappa for kappa in pairs if np.isfinite(kappa)]
-    return float(np.mean(known)) if known else float("nan")
-
-
-def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa of levels in no order [units, raters]; units count equally, whatever their number of answers.
-
-    With the same number of answers on each unit it is the published one; NaN where no unit has two answers or all
-    answers are equal.
-    Source: Fleiss 1971.
-    """
-    table = ratings_array(ratings)
-    _, counts = _counts(table)
-    n = counts.sum(axis=1)
-    counts = counts[n > 1]
-    if not len(counts):
-        return float("nan")
-    share = counts.sum(axis=0) / counts.sum()
-    by_chance = float((share**2).sum())
-    n = counts.sum(axis=1)
-    observed = float(np.average((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))
-    return (observed - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
 
 
 def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.ndarray, " units"]:

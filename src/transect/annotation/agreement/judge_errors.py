@@ -18,18 +18,13 @@ from jaxtyping import Bool, Float, Int
 from transect.effects.intervals import mean_interval, wilson_clustered
 from transect.effects.prediction_powered import SOURCES as PREDICTION_POWERED
 from transect.effects.prediction_powered import PredictionPowered, ppi_difference, ppi_mean
-from transect.effects.resampling import bca_interval, resampled_sums
 from transect.runs.human_answers import Agreement, Figure
 
 SOURCES: Final = (
-    "Cohen 1960, A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104",
     "Korn and Graubard 1998, Confidence intervals for proportions with small expected number of positive counts "
     "estimated from survey data, Survey Methodology 24, 193-201",
     *PREDICTION_POWERED[:2],
 )
-RESAMPLES: Final = 2000
-_LEAST: Final = 10
-"""Subjects below which kappa has no interval."""
 
 
 @final
@@ -63,8 +58,8 @@ def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " 
 def agreement(codes: Codes, seed: int = 0) -> Agreement:
     """The figures of the texts that both coded, with intervals by subject (95 %).
 
-    Sensitivity and specificity have Wilson's interval with the design effect of subjects, kappa a BCa interval from
-    10 subjects on. A figure that cannot be estimated is null, with the reason.
+    Sensitivity and specificity have Wilson's interval with the design effect of subjects. A figure that cannot be
+    estimated is null, with the reason.
     """
     both = codes.take(codes.both)
     counts = _by_subject(both)
@@ -74,7 +69,6 @@ def agreement(codes: Codes, seed: int = 0) -> Agreement:
         yes=int(yes.sum()),
         sensitivity=_share(counts[:, 0], yes, "people say yes to no text"),
         specificity=_share(counts[:, 3], counts[:, 2] + counts[:, 3], "people say no to no text"),
-        kappa=_kappa(counts, seed),
         excess=_excess(counts, seed),
     )
 
@@ -135,30 +129,3 @@ def _excess(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
     if not math.isfinite(low):
         return Figure(estimate, None, None, "no interval: the judge is off by the same for every subject")
     return Figure(estimate, low, high)
-
-
-def _kappas(sums: Float[np.ndarray, "k 4"]) -> Float[np.ndarray, " k"]:
-    """Cohen's kappa of each table; NaN where one of the two says the same throughout or there is no text."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        a, b, c, d = (sums / sums.sum(axis=1, keepdims=True)).T
-        chance = (a + b) * (a + c) + (c + d) * (b + d)
-        kappa = 1 - (b + c) / (1 - chance)
-    return np.where(chance < 1, kappa, np.nan)
-
-
-def _kappa(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
-    whole = counts.sum(axis=0, keepdims=True)
-    estimate = float(_kappas(whole)[0]) if len(counts) else math.nan
-    if not math.isfinite(estimate):
-        return Figure(None, None, None, "people and the judge say the same of every text" if len(counts) else "no text")
-    if len(counts) < _LEAST:
-        return Figure(estimate, None, None, f"{len(counts)} subjects: an interval needs {_LEAST}")
-    (sums,) = resampled_sums([counts], RESAMPLES, seed)
-    without = _kappas(whole - counts)
-    influence = np.nan_to_num(np.nanmean(without) - without)
-    low, high = bca_interval(
-        np.array([estimate]), _kappas(sums)[:, None], influence[:, None], units=np.array([len(counts)])
-    )
-    if not math.isfinite(low[0]):
-        return Figure(estimate, None, None, "no interval: no text on which they differ")
-    return Figure(estimate, float(low[0]), float(high[0]))

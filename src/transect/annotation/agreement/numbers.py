@@ -93,8 +93,6 @@ class QuestionAgreement:
     answers: int
     cannot_tell: int
     percent_agreement: float
-    fleiss_kappa: float
-    mean_cohen_kappa: float
     alpha: float
     alpha_low: float
     alpha_high: float

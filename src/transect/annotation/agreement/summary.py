@@ -15,9 +15,7 @@ from jaxtyping import Float
 from transect.annotation.agreement.coefficients import (
     DawidSkene,
     dawid_skene,
-    fleiss_kappa,
     krippendorff_alpha,
-    mean_cohen_kappa,
     percent_agreement,
     rater_reliability,
     spread,
@@ -197,8 +195,6 @@ def _question(
         answers=int(np.isfinite(table.ratings).sum()),
         cannot_tell=sum(answer.value is None for answer in counted),
         percent_agreement=percent_agreement(table.ratings),
-        fleiss_kappa=fleiss_kappa(table.ratings),
-        mean_cohen_kappa=mean_cohen_kappa(table.ratings),
         alpha=alpha.value,
         alpha_low=alpha.low,
         alpha_high=alpha.high,
@@ -297,8 +293,7 @@ def _lines_of(question: QuestionAgreement) -> list[str]:
     known, again, latent = question.known_right, question.repeats_equal, question.dawid_skene
     first = (
         f"{question.question}: {question.units} units, {question.raters} raters, {question.answers} answers; agreement "
-        f"{_shown(question.percent_agreement)}, Fleiss' kappa {_shown(question.fleiss_kappa)}, mean of Cohen's "
-        f"{_shown(question.mean_cohen_kappa)}, alpha ({question.scale}) {_shown(question.alpha)}{interval}{reason}, "
+        f"{_shown(question.percent_agreement)}, alpha ({question.scale}) {_shown(question.alpha)}{interval}{reason}, "
         f"median spread {_shown(question.median_spread)}; known answers met {_shown(known.share)} of {known.of}, "
         f"repeats answered equally {_shown(again.share)} of {again.of}; Dawid and Skene's level differs from the "
         f"majority on {len(latent.differs_from_majority)} of {latent.of}"

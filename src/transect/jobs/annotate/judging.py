@@ -131,10 +131,7 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
 
 def _agreement(code: CodeAgreement) -> str:
     figures = code.figures
-    return (
-        f"sensitivity {shown(figures.sensitivity)}, specificity {shown(figures.specificity)}, Cohen's kappa "
-        f"{shown(figures.kappa)}"
-    )
+    return f"sensitivity {shown(figures.sensitivity)}, specificity {shown(figures.specificity)}"
 
 
 def shown(figure: Figure) -> str:
