@@ -239,15 +239,15 @@ def _differences(
         if name in parted:
             rows.append(_row_of(answers, name, parted[name], more.get(name)))
         elif not left[name].endswith("levels"):
-            rows.append([words(name), left[name], *[None, ""] * 2, "", ""])
+            rows.append([words(name), left[name], *[None, ""] * 2, "", None, ""])
         elif answers.perceived:
-            rows.append([words(name), f"{left[name]}: see the coefficients", *[None, ""] * 2, "", ""])
+            rows.append([words(name), f"{left[name]}: see the coefficients", *[None, ""] * 2, "", None, ""])
         else:
             rows += [_row_of(answers, name, split, None) for split in _levels_apart(answers, name, columns)]
     heads = [("attribute", "text"), ("compared", "text")]
     for estimate in ("unadjusted", "adjusted"):
         heads += [(f"{estimate}, points", "points"), (f"{estimate}: 95 %", "text")]
-    heads += [("adjusted by", "text"), ("note", "text")]
+    heads += [("adjusted by", "text"), ("images", "count"), ("note", "text")]
     return table("Differences in the error rate", heads, rows)
 
 
@@ -268,12 +268,12 @@ def _row_of(answers: Answers, name: str, split: Split, more: AddedByRaters | Non
     plain = difference_in_means(answers.errors, chosen, clusters=clusters, labels=labels)
     start = [words(name), split.told, *_cells(plain, more, 0)]
     if not split.others:
-        return [*start, None, "nothing to adjust for", "", ""]
+        return [*start, None, "nothing to adjust for", "", plain.n_images, ""]
     by_aipw = aipw(answers.errors, chosen, split.others, clusters=clusters, labels=labels, seed=answers.design.seed)
     if by_aipw.estimable:
-        return [*start, *_cells(by_aipw, more, 1), "AIPW", overlap(by_aipw)]
+        return [*start, *_cells(by_aipw, more, 1), "AIPW", by_aipw.n_images, overlap(by_aipw)]
     by_ols = ols(answers.errors, {**chosen, **split.others}, clusters=clusters, labels=labels)[0]
-    return [*start, *_cells(by_ols, more, 1), "OLS", f"no AIPW: {by_aipw.reason}"]
+    return [*start, *_cells(by_ols, more, 1), "OLS", by_ols.n_images, f"no AIPW: {by_aipw.reason}"]
 
 
 def _cells(effect: Effect, more: AddedByRaters | None, place: int) -> list[object]:
