@@ -15,14 +15,9 @@ from scipy.special import ndtr, stdtrit
 
 from transect.designs.matching import Matching, greedy, in_metric, make_sample, propensity
 from transect.effects import (
-    PredictionPowered,
-    Transported,
     aipw,
-    associations,
-    cut,
     holm,
     instrumental,
-    logistic_bootstrap,
     mean_difference_interval,
     newcombe,
     ols,
@@ -33,11 +28,15 @@ from transect.effects import (
     sign_flip,
     transported,
     wilson,
-    wilson_clustered,
 )
 from transect.effects.contrasts import slopes
+from transect.effects.intervals import wilson_clustered
+from transect.effects.logistic import logistic_bootstrap
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
+from transect.effects.observational import associations, cut
+from transect.effects.prediction_powered import PredictionPowered
 from transect.effects.projection import PopulationShares
+from transect.effects.several_worlds import Transported
 from transect.records import Attribute, Effect
 from validation.planted import COVARIATES, RATED, TWINS
 

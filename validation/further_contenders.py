@@ -17,14 +17,12 @@ from scipy.special import stdtrit
 from transect.effects import (
     adjusted_for_hidden,
     aipw,
-    associations,
     chosen_shares,
     e_value,
     instrumental,
     level_abilities,
     mean_difference_interval,
     ols,
-    one_hot,
     place_bias,
     poisson,
     preference,
@@ -34,9 +32,10 @@ from transect.effects import (
     sign_flip,
     wording_effects,
 )
-from transect.effects.observational import cut
+from transect.effects.observational import associations, cut
 from transect.effects.option_shares import OptionShares
 from transect.effects.pair_perception import Bounded
+from transect.effects.samples import one_hot
 from transect.effects.wordings import WordingEffects
 from transect.records import Effect
 from validation.contenders import (

@@ -9,12 +9,12 @@ from transect.effects import (
     adjust,
     analyse_population,
     analyse_transects,
-    bca,
     paired_score_interval,
     resampling,
     sign_flip,
 )
 from transect.effects.analysis import distinct_tests
+from transect.effects.resampling import bca
 from transect.records import Attribute, Design, Effect
 
 NAN = np.nan

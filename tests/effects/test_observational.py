@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from transect.effects import associations, cut
+from transect.effects.observational import associations, cut
 from transect.records import Attribute
 
 NAN = np.nan

@@ -2,8 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from transect.effects import correlations, most_common_ratings, perception_sensitivity
+from transect.effects import most_common_ratings, perception_sensitivity
 from transect.effects.intervals import mean_interval
+from transect.effects.sensitivity import correlations
 from transect.records import Annotations, Question
 
 NAN = np.nan
@@ -29,9 +30,6 @@ def test_the_matrix_by_hand():
             if np.isfinite(made.low[row, column]):
                 assert made.low[row, column] == pytest.approx(judge.low[0])
     np.testing.assert_array_equal(made.missing, [[0, 0], [3, 0]])
-    effects = made.effects()
-    assert [e.name for e in effects][1] == "hair: perceived beard"
-    assert effects[2].excluded == {"not rated at both ends": 3}
 
 
 def test_the_most_common_rating_of_levels_without_an_order():

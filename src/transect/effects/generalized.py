@@ -58,11 +58,10 @@ def maximise(
     weights: Float[np.ndarray, " n"],
     family: Family,
     penalty: Float[np.ndarray, " k"] | None = None,
-    start: Float[np.ndarray, " k"] | None = None,
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k k"]]:
     """Coefficients that maximise the weighted log-likelihood minus penalty * coefficient^2 / 2; inverse Hessian."""
     ridge = np.zeros(x.shape[1]) if penalty is None else penalty
-    beta = np.zeros(x.shape[1]) if start is None else start.copy()
+    beta = np.zeros(x.shape[1])
 
     def value(b: np.ndarray) -> float:
         return float(weights @ family.log_likelihood(y, x @ b) - ridge @ b**2 / 2)
@@ -156,14 +155,7 @@ _LEAST_VARIANCE: Final = 1e-12
 
 
 def poisson(
-    y: ArrayLike,
-    x: Columns,
-    *,
-    names: Sequence[str] | None = None,
-    clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    labels: Labels | None = None,
-    confidence: float = 0.95,
+    y: ArrayLike, x: Columns, *, clusters: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> tuple[Effect, ...]:
     """Poisson regression with errors by subject: log rate per unit of each column; exp(estimate) is a ratio of rates.
 
@@ -177,19 +169,19 @@ def poisson(
     >>> bool(np.isclose(effects[0].estimate, np.log(2)))  # mean 4 against mean 2
     True
     """
-    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
+    sample = complete(y, x, clusters=clusters, weights=weights)
     if len(sample) and sample.y.min() < 0:
         raise BadInput(f"poisson: expected outcomes of 0 or more, got {sample.y.min():g}; see ols")
-    fit, named = _fit(sample), labels or Labels()
+    fit = _fit(sample)
     separated = (SEPARATION_SOURCE,) if "rows_without_error" in fit.details else ()
     return regression.coefficient_effects(
         fit,
         sample,
-        named,
+        Labels(),
         method="Poisson",
-        per=lambda name: f"log rate of {named.outcome} per unit of {name}",
+        per=lambda name: f"log rate per unit of {name}",
         sources=(POISSON_SOURCE, *separated),
-        confidence=confidence,
+        confidence=0.95,
     )
 
 

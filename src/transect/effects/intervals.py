@@ -288,9 +288,7 @@ def mean_interval(
         totals = np.where(np.isfinite(totals), totals, 0.0)
     few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
     mean, residual = resampling.ratio(totals, counts)
-    low, high = resampling.bca_of_ratio(
-        totals, counts, mean, residual, confidence=confidence, resamples=resamples, seed=seed
-    )
+    low, high = resampling.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
     t_low, t_high = _student(mean, residual, counts, confidence)
     low, high = np.where(few, t_low, low), np.where(few, t_high, high)
     names = np.where(np.isfinite(low), np.where(few, STUDENT, resampling.METHOD), NO_INTERVAL)

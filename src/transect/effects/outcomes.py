@@ -21,18 +21,8 @@ IOU = 0.4
 """Overlap from which a box counts as the face; detectors draw their boxes by conventions that differ."""
 
 
-def intersection_over_union(
-    boxes: Float[np.ndarray, "m 4"], other: Float[np.ndarray, "k 4"]
-) -> Float[np.ndarray, "m k"]:
-    """Overlap of every box with every other box, in [0, 1]; 0 where neither has an area.
-
-    >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(3)
-    array([[0.333]])
-    """
-    return _overlap(boxes[:, None, :], other[None, :, :])
-
-
-def _overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
+def overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
+    """Overlap of boxes, in [0, 1]; 0 where neither has an area."""
     sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
     intersection = np.prod(np.clip(sides, 0, None), axis=-1)
     union = _area(a) + _area(b) - intersection
@@ -53,7 +43,7 @@ def matching_boxes(
     if not sum(lengths):
         return list(boxes)
     each = np.concatenate([detected[:, :4] for detected in boxes])
-    counts = _overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
+    counts = overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
     ends = np.cumsum(lengths).tolist()
     return [detected[counts[start:end]] for detected, start, end in zip(boxes, [0, *ends[:-1]], ends, strict=True)]
 

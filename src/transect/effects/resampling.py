@@ -51,23 +51,6 @@ def bca(
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
     estimate, influence = ratio(totals, counts)
-    return bca_of_ratio(
-        totals, counts, estimate, influence, confidence=confidence, resamples=resamples, seed=seed, expand=expand
-    )
-
-
-def bca_of_ratio(
-    totals: Float[np.ndarray, "n k"],
-    counts: Float[np.ndarray, "n k"],
-    estimate: Float[np.ndarray, " k"],
-    influence: Float[np.ndarray, "n k"],
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    expand: bool = True,
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """`bca` with counts, where the `ratio` is known."""
     replicates = _ratios(totals, counts, resamples, seed)
     n = (counts > 0).sum(axis=0)
     low, high = bca_interval(estimate, replicates, influence, confidence, n if expand else None)
