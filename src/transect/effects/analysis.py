@@ -104,7 +104,8 @@ def analyse_transects(
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
     p, tests = untested if why else clusters.sign_flip(d, who, seed=seed)
     n = clusters.people_with(d, who)
-    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": _subjects(design, who)}
+    shown = design.subjects if who is None else int(who.max()) + 1
+    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": shown}
     effects = tuple(
         _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
         for column, contrast in enumerate(rows)
@@ -298,11 +299,6 @@ def _observed(
         spec={**spec, **_flips(test), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, test),
     )
-
-
-def _subjects(design: Design, who: Int[np.ndarray, " n"] | None) -> int:
-    """How many people a design shows."""
-    return design.subjects if who is None else int(who.max()) + 1
 
 
 def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> None:

@@ -200,10 +200,13 @@ def aipw(
             f"aipw: expected at least 2 folds, got {folds}; cross-fitting needs data that a model has not seen"
         )
     sample, names = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
-    reason = sample.reason or empty_group(sample) or _no_variation(sample)
+    reason = sample.reason or empty_group(sample)
+    if not reason and np.ptp(sample.y) == 0:
+        reason = constant_outcome(sample)
     fold = folds_of(sample, folds, seed)
     reason = reason or _empty_outside(sample, fold)
-    learners = outcome_learner or _default_learner(sample), propensity_learner or ridge_logit
+    usual = ridge_logit if _bounded(sample) else linear_learner
+    learners = outcome_learner or usual, propensity_learner or ridge_logit
     fit = _NOTHING if reason else augmented(sample, *_predictions(sample, fold, learners))
     reason = reason or fit.overlap.refusal(sample.names[0]) or _impossible(fit.estimate, sample)
     effect = regression.coefficient_effect(
@@ -286,10 +289,6 @@ def linear_learner(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> P
     return lambda new: np.column_stack([new, np.ones(len(new))]) @ beta
 
 
-def _default_learner(sample: Sample) -> Learner:
-    return ridge_logit if _bounded(sample) else linear_learner
-
-
 def _bounded(sample: Sample) -> bool:
     """Whether all outcomes are in [0, 1], so that differences of their means are in [-1, 1]."""
     return bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
@@ -314,10 +313,6 @@ def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
                 name, folds = sample.names[0], len(np.unique(fold))
                 return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
     return ""
-
-
-def _no_variation(sample: Sample) -> str:
-    return constant_outcome(sample) if np.ptp(sample.y) == 0 else ""
 
 
 def _sample(

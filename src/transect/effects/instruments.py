@@ -253,7 +253,6 @@ def drift_adjusted(
     *,
     people: Int[np.ndarray, " n"] | None = None,
     labels: Labels | None = None,
-    confidence: float = 0.95,
 ) -> DriftAdjusted:
     """The effect of the first column of `treatment`, raw and at equal readings of what was not set."""
     if not treatment:
@@ -266,8 +265,8 @@ def drift_adjusted(
     drifts = {name: _drift(known[name], known[next(iter(treatment))], spreads.get(name, 0.0)) for name in readings}
     chosen, left = _chosen(drifts, whole.n_groups)
     named, levels = labels or Labels(basis="experimental"), {name: known[name] for name in treatment}
-    raw = _first(outcome, levels, whole.groups, named, confidence)
-    adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named, confidence)
+    raw = _first(outcome, levels, whole.groups, named)
+    adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named)
     return DriftAdjusted(raw, adjusted, chosen, left)
 
 
@@ -295,6 +294,5 @@ def _first(
     columns: Mapping[str, Float[np.ndarray, " n"]],
     groups: Int[np.ndarray, " n"],
     labels: Labels,
-    confidence: float,
 ) -> Effect:
-    return ols(outcome, columns, clusters=groups, labels=labels, confidence=confidence)[0]
+    return ols(outcome, columns, clusters=groups, labels=labels)[0]

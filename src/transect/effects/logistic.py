@@ -78,20 +78,10 @@ def logistic_bootstrap(
 ) -> LogisticBootstrap:
     """L2-penalised logistic regression of 0/1 outcomes on the columns, on all rows and on bootstrap resamples.
 
-    y: 0 or 1 (an error) for each image; x: usually the indicators of `one_hot`, which need not leave a level out: the
-    penalty settles what redundant columns share. penalty: scikit-learn's C, the weight of the data. unit: "subject"
-    resamples `clusters` (the default where they are given), "image" single rows, as published. The resamples are the
-    counts of `bootstrap.resample_counts` over the complete rows, or over their subjects in sorted order.
-
-    Returns LogisticBootstrap. Where all outcomes are equal everything is NaN with the reason; where a column predicts
-    the outcome without error the penalised coefficient stands, with a note.
-
-    Raises BadInput where lengths differ, a column is text, an outcome is neither 0 nor 1, or C is not above 0.
-
-    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> result = logistic_bootstrap(y, {"beard": beard}, resamples=200)
-    >>> result.coefficients.round(2), bool(0.3 < result.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
-    (array([1.75]), True)
+    x: usually the indicators of `one_hot`, which need not leave a level out: the penalty settles what redundant columns
+    share. penalty: scikit-learn's C, the weight of the data. unit: "subject" resamples `clusters` (the default where
+    they are given), "image" single rows, as published. Where all outcomes are equal everything is NaN with the reason;
+    where a column predicts the outcome without error the penalised coefficient stands, with a note.
     """
     if not (penalty > 0 and resamples >= 1):
         raise BadInput(f"expected C above 0 and at least one resample, got {penalty:g} and {resamples}; give both")
@@ -282,13 +272,9 @@ def _separated(sample: Sample) -> Sequence[str]:
     separated = [
         name
         for name, column in columns.items()
-        if (_alone(column, sample.y) if redundant[name] and _indicates(column) else name in infinite)
+        if (_alone(column, sample.y) if redundant[name] and np.isin(column, (0.0, 1.0)).all() else name in infinite)
     ]
     return separated or infinite
-
-
-def _indicates(column: Float[np.ndarray, " n"]) -> bool:
-    return bool(np.isin(column, (0.0, 1.0)).all())
 
 
 def _alone(column: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> bool:

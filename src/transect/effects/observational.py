@@ -87,9 +87,7 @@ def difference(
     confidence: float,
     answers: int = 1,
 ) -> Estimate | Resampled:
-    """Mean of the second group minus mean of the first. answers: of how many answers of 0 or 1 each value is the share,
-    as `samples.Measure` has it; 1 of other values.
-    """
+    """Mean of the second group minus mean of the first. answers: as `samples.Measure` has it, 1 of other values."""
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
@@ -307,20 +305,13 @@ def pairs(groups: Groups) -> Iterator[Groups]:
 def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
     """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
 
-    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where many values are
-    equal that a tercile is the smallest value, that edge is moved just above it, so that the smallest value is a
-    separate group.
-
-    Raises BadInput when the edges do not increase.
-
-    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
-    >>> groups = cut(age, np.array([20.0, 30.0, 40.0, 50.0, 60.0, 70.0]))
-    >>> groups.index, [groups.label(g) for g in range(3)]
-    (array([0, 0, 1, 1, 2, 2]), ['[20, 36.67)', '[36.67, 53.33)', '[53.33, 70]'])
+    Without edges a continuous or ordinal attribute is cut at the terciles of its values; where a tercile is the
+    smallest value, that edge is moved just above it, so that the smallest value is a separate group.
     """
     known = np.isfinite(values)
     if attribute.discrete:
-        return Groups(attribute, np.where(known, values, -1).astype(np.int64), _levels(attribute))
+        levels = tuple(float(level) for level in range(len(attribute.levels)))
+        return Groups(attribute, np.where(known, values, -1).astype(np.int64), levels)
     inner = _terciles(values[known]) if edges is None else np.array(edges, dtype=np.float64)
     if np.any(np.diff(inner) <= 0):
         raise BadInput(
@@ -335,10 +326,6 @@ def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[f
         for group, (low, high) in enumerate(bounds)
     )
     return Groups(attribute, index, centers, bounds)
-
-
-def _levels(attribute: Attribute) -> tuple[float, ...]:
-    return tuple(float(level) for level in range(len(attribute.levels)))
 
 
 def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
@@ -387,22 +374,7 @@ def associations(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[Association]:
-    """Unadjusted differences between an attribute's groups, and for an attribute with a range the slope along its
-    values.
-
-    Levels: each minus the first; ranges: the last minus the first. column: the attribute's values [n]. Proportions have
-    Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test. The
-    slope of a binary outcome with fewer than 25 images of either kind has no interval: BCa covers too little there.
-
-    subjects: who is on each image. Where several images show one subject, images are no independent units: intervals
-    and tests are then Student's t and Wald's on errors by subject, and the 25 are subjects.
-
-    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
-    >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
-    >>> result = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
-    >>> result.name, result.estimate, round(result.p, 4)  # Fisher: 2 * C(10, 5) / C(20, 5)
-    ('glasses: off to on', 0.5, 0.0325)
-    """
+    """`all_associations` of one attribute."""
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
     return all_associations(
         values,

@@ -55,14 +55,6 @@ def detected(
 
     boxes: per image float64 [m, 5], the fifth column the confidence, which plays no part. An expected box of NaN is
     never found.
-
-    Raises BadInput when there is not one expected box per image.
-
-    >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
-    >>> detected([box, np.empty((0, 5))])
-    array([ True, False])
-    >>> detected([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
-    array([ True, False])
     """
     return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)
 
@@ -317,7 +309,8 @@ def counted(name: str, predictions: Predictions) -> Counted:
         scores = predictions.scores[:, _spoken_column(name.partition(":")[2], predictions.labels)]
         return Counted(scores, _with_unjudged(whys(predictions), scores, said), is_share=True, answers=several)
     if name == LIKELIHOOD or name.startswith(OF_OPTION):
-        place = _spoken_column(name.partition(":")[2] or YES, _options(predictions))
+        options = predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
+        place = _spoken_column(name.partition(":")[2] or YES, options)
         means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
         return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, answers=0)
     means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
@@ -386,10 +379,6 @@ def _each(
     return values, reasons
 
 
-def _options(predictions: Predictions) -> tuple[str, ...]:
-    return predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
-
-
 def _spoken_column(label: str, labels: tuple[str, ...]) -> int:
     if label not in labels:
         raise UnknownName("option", label, labels, hint="the question has no other")
@@ -452,14 +441,8 @@ def offered(task: Task, truth: bool, asked: InWords | None = None) -> tuple[str,
     """The outcomes that a task can have; those that need the truth only where one is stated.
 
     asked: of a question that is asked in words, after what its outcomes are named; None of other targets. A question
-    with several options or codes has the outcomes of each, and no yes.
-
-    A detector's confidence is no probability, so it has no loss.
-
-    >>> offered(Task.DETECTION, truth=True)
-    ('answer', 'score', 'miss', 'false_alarm', 'error')
-    >>> offered(Task.REGRESSION, truth=False)
-    ('score',)
+    with several options or codes has the outcomes of each, and no yes. A detector's confidence is no probability, so it
+    has no loss.
     """
     if asked is not None and task in (Task.MULTICLASS, Task.MULTILABEL):
         return offered_in_words(task, asked)

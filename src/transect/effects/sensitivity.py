@@ -429,12 +429,7 @@ class Correlations:
 
 
 def correlations(columns: Columns) -> Correlations:
-    """Correlation of every pair of columns over the rows that have both (Denton et al. 2019, Fig. 3).
-
-    >>> correlations({"beard": [0.0, 1.0, 1.0, np.nan], "hat": [0.0, 1.0, 1.0, 0.0]}).values.round(6)
-    array([[1., 1.],
-           [1., 1.]])
-    """
+    """Correlation of every pair of columns over the rows that have both (Denton et al. 2019, Fig. 3)."""
     names, x = read_columns(columns)
     known = np.isfinite(x).astype(np.float64)
     center = np.nanmean(np.where(known.any(axis=0), x, 0.0), axis=0)
