@@ -488,6 +488,12 @@ def known_mean(values: Float[np.ndarray, " ..."]) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
+def known_means(values: Float[np.ndarray, " ..."], axis: int) -> Float[np.ndarray, " ..."]:
+    """The means along an axis of what is known; NaN where nothing is."""
+    known = np.isfinite(values)
+    return _divide(np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis))
+
+
 def by_level(array: np.ndarray, axis: int) -> np.ndarray:
     """Outcomes [n, *shape] as [n, levels of one attribute, cells of the others]."""
     moved = np.moveaxis(array, axis + 1, 1)

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from transect.effects import intervals
+from transect.effects.contrasts import known_means
 from transect.effects.curves import Band, difference_band, mean_band, rate_band
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput
@@ -235,7 +236,7 @@ def _curve(
     """Means over subjects with intervals by step, and the band of the steps other than 0."""
     counted = np.isfinite(values)
     n = counted.sum(axis=0)
-    mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    mean = known_means(values, axis=0)
     bounds = interval(values)
     at_base = grid.steps == 0
     reasons = tuple(
@@ -365,11 +366,9 @@ def _row(
     names, differences = changes
     table = np.full((len(differences), len(perceived)), np.nan)
     table[:, [list(perceived).index(name) for name in names]] = differences
-    known = np.isfinite(table)
-    n = known.sum(axis=0)
-    mean = np.divide(np.where(known, table, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    n = np.isfinite(table).sum(axis=0)
     bounds = intervals.mean_interval(table, confidence=confidence, resamples=resamples, seed=seed)
-    return mean, bounds.low, bounds.high, n, len(table) - n, bounds.methods
+    return known_means(table, axis=0), bounds.low, bounds.high, n, len(table) - n, bounds.methods
 
 
 def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, " n"]:
