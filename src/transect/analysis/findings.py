@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -25,14 +25,14 @@ from transect.analysis.asked_answers import Asked, coding_of, preferred
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.error_rates import face_groups
-from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
+from transect.effects.analysis import CONFIDENCE, Analysis, adjust, analyse_population, analyse_transects
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import FACE, IOU, Outcome, Truth, category
 from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import SAME_FOR_ALL, Measure, same_for_all
 from transect.errors import BadInput
 from transect.experiment.outcome_choice import NON_MATCH
-from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
+from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.reports import selection
 from transect.reports.records import Gallery, MeanFace
 from transect.runs.layout import CONTROL
@@ -277,9 +277,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     left = run.seen.reasons == ""
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
-    rated, people_truth, people_yes = _rated_truth(
-        run, truth, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
-    )
+    rated, people_truth = _rated_truth(run, truth, about, unpruned(seen.columns), unpruned(seen.people))
     return Answers(
         study=run.spec.name,
         target=target.name,
@@ -305,7 +303,6 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         by_machine=bool(seen.columns and seen.people),
         rated=rated,
         people_truth=people_truth,
-        people_yes=people_yes,
         failures=predictions.failures,
         said=seen.answers,
         stated=truth,
@@ -334,24 +331,15 @@ def _rated_truth(
     name: str,
     columns: Mapping[str, Float[np.ndarray, " n"]],
     people: Mapping[str, Float[np.ndarray, " n"]],
-    answers: Mapping[str, Annotations],
-) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers."""
+) -> tuple[_Labels, _Labels]:
+    """The truth by raters (the file by image first), and the truth by people alone."""
     empty = np.empty(0)
-    if stated is None:
-        return empty, empty, empty
-    attribute = run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
-    if seen is None:
-        return empty, empty, empty
-    rated, yes = stated.as_rated(seen, attribute)
-    if name not in people:
-        return rated, empty, yes
-    by_people, yes = stated.as_rated(people[name], attribute)
-    if not len(yes) and name in answers:
-        yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
-        yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images
-    return rated, by_people, yes
+    if stated is None or seen is None:
+        return empty, empty
+    attribute = run.known.get(stated.attribute)
+    by_people = stated.as_rated(people[name], attribute) if name in people else empty
+    return stated.as_rated(seen, attribute), by_people
 
 
 def estimate(
@@ -526,14 +514,12 @@ def of_effects(studies: Sequence[Findings]) -> list[str]:
     return [study.spec.name if several else "" for study in studies for _ in study.effects]
 
 
-def corrected(
-    effects: Sequence[Effect], families: Sequence[str], correct: Callable[[slice], Sequence[Effect]]
-) -> tuple[Effect, ...]:
+def corrected(effects: Sequence[Effect], families: Sequence[str]) -> tuple[Effect, ...]:
     """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row."""
     made: list[Effect] = []
     for _, members in groupby(families):
-        made += correct(slice(len(made), len(made) + sum(1 for _ in members)))
-    return tuple(made) if families else tuple(effects)
+        made += adjust(effects[len(made) : len(made) + sum(1 for _ in members)])
+    return tuple(made)
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:

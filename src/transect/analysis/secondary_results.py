@@ -19,7 +19,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome, corrected, in_several_worlds, of_effects
 from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
-from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests
+from transect.effects.analysis import CONFIDENCE, distinct_tests
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
 from transect.effects.intervals import wilson
@@ -260,7 +260,6 @@ def analyse_further(
     shares: Sequence[PopulationShares],
     effects: Sequence[Effect],
     alpha: float,
-    method: str = "holm",
 ) -> Further:
     """Everything but the effects of some studies. controls: the negative control of each study, or None."""
     crossed = _adjusted([(study, _interactions(study)) for study in studies])
@@ -279,7 +278,6 @@ def analyse_further(
         *(
             _family(
                 f"effects of {key}" if key else "effects",
-                method,
                 alpha,
                 [(name, effect) for family, name, effect in tested if family == key],
             )
@@ -288,13 +286,12 @@ def analyse_further(
         *(
             _family(
                 f"interactions of {key}" if key else "interactions",
-                "holm",
                 alpha,
                 [each for each in crossed if key in ("", each[0])],
             )
             for key in ([study.spec.name for study in studies] if several else [""])
         ),
-        _family("negative controls", "holm", alpha, controlled),
+        _family("negative controls", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
     sources += [source for entry in projections for source in entry["sources"]]
@@ -404,7 +401,7 @@ def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[
     effects = [effect for _, effects in pairs for effect in effects]
     names = [study.spec.name for study, effects in pairs for _ in effects]
     families = names if in_several_worlds([study for study, _ in pairs]) else [""] * len(names)
-    return list(zip(names, corrected(effects, families, lambda part: adjust(effects[part], "holm")), strict=True))
+    return list(zip(names, corrected(effects, families), strict=True))
 
 
 _OF_EFFECT: Final = (
@@ -496,12 +493,12 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
     }
 
 
-def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
+def _family(name: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
     """How many tests and which, by study and effect; those without a p are none, a repeated test counts once."""
     tested = [(study, effect) for study, effect in members if distinct_tests([effect])]
     return {
         "name": name,
-        "method": method,
+        "method": "holm",
         "alpha": alpha,
         "size": len(tested),
         "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),

@@ -40,8 +40,7 @@ class Answers:
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
-    where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
-    not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
+    where they were not asked about it). failures: why the target has no valid answer, "" where it has one (empty
     where that is not known). said: people's single answers by attribute; stated: the truth, as it was asked about.
     verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
     them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
@@ -76,7 +75,6 @@ class Answers:
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     by_machine: bool = False
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
-    people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     failures: tuple[str, ...] = ()
     said: Mapping[str, Annotations] = field(default_factory=dict)
     stated: Truth | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final, final
 
 import numpy as np
@@ -21,7 +20,6 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
-from transect.effects.generalized import SURE, Family, maximise
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.logistic import CoefficientTable, penalised
 from transect.effects.outcomes import Truth
@@ -182,7 +180,7 @@ def right_answers(answers: Answers, truth: Truth, means: _Means) -> Float[np.nda
     if attribute is not None and attribute.nominal:
         codes = most_common(means)
         values = np.where(codes < 0, np.nan, codes)
-    return truth.as_rated(values, attribute)[0]
+    return truth.as_rated(values, attribute)
 
 
 def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str, str]) -> list[str]:
@@ -198,8 +196,6 @@ def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str,
 
 
 ADJUSTED_RATERS_RESAMPLES: Final = 200
-_SLIGHT: Final = 1e-8
-"""Of a penalty that changes no estimate, but lets columns depend on each other."""
 _Columns = Mapping[str, Float[np.ndarray, " n"]]
 
 
@@ -265,13 +261,6 @@ def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -
     return _added(answers, parted, raters, _two)
 
 
-def log_ratios(
-    answers: Answers, parted: Mapping[str, Split], raters: Raters, family: Family
-) -> dict[str, AddedByRaters]:
-    """What raters add to the variance of each attribute's coefficient in a regression of errors of this family."""
-    return _added(answers, parted, raters, partial(_log_ratio, family))
-
-
 _Estimate = Callable[[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Sequence[Float[np.ndarray, " n"]]], list[float]]
 """From errors, sides and what is held equal to as many estimates for every attribute."""
 
@@ -298,22 +287,6 @@ def _added(
         name: AddedByRaters(whole.variance[each * k : each * (k + 1)], whole.raters, whole.reason)
         for k, name in enumerate(parted)
     }
-
-
-def _log_ratio(
-    family: Family,
-    errors: Float[np.ndarray, " n"],
-    chosen: Float[np.ndarray, " n"],
-    others: Sequence[Float[np.ndarray, " n"]],
-) -> list[float]:
-    """The coefficient of `chosen`; NaN where a side is empty, errors do not vary, or it is infinite."""
-    x = np.column_stack([np.ones(len(errors)), chosen, *others])
-    known = np.isfinite(errors) & np.isfinite(x).all(axis=1)
-    x, y = x[known], errors[known]
-    if len(y) <= x.shape[1] or np.ptp(x[:, 1]) == 0 or np.ptp(y) == 0:
-        return [np.nan]
-    beta, _ = maximise(x, y, np.ones(len(y)), family, penalty=np.full(x.shape[1], _SLIGHT))
-    return [float(beta[1]) if np.abs(x @ beta).max() <= SURE else np.nan]
 
 
 def _two(

@@ -77,7 +77,7 @@ def section(answers: Answers) -> Section | None:
             _group_table(groups),
             _difference_table(groups),
         ],
-        sources=[*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.SOURCES["holm"]],
+        sources=[*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.HOLM],
     )
 
 

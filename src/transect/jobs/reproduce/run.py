@@ -244,27 +244,25 @@ def _report(folder: Path, again: Path, tolerance: float, *, quiet: bool) -> tupl
         return [], [f"The report was not compared: the run has none; write it: transect report {folder}"]
     was = read_json(folder / _RESULTS, "the results of a run", f"write them again: transect report {folder}")
     rerunning.copy_stored(folder, again)
-    correction = str(was.get("family", {}).get("method", "holm"))
     with announcing_stages(quiet=quiet):
-        is_now = reporting.report(again, correction=correction).results
+        is_now = reporting.report(again).results
     same = [(folder / name).read_bytes() == (again / name).read_bytes() for name in (_EFFECTS, _RESULTS)]
     before, after = (bounds.read_parquet(place / _EFFECTS) for place in (folder, again))
     effects = comparing.tables(_EFFECTS, before, after, tolerance, same_bytes=same[0])
     numbers = comparing.numbers(_RESULTS, _comparable(was), _comparable(is_now), tolerance, same_bytes=same[1])
-    return [effects, numbers], _added(was, is_now)
+    return [effects, numbers], _added(was)
 
 
 def _comparable(results: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key not in _NOT_COMPARED}
 
 
-def _added(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> list[str]:
+def _added(was: Mapping[str, Any]) -> list[str]:
     """What the run's report has more of, by options that a run does not keep."""
-    more = len(was.get("sections", [])) - len(is_now.get("sections", []))
-    lines = [f"{counted(more, 'section')} of the report (--model) not made again"] if more > 0 else []
-    if was.get("projections"):
-        lines.append(f"{counted(len(was['projections']), 'projection')} (--shares) not made again")
-    return [f"{'; '.join(lines)}: a run does not keep these options of transect report."] if lines else []
+    if not was.get("projections"):
+        return []
+    count = counted(len(was["projections"]), "projection")
+    return [f"{count} (--shares) not made again: a run does not keep these options of transect report."]
 
 
 def _found(table: TableCompared) -> str:
