@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transect.analysis.sections.answers import Answers, point, table, texts, words
+from transect.analysis.sections.answers import BALAKRISHNAN, Answers, drawn, point, table, texts, with_ends, words
 from transect.analysis.sections.rater_uncertainty import WITH_RATERS, Grouping, added, grouping, without_raters
 from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, threshold_curves
 from transect.effects.interrogation import (
@@ -135,7 +135,8 @@ def condition_section(answers: Answers) -> Section | None:
     rates, reasons = _with_raters(answers, rates)
     conditions = conditions_of(answers)
     shown = _shown(answers, conditions, rates)
-    text = [_INTERROGATION_TEXT[0].format(sampler=_sampler(answers))]
+    sampler = _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
+    text = [_INTERROGATION_TEXT[0].format(sampler=sampler)]
     text += [_INTERROGATION_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
     text += [_DETECTED] if _of_attribute(answers) else []
     by_raters = bool(answers.judge) or any(name in answers.seen for name in answers.by)
@@ -257,10 +258,6 @@ def _interrogation_rates(answers: Answers) -> tuple[ErrorRate, ...]:
     return error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
 
 
-def _sampler(answers: Answers) -> str:
-    return _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
-
-
 def _shown(answers: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
     """What was asked for, or else the conditions whose groups differ most in a measure."""
     if answers.by:
@@ -285,22 +282,12 @@ def _label(rate: ErrorRate) -> str:
 
 
 def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence[str]) -> Figure:
-    panels = [
-        Panel(
-            heading=measure[0].upper() + measure[1:],
-            y_words="error rate",
-            unit="proportion",
-            series=[Series(name="error rate", points=list(_points(measure, rates, shown)))],
-        )
-        for measure in measured
-    ]
+    panels = {
+        measure[0].upper() + measure[1:]: {"error rate": list(_points(measure, rates, shown))} for measure in measured
+    }
     title = "How often is the target wrong, and in which group?"
-    return Figure(
-        kind="rows",
-        title=title,
-        caption="(share of the images that count, %, with 95 % intervals)",
-        panels=panels,
-    )
+    caption = "(share of the images that count, %, with 95 % intervals)"
+    return drawn("rows", title, caption, panels, "error rate", "proportion")
 
 
 def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[Point]:
@@ -311,27 +298,12 @@ def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> I
 
 
 def _interrogation_table(measure: str, rates: Sequence[ErrorRate]) -> Table:
-    heads = [
-        ("images", "text"),
-        ("error rate", "proportion"),
-        ("low", "proportion"),
-        ("high", "proportion"),
-    ]
+    heads = [("images", "text"), ("error rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("errors", "count"), ("images that count", "count"), ("subjects", "count"), ("left out", "count")]
-    rows = [
-        [
-            _label(rate),
-            rate.rate,
-            rate.low,
-            rate.high,
-            rate.errors,
-            rate.images,
-            rate.subjects,
-            rate.left_out,
-            rate.reason,
-        ]
-        for rate in rates
-    ]
+    rows = []
+    for rate in rates:
+        counts = [rate.errors, rate.images, rate.subjects, rate.left_out]
+        rows.append([_label(rate), rate.rate, rate.low, rate.high, *counts, rate.reason])
     return table(f"Errors: {measure}", [*heads, ("note", "text")], rows)
 
 
@@ -411,29 +383,16 @@ def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded
             name = f"threshold {row.cut:.4g}" if answers.cut else _threshold_rates_called(row)
             label = row.rate.group if row.place else "all images"
             rate = row.rate
-            drawn = point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
-            series.setdefault(name, []).append(drawn)
-    panel = Panel(
-        heading="Error",
-        y_words="error rate",
-        unit="proportion",
-        series=[Series(name=name, points=points) for name, points in series.items()],
-    )
-    return Figure(
-        kind="rows",
-        title=f"Errors by {words(groups.name)} at two thresholds",
-        caption="(share of images, %, with 95 % intervals)",
-        panels=[panel],
-        folded=folded,
-    )
+            series.setdefault(name, []).append(
+                point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
+            )
+    title, caption = f"Errors by {words(groups.name)} at two thresholds", "(share of images, %, with 95 % intervals)"
+    return drawn("rows", title, caption, {"Error": series}, "error rate", "proportion", folded=folded)
 
 
 OPEN: Final = 3
 """Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
 _POINTS: Final = 51
-_SOURCE: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _THRESHOLDS_TEXT: Final = (
     "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
     "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
@@ -482,7 +441,7 @@ def threshold_section(answers: Answers) -> Section:
         warnings=without_raters(answers, answers.by, reasons),
         figures=figures,
         tables=tables,
-        sources=[_SOURCE, *([RATERS, SQUARED] if by_raters else [])],
+        sources=[BALAKRISHNAN, *([RATERS, SQUARED] if by_raters else [])],
     )
 
 
@@ -504,7 +463,13 @@ def _curves(answers: Answers, groups: Grouping, *, folded: bool) -> Figure:
 
     def panel(heading: str, rates: Float[np.ndarray, "g t"], names: Mapping[str, str], measure: str) -> Panel:
         series = [
-            Series(name=called, points=_course(cuts, rates[curves.groups.index(name)]))
+            Series(
+                name=called,
+                points=[
+                    point(float(rate), x=float(cut))
+                    for cut, rate in zip(cuts, rates[curves.groups.index(name)], strict=True)
+                ],
+            )
             for name, called in names.items()
             if name in curves.groups
         ]
@@ -531,10 +496,6 @@ def _nested(answers: Answers, groups: Grouping) -> dict[str, dict[str, str]]:
     return {
         name: dict(zip(whole[k * len(last) : (k + 1) * len(last)], last, strict=True)) for k, name in enumerate(called)
     }
-
-
-def _course(cuts: Float[np.ndarray, " t"], rates: Float[np.ndarray, " t"]) -> list[Point]:
-    return [point(float(rate), x=float(cut)) for cut, rate in zip(cuts, rates, strict=True)]
 
 
 BY_ATTRIBUTE_KEY: Final = "by_attribute"
@@ -598,8 +559,7 @@ def _by_attribute_rates(
 def _by_attribute_table(found: Mapping[str, tuple[Rate, ...]], conditions: Mapping[str, Condition]) -> Table:
     heads = [("images of", "text")]
     for measure in _MEASURES:
-        heads += [(measure, "proportion"), (f"{measure}: low", "proportion"), (f"{measure}: high", "proportion")]
-        heads.append((f"{measure}: images", "count"))
+        heads += [*with_ends(measure, "proportion"), (f"{measure}: images", "count")]
     heads += [("subjects", "count"), ("not counted", "count")]
     rows = []
     for name, rates in zip(_by_attribute_names(conditions), zip(*found.values(), strict=True), strict=True):
