@@ -489,7 +489,7 @@ def _by_cell(
         order = np.argsort(-lost, kind="stable")[:EDIT_VALIDITY_SHOWN]
         more = f": the {EDIT_VALIDITY_SHOWN} of {len(labels)} cells with the most failures"
     rows = []
-    for number in order:
+    for number in order.tolist():
         inside = cells == number
         each = [int(column[inside].sum()) for column in fails.values()]
         passing = 1 - lost[number] / counts[number] if counts[number] else np.nan

@@ -561,9 +561,9 @@ def _each(name: str, found: _Found) -> Table:
         if about != name:
             continue
         unit = "points" if measured.binary else "number"
-        alone = [(each.subjects, each.p) for each in effects.each]
-        for (wording, effect), counts in zip(_wordings(effects), [*alone, *[(effects.subjects, None)] * 2], strict=True):
-            rows.append([_called(text, measured), wording, *ends(effect), effect.reason, *counts])
+        counts = [*((each.subjects, each.p) for each in effects.each), *[(effects.subjects, None)] * 2]
+        for (wording, effect), (subjects, p) in zip(_wordings(effects), counts, strict=True):
+            rows.append([_called(text, measured), wording, *ends(effect), effect.reason, subjects, p])
     heads = [("effect", "text"), ("wording", "text"), ("difference", unit), ("low", unit), ("high", unit)]
     heads += [("note", "text"), ("subjects", "count"), ("p of deviating", "p")]
     return table(f"Effects of {words(name)} by paraphrase", heads, rows)

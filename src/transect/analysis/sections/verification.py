@@ -244,16 +244,17 @@ def _adjusted(groups: list[_Row]) -> int:
 
 def _figure(rates: list[_Row], groups: list[_Row]) -> Figure:
     """A panel with every edit, then one with its groups for each."""
-    dots = {"Every edit, all subjects": [_dot(row["edit"], *row["rate"], row["n"]) for row in rates]}
+    dots = {"Every edit, all subjects": [_dot(row["edit"], (*row["rate"], row["n"])) for row in rates]}
     for row in groups:
-        dots.setdefault(row["edit"], []).append(_dot(f"{row['group']} {row['name']}", *row["rate"]))
+        dots.setdefault(row["edit"], []).append(_dot(f"{row['group']} {row['name']}", row["rate"]))
     panels = {heading: {"non-match rate": points} for heading, points in dots.items()}
     title = "How often does verification fail after an edit?"
     caption = "(bars are 95 % intervals by subject; the numbers are images)"
     return drawn("rows", title, caption, panels, "non-match rate", "proportion")
 
 
-def _dot(label: str, rate: float, low: float, high: float, n: int) -> Point:
+def _dot(label: str, found: tuple[float, float, float, int]) -> Point:
+    rate, low, high, n = found
     return point(rate, low=low, high=high, label=label, n=n)
 
 
