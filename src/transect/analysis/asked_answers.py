@@ -16,18 +16,9 @@ from jaxtyping import Float, Int
 
 from transect.analysis.finished_run import Run
 from transect.designs.pairs import Pair, along, cell_pairs, clusters, digest, level_numbers
-from transect.effects import intervals, resampling
+from transect.effects import intervals, preferences, resampling
 from transect.effects.analysis import CONFIDENCE
-from transect.effects.preferences import (
-    PREFERRED,
-    Abilities,
-    NetPreference,
-    Preference,
-    decisions,
-    level_abilities,
-    net_preference,
-    preference,
-)
+from transect.effects.preferences import PREFERRED, Abilities, NetPreference, Preference
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.runs import human_answers as kept
@@ -165,11 +156,11 @@ class AskedPairs:
 
     def preferred(self, cells: Sequence[Pair], *, seed: int = 0) -> Preference:
         """The preference for the second of two levels. cells: the pairs that differ in them alone, the first first."""
-        return preference(*self._orders(cells), seed=seed)
+        return preferences.preference(*self._orders(cells), seed=seed)
 
     def decided(self, cells: Sequence[Pair]) -> Float[np.ndarray, " n"]:
         """Whom each person's answers prefer, as `decisions` has it; NaN without answers in both orders."""
-        return decisions(*self._orders(cells))
+        return preferences.decisions(*self._orders(cells))
 
     def abilities(self, places: dict[Pair, Pair], levels: int) -> Abilities:
         """Abilities of levels. places: of a pair of cells, the numbers of its two levels."""
@@ -177,7 +168,9 @@ class AskedPairs:
         first = [places[pair.cells][int(swapped(one.order))] for pair, one in rows]
         second = [places[pair.cells][1 - int(swapped(one.order))] for pair, one in rows]
         chosen = [1 - chosen_of(one) if swapped(one.order) else chosen_of(one) for _, one in rows]
-        return level_abilities(first, second, chosen, np.array([pair.person for pair, _ in rows]), levels=levels)
+        return preferences.level_abilities(
+            first, second, chosen, np.array([pair.person for pair, _ in rows]), levels=levels
+        )
 
     def _orders(self, cells: Sequence[Pair]) -> tuple[Float[np.ndarray, "n pairs wordings repeats"], ...]:
         """Answers while the second level stood second, and first; a person's further subjects are further pairs."""
@@ -282,7 +275,7 @@ def _made(run: Run, asked: AskedPairs, confidence: float) -> Iterator[tuple[Effe
     for name, levels in run.design.levels.items():
         for (first, second), cells in along(run.design, name).items():
             decided = asked.decided(cells)
-            found = net_preference(decided, confidence=confidence, seed=run.design.seed)
+            found = preferences.net_preference(decided, confidence=confidence, seed=run.design.seed)
             ends = levels[first], levels[second]
             yield _effect(run, asked.name, name, ends, cells, found, len(decided), confidence), decided
 

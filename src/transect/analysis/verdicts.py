@@ -220,7 +220,7 @@ def judge_all(
         spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
         for whose, indices in _by_attribute(study, effects, of_study).items():
             if not _about_truth(study, whose):
-                margin = margin_of(margins, whose[2], _unit(effects[indices[0]]))
+                margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
                 family = families[indices[0]]
                 evidence = _Evidence(study, spread, margin, sizes[family], untested[family])
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
@@ -363,10 +363,6 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 
-def _unit(effect: Effect) -> str:
-    return effect.unit.partition(" per ")[0]
-
-
 FEW: Final = 3
 """Candidates up to which estimates stay as they are: hardly anything was picked."""
 
@@ -414,17 +410,14 @@ def with_sizes(
 ) -> tuple[AttributeVerdict, ...]:
     """The verdicts, with whether the interval of each difference that was found excludes 0."""
     listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
-    return tuple(
-        replace(verdict, sized=_excludes_zero(listed.get(verdict.effect, effects[verdict.effect])))
-        if verdict.verdict == "found" and verdict.effect is not None
-        else verdict
-        for verdict in verdicts
-    )
-
-
-def _excludes_zero(row: Effect | Picked) -> bool:
-    """False without an interval, as of NaN ends."""
-    return row.low > 0 or row.high < 0
+    made = []
+    for verdict in verdicts:
+        if verdict.verdict == "found" and verdict.effect is not None:
+            row = listed.get(verdict.effect, effects[verdict.effect])
+            made.append(replace(verdict, sized=row.low > 0 or row.high < 0))  # not without an interval, of NaN ends
+        else:
+            made.append(verdict)
+    return tuple(made)
 
 
 @final
@@ -552,11 +545,6 @@ def _checked(study: Findings) -> set[str]:
     return set(edits.attributes) | (set(experiment_edits.well_read()) if edits.shipped else set())
 
 
-def _set_by_a_camera(study: Findings) -> set[str]:
-    """Settings of a camera, which are computed on a photograph and need no reading."""
-    return {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
-
-
 def _unread(studies: Sequence[Findings]) -> list[str]:
     """The varied attributes whose readability from the images was not measured, world by world."""
     unread: dict[str, dict[str, None]] = {}
@@ -566,7 +554,8 @@ def _unread(studies: Sequence[Findings]) -> list[str]:
             continue
         read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
         read |= _checked(study)
-        read |= _set_by_a_camera(study) if generator.edits_photographs else set()
+        if generator.edits_photographs:  # settings of a camera are computed on a photograph and need no reading
+            read |= {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
         names = {spaced(name): None for name in study.design.levels if name not in read}
         unread[generator.name] = unread.get(generator.name, {}) | names
     return [

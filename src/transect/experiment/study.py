@@ -143,13 +143,11 @@ class StudyWork:
         """Open the world, the targets and the check."""
         world = self.recipe.world.open()
         targets = [None if each is None else each.open() for each in self.recipe.targets]
-        check = edits.for_world(world, self.design, self._check()) if self.checked else None
+        wanted = None if self.recipe.check is None else self.recipe.check.open()
+        check = edits.for_world(world, self.design, wanted) if self.checked else None
         check_same(self.facts, facts_of(world, targets, check))
         keeper = edits.gatekeeper(check, world, self.design, None) if check is not None else None
         return OpenedStudy(world, self.design, tuple(targets), self.limits, keeper, self.with_landmarks)
-
-    def _check(self) -> EditCheck | None:
-        return None if self.recipe.check is None else self.recipe.check.open()
 
 
 @final

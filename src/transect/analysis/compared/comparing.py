@@ -10,23 +10,9 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
+from transect.analysis.compared import measuring
 from transect.analysis.compared.conclusions import CompareNumbers, Conclusion, DifferingImage, Row, answers, with_texts
-from transect.analysis.compared.measuring import (
-    CONFIDENCE,
-    Measured,
-    PairedOutcome,
-    asked_models,
-    compared_preferences,
-    differing_images,
-    disagreement,
-    images_of,
-    measured,
-    models_of,
-    paired_outcomes,
-    pictures_of,
-    shown_outcomes,
-    worst_cells,
-)
+from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, Standing, stand
@@ -106,11 +92,8 @@ def _concluded(
 
 def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
     """The largest significant difference, else the largest."""
-    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -_size(rows[place].estimate)))
-
-
-def _size(estimate: float) -> float:
-    return abs(estimate) if math.isfinite(estimate) else -1.0
+    size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
+    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -size[place]))
 
 
 def _verdict(
@@ -154,11 +137,12 @@ class Comparison:
 
 def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
     """Compare the models of finished runs, each with its reference, on the images that both answered."""
-    asked = asked_models(images_of(folders), targets)
-    about_one = [name for name in targets if name not in {each.target for each in asked}]
-    models = models_of(folders, about_one) if about_one or not targets else ()
-    pairs, notes = paired_outcomes(models) if models else ([], [])
-    preferences, alone = compared_preferences(asked)
+    asked = measuring.asked_models(measuring.images_of(folders), targets)
+    asked_names = {entry.name for model in asked for _, entry in model.studies}
+    about_one = [name for name in targets if name not in asked_names]
+    models = measuring.models_of(folders, about_one) if about_one or not targets else ()
+    pairs, notes = measuring.paired_outcomes(models) if models else ([], [])
+    preferences, alone = measuring.compared_preferences(asked)
     outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
     known = report_options.parse_margins(stated, outcomes) if stated else report_options.read_margins(folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
@@ -177,8 +161,8 @@ def _numbers(
     found = [*(each for pair in pairs for each in measured(pair)), *preferences]
     rows = _with_studies(corrected(found))
     conclusions = with_texts(conclude(found, rows, known), rows)
-    differing = tuple(map(disagreement, pairs))
-    shown = shown_outcomes(pairs)
+    differing = tuple(map(measuring.disagreement, pairs))
+    shown = measuring.shown_outcomes(pairs)
     return CompareNumbers(
         folders=tuple(map(working_folders.name_of, folders)),
         models=tuple(models),
@@ -188,10 +172,10 @@ def _numbers(
         conclusions=conclusions,
         rows=rows,
         disagreements=differing,
-        images=tuple(image for pair in shown for image in differing_images(pair)),
+        images=tuple(image for pair in shown for image in measuring.differing_images(pair)),
         notes=tuple(notes),
         works=(*SOURCES, multiplicity.SELECTION_SOURCES[0]),
-        left=worst_cells(pairs),
+        left=measuring.worst_cells(pairs),
     )
 
 
@@ -205,5 +189,5 @@ def _with_studies(rows: Sequence[Row]) -> tuple[Row, ...]:
 def _pictures(pairs: Sequence[PairedOutcome], images: Sequence[DifferingImage]) -> tuple[bytes, ...]:
     runs = {pair.study: pair.run for pair in pairs}
     wanted = {study: [image.row for image in images if image.study == study] for study in runs}
-    pictures = {study: pictures_of(run, wanted[study]) for study, run in runs.items()}
+    pictures = {study: measuring.pictures_of(run, wanted[study]) for study, run in runs.items()}
     return tuple(pictures[image.study].get(image.row, b"") for image in images)

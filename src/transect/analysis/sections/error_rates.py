@@ -14,20 +14,9 @@ from jaxtyping import Bool, Float
 
 from transect.analysis.sections.answers import BALAKRISHNAN, Answers, drawn, point, table, texts, with_ends, words
 from transect.analysis.sections.rater_uncertainty import WITH_RATERS, Grouping, added, grouping, without_raters
+from transect.effects import interrogation
 from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, threshold_curves
-from transect.effects.interrogation import (
-    COUNTED,
-    CROSSED,
-    GIVEN,
-    UNKNOWN,
-    Condition,
-    ErrorRate,
-    crossed,
-    crossing,
-    error_rates,
-)
-from transect.effects.interrogation import SOURCE as TABLE
-from transect.effects.interrogation import measures as measures_of
+from transect.effects.interrogation import Condition, ErrorRate
 from transect.effects.intervals import METHOD, SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.intervals import SOURCE as COMBINATIONS_SOURCE
 from transect.effects.outcomes import category
@@ -49,7 +38,7 @@ _ERROR_PAIRS_EQUAL: Final = "equal errors"
 
 def figures(by: Sequence[str], conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[Figure]:
     """A scatter per attribute of several: its last group's error against its first's."""
-    whole = [rate for rate in rates if rate.by == crossing(by) and rate.group and not rate.uniform]
+    whole = [rate for rate in rates if rate.by == interrogation.crossing(by) and rate.group and not rate.uniform]
     if len(by) < 2 or not whole:
         return []
     of_group = {rate.group: rate for rate in whole if rate.measure == whole[0].measure}
@@ -82,7 +71,7 @@ def _panel(
 def _error_pairs_called(by: Sequence[str], groups: Mapping[str, str]) -> str:
     """What the combination is called among the rates."""
     none = np.empty(0, dtype=np.int64)
-    return crossed({name: Condition((groups[name],), none) for name in by}).groups[0]
+    return interrogation.crossed({name: Condition((groups[name],), none) for name in by}).groups[0]
 
 
 def _line(of_group: Mapping[str, ErrorRate]) -> Series:
@@ -137,7 +126,7 @@ def condition_section(answers: Answers) -> Section | None:
     shown = _shown(answers, conditions, rates)
     sampler = _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
     text = [_INTERROGATION_TEXT[0].format(sampler=sampler)]
-    text += [_INTERROGATION_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
+    text += [_INTERROGATION_TEXT[1]] if any(rate.measure == interrogation.GIVEN for rate in rates) else []
     text += [_DETECTED] if _of_attribute(answers) else []
     by_raters = bool(answers.judge) or any(name in answers.seen for name in answers.by)
     text += [WITH_RATERS] if by_raters else []
@@ -157,7 +146,7 @@ def condition_section(answers: Answers) -> Section | None:
         tables=[
             _interrogation_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured
         ],
-        sources=[TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
+        sources=[interrogation.SOURCE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
         + ([COMBINATIONS_SOURCE] if METHOD in methods else [])
         + ([RATERS, SQUARED] if by_raters else []),
     )
@@ -169,8 +158,8 @@ def face_groups(answers: Answers) -> list[FaceGroup]:
     shown = _shown(answers, conditions, rates) if rates else []
     missed, wrong = misses_and_errors(answers)
     faces = []
-    for measure, values in measures_of(missed, wrong).items():
-        if measure == COUNTED or not rates:
+    for measure, values in interrogation.measures(missed, wrong).items():
+        if measure == interrogation.COUNTED or not rates:
             continue
         faces.append(_faces(measure, "", "", values, np.ones(len(values), dtype=np.bool_)))
         for by in shown:
@@ -187,7 +176,7 @@ def _faces(
 
 def conditions_of(answers: Answers) -> dict[str, Condition]:
     """Each image's group by attribute, but the truth's own: a level, or a range of the values."""
-    return {crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
+    return {interrogation.crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
 
 
 def _groupings(answers: Answers) -> list[tuple[str, ...]]:
@@ -205,7 +194,7 @@ def _with_raters(answers: Answers, rates: Sequence[ErrorRate]) -> tuple[tuple[Er
     order = list(dict.fromkeys(rate.measure for rate in rates))
 
     def measured(judged: Answers) -> Float[np.ndarray, "m n"]:
-        return np.stack(list(measures_of(*misses_and_errors(judged)).values()))
+        return np.stack(list(interrogation.measures(*misses_and_errors(judged)).values()))
 
     widened: list[ErrorRate] = list(rates)
     reasons: dict[str, str] = {}
@@ -224,7 +213,7 @@ def _place(rate: ErrorRate, groups: Grouping) -> int | None:
     """Where `regrouped.rates` has the rate; None of another condition, and of images whose group is not known."""
     if not rate.by:
         return 0
-    if rate.by != groups.name or rate.group == UNKNOWN:
+    if rate.by != groups.name or rate.group == interrogation.UNKNOWN:
         return None
     return len(groups.condition.groups) + 1 if rate.uniform else 1 + groups.condition.groups.index(rate.group)
 
@@ -255,13 +244,13 @@ def _of_attribute(answers: Answers) -> bool:
 def _interrogation_rates(answers: Answers) -> tuple[ErrorRate, ...]:
     missed, wrong = misses_and_errors(answers)
     known = [column for column in (missed, wrong) if column is not None and np.isfinite(column).any()]
-    return error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
+    return interrogation.error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
 
 
 def _shown(answers: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
     """What was asked for, or else the conditions whose groups differ most in a measure."""
     if answers.by:
-        return [crossing(answers.by)]
+        return [interrogation.crossing(answers.by)]
     return sorted(conditions, key=lambda name: -_interrogation_spread(name, rates))[:SHOWN]
 
 
@@ -276,7 +265,7 @@ def _interrogation_spread(name: str, rates: Sequence[ErrorRate]) -> float:
 
 
 def _label(rate: ErrorRate) -> str:
-    if CROSSED in rate.by and rate.group not in ("", UNKNOWN):
+    if interrogation.CROSSED in rate.by and rate.group not in ("", interrogation.UNKNOWN):
         return rate.group  # it names the attributes itself
     return f"{words(rate.by)}: {_INTERROGATION_EQUAL if rate.uniform else rate.group}" if rate.by else _ALL
 

@@ -21,19 +21,12 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
+from transect.effects import rater_uncertainty
 from transect.effects.generalized import SURE, Family, maximise
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.logistic import CoefficientTable, penalised
 from transect.effects.outcomes import Truth
-from transect.effects.rater_uncertainty import (
-    SOURCE,
-    AddedByRaters,
-    RaterUncertainty,
-    added_by_raters,
-    error_difference,
-    instrumented,
-    raters_resampled,
-)
+from transect.effects.rater_uncertainty import AddedByRaters, RaterUncertainty
 from transect.effects.samples import one_hot
 from transect.ratings.perceived_attributes import PerceivedAttribute, deciding, most_common
 from transect.records import Annotations
@@ -147,7 +140,7 @@ def added(answers: Answers, groups: Grouping, measured: Measured) -> tuple[Added
         values = measured(rejudged(answers, means[:, -len(judge) :])) if judge else fixed
         return rates(groups.recode(means), values, k).ravel()
 
-    more = added_by_raters(
+    more = rater_uncertainty.added_by_raters(
         statistic, questions, answers.subjects, resamples=REGROUPED_RESAMPLES, seed=answers.design.seed
     )
     return (None, more.reason) if more.reason else (Added(more.variance.reshape(m, k + 2), more.raters), "")
@@ -249,7 +242,7 @@ def coefficients(
         x = one_hot(raters.columns(columns, means), edges=cut, levels=named).x
         return penalised(raters.errors(answers, means), x)[order]
 
-    return added_by_raters(
+    return rater_uncertainty.added_by_raters(
         statistic, raters.questions, answers.subjects, resamples=ADJUSTED_RATERS_RESAMPLES, seed=answers.design.seed
     )
 
@@ -290,7 +283,7 @@ def _added(
 
     if not parted:
         return {}
-    whole = added_by_raters(
+    whole = rater_uncertainty.added_by_raters(
         statistic, raters.questions, answers.subjects, resamples=ADJUSTED_RATERS_RESAMPLES, seed=answers.design.seed
     )
     each = len(whole.variance) // len(parted)
@@ -355,7 +348,7 @@ def section(answers: Answers) -> Section | None:
         title=f"With other raters: {short_name(answers.target)}",
         text=[_TEXT],
         tables=tables,
-        sources=[SOURCE],
+        sources=[rater_uncertainty.SOURCE],
     )
 
 
@@ -380,8 +373,8 @@ def _perceived(answers: Answers) -> Table | None:
     held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
     counted, unit = answers.counted
     outside = np.column_stack([np.empty((len(counted), 0)), *held.values()])
-    statistic = instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
-    uncertainty = raters_resampled(
+    statistic = rater_uncertainty.instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
+    uncertainty = rater_uncertainty.raters_resampled(
         statistic,
         [answers.said[name] for name in names],
         answers.subjects,
@@ -403,8 +396,10 @@ def _errors(answers: Answers) -> Table | None:
     for name, column in answers.settings.items():
         levels = answers.design.levels[name]
         first, last = (np.isclose(column, levels[place]) for place in (0, -1))
-        statistic = error_difference(answers.answers, lambda seen: _label(truth, seen, answers), first, last)
-        uncertainty = raters_resampled(
+        statistic = rater_uncertainty.error_difference(
+            answers.answers, lambda seen: _label(truth, seen, answers), first, last
+        )
+        uncertainty = rater_uncertainty.raters_resampled(
             statistic, questions, answers.subjects, resamples=OTHER_RATERS_RESAMPLES, seed=answers.design.seed
         )
         attribute = answers.attributes[name]
