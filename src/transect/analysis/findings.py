@@ -356,10 +356,7 @@ def estimate(
     max_order: int = HIGHEST_ORDER,
     table: TransectOutcome | None = None,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design.
-
-    bins: cut points of observed attributes. table: the outcome of an experiment, where it is made already.
-    """
+    """Effects and rates of one outcome. bins: of observed attributes. table: of an experiment, once made."""
     seed = run.design.seed
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}

@@ -21,7 +21,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
-from transect.effects.outcomes import OF_TRUTH
+from transect.effects.outcomes import OF_TRUTH, Outcome
 from transect.effects.verdicts import (
     EQUIVALENCE,
     Verdict,
@@ -291,7 +291,7 @@ def _judged(
     verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
     if found != "cannot tell":
         return verdict
-    needed = _needed([effects[index] for index in contrasts], evidence)
+    needed = largest([_needed_by(effects[index], evidence) for index in contrasts])
     return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
 
 
@@ -325,11 +325,6 @@ def _ends(
         return math.nan, math.nan
     bounds = again.pairs(name, contrasts[0], EQUIVALENCE)
     return float(np.min([each.low for each in bounds])), float(np.max([each.high for each in bounds]))
-
-
-def _needed(contrasts: Sequence[Effect], evidence: _Evidence) -> int | None:
-    """Subjects for the contrast that needs the most."""
-    return largest([_needed_by(effect, evidence) for effect in contrasts])
 
 
 def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
@@ -441,18 +436,20 @@ class Estimates:
         run = self.runs[study]
         if asked := named(run, effect.target):
             return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
-        entry = next(entry for entry in run.spec.targets if entry.name == effect.target)
-        answered = TargetOutcomes(run, entry).outcome(effect.outcome)
+        answered = _outcome(run, effect.target, effect.outcome)
         return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
         run = self.runs[study]
         if asked := named(run, target):
             return preferred(run, asked, confidence)[0]
-        entry = next(entry for entry in run.spec.targets if entry.name == target)
         edges = {} if run.design.levels else dict(self.bins or {})
-        answered = TargetOutcomes(run, entry).outcome(outcome)
-        return estimate(run, target, answered, edges, confidence, max_order=0).effects
+        return estimate(run, target, _outcome(run, target, outcome), edges, confidence, max_order=0).effects
+
+
+def _outcome(run: Run, target: str, outcome: str) -> Outcome:
+    entry = next(entry for entry in run.spec.targets if entry.name == target)
+    return TargetOutcomes(run, entry).outcome(outcome)
 
 
 def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Reestimator | None) -> Picked:

@@ -99,13 +99,11 @@ class Spent:
 
 
 def quotes(targets: Sequence[Target], images: int, side: int) -> list[Quote]:
-    """A quote of each target for N square images with so many pixels a side; no target is called for it.
-
-    Targets that read the same kept answers in different ways ask about an image once.
-    """
+    """A quote of each target for N square images with so many pixels a side; no target is called for it."""
     made: list[Quote] = []
     for target in targets:
         quote = _quote(target, images, side)
+        # Targets that read the same kept answers in different ways ask about an image once.
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
         made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
         made += _judging(target, images)
@@ -197,10 +195,9 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
 
 
 def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
-    """Seconds to render and predict one image, timed on at most eight.
+    """Seconds to render and predict one image, timed on at most eight; metered targets are not called for this.
 
-    A first image warms up and shows whether targets answer. A target that counts its calls (`metered = True`) is not
-    called for this.
+    A first image warms up and shows whether targets answer.
     """
     from transect.targets.guard import guarded
 

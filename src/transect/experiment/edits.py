@@ -273,10 +273,7 @@ def check_of(
     *,
     shipped: bool = False,
 ) -> EditCheck:
-    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
-
-    shipped: whether the network that ships reads what no target does.
-    """
+    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name."""
     readers = attributes if isinstance(attributes, Mapping) else named(attributes)
     return EditCheck(
         {name: _resolved(target, "regression") for name, target in readers.items()},

@@ -15,7 +15,7 @@ from transect.analysis.compared.conclusions import CompareNumbers, Conclusion, D
 from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
 from transect.effects.multiplicity import confidence_of, holm
-from transect.effects.paired_models import SOURCES, Quantity, Standing, stand
+from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
 from transect.runs import report_options, working_folders
 from transect.runs.report_options import margin_of
@@ -24,16 +24,6 @@ ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")
 _ConclusionKey: TypeAlias = tuple[str, str, str, str]
 """Study, model, outcome, attribute."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Rows of one conclusion by their places, and what is known of them."""
-
-    places: list[int]
-    verdict: Standing
-    lead: int
 
 
 def corrected(found: Sequence[Measured]) -> tuple[Row, ...]:
@@ -80,9 +70,12 @@ def _concluded(
     row, measured = rows[lead], found[lead]
     margin = margin_of(margins, row.outcome, row.unit)
     least, most = _outermost(measured.others)
-    verdict = _verdict(places, lead, found, rows, (least, most), margin)
-    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     directed = measured.smaller_is_better
+    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
+    smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
+    significant = row.p_adjusted <= ALPHA
+    verdict = stand(row.estimate, significant, least, most, margin, smaller_is_better=smaller_is_better)
+    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     levels = row.name if len(places) > 1 else ""
     return Conclusion(
         row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, levels, row.low, row.high,
@@ -94,20 +87,6 @@ def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
     """The largest significant difference, else the largest."""
     size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
     return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -size[place]))
-
-
-def _verdict(
-    places: Sequence[int],
-    lead: int,
-    found: Sequence[Measured],
-    rows: Sequence[Row],
-    ends: tuple[float, float],
-    margin: float,
-) -> Standing:
-    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
-    directed = found[lead].smaller_is_better and len(signs) < 2  # better at one level and worse at another: differs
-    significant = rows[lead].p_adjusted <= ALPHA
-    return stand(rows[lead].estimate, significant, *ends, margin, smaller_is_better=directed)
 
 
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:

@@ -194,11 +194,7 @@ def paired_outcomes(models: Sequence[Model[TargetEntry]]) -> tuple[list[PairedOu
 
 
 def _with_references(models: Sequence[Model[_Entry]]) -> Iterator[tuple[Model[_Entry], Model[_Entry]]]:
-    """Each model with what it is compared with; those that are the first, or alone with their question, have none.
-
-    That is the first model that was asked the same question; else the first of all, where one of the two was asked
-    none.
-    """
+    """Each model with the first that was asked the same, else with the first of all where either was asked none."""
     for place, model in enumerate(models):
         same = next((each for each in models[:place] if each.question == model.question), None)
         if same is not None:

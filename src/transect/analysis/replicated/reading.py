@@ -249,10 +249,7 @@ def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
 
 
 def _names(found: Sequence[Reading]) -> list[str]:
-    """The folder's name, with that of the study where a folder holds several, which stands alone where all are of one.
-
-    Numbered where two are the same.
-    """
+    """The folder's name, with the study's where it holds several (alone where all are of one); numbered where twice."""
     counts = Counter(each.folder for each in found)
     if len(counts) == 1:
         return [each.world.study for each in found]

@@ -78,10 +78,7 @@ class Matched:
 
 
 def match(readings: Sequence[Reading]) -> Matched:
-    """The effects that are the same in two worlds or more.
-
-    Raises BadInput where total and direct effects meet, and where no effect is the same in two worlds.
-    """
+    """The effects that are the same in two worlds or more. Raises BadInput without one, and for total beside direct."""
     worlds = [reading.world for reading in readings]
     _check_held(worlds)
     effects = _of_one_model(readings)
@@ -421,14 +418,12 @@ def _pair(
 
 
 def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, list[str]]:
-    """The combined effect, and what was left out or assumed for it.
-
-    A rendering of somebody who was photographed is no new person, as far as both runs number people alike.
-    """
+    """The combined effect, and what was left out or assumed for it."""
     both, here, there = np.intersect1d(photographed.subjects, rendered.subjects, return_indices=True)
     if not len(both):
         raise BadInput(_NO_TWINS)
     alone = np.setdiff1d(np.arange(len(rendered.subjects)), there)
+    # A rendering of somebody who was photographed is no new person, as far as both runs number people alike.
     alike = np.array_equal(photographed.people[here], rendered.people[there])
     found = several_worlds.transported(
         photographed.differences[here],

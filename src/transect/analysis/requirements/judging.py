@@ -66,11 +66,16 @@ def preferences_bounds(run: Run, entry: PairsEntry, attribute: str) -> tuple[lis
     """
     wide = [each for each in preferred(run, entry, 1 - 2 * ERROR)[0] if each.attribute == attribute]
     strict = [each for each in preferred(run, entry, 1 - ERROR / len(wide))[0] if each.attribute == attribute]
-    found = [
+    dropped = max(int(each.spec["subjects_dropped"]) for each in wide)
+    return [effect.name for effect in wide], _sizes(wide, strict), dropped
+
+
+def _sizes(wide: Sequence[Effect], strict: Sequence[Effect]) -> list[Bound]:
+    """Bounds of the sizes of differences: upper ends of 90 % intervals, lower ends that hold for all together."""
+    return [
         Bound(abs(effect.estimate), max(tight.low, -tight.high), max(effect.high, -effect.low), effect.n_subjects)
         for effect, tight in zip(wide, strict, strict=True)
     ]
-    return [effect.name for effect in wide], found, max(int(each.spec["subjects_dropped"]) for each in wide)
 
 
 def if_answered(bound: Bound, people: int) -> float:
@@ -383,15 +388,7 @@ class _About:
             )
         wide = self._pairs_of_groups(1 - 2 * ERROR)
         strict = self._pairs_of_groups(1 - ERROR / len(wide))
-        return [effect.name for effect in wide], [
-            Bound(
-                abs(effect.estimate),
-                max(tight.low, -tight.high),
-                max(effect.high, -effect.low),
-                effect.n_subjects,
-            )
-            for effect, tight in zip(wide, strict, strict=True)
-        ]
+        return [effect.name for effect in wide], _sizes(wide, strict)
 
     def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
         edges = report_options.read_bins(self.run.folder.path)

@@ -383,6 +383,7 @@ def model_section(answers: Answers, models: Sequence[str]) -> Section:
         title=f"Errors of {short_name(answers.target)} by {kind}: chosen models",
         text=text,
         warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
+        figures=[],
         tables=tables if parted else [],
         sources=[
             *dict.fromkeys(source for name in models for source in MODELS[name].sources),
@@ -400,6 +401,9 @@ def refused(untaken: Sequence[Answers]) -> Section:
         title=f"Errors of {short_name(first.target)}: chosen models",
         text=[],
         warnings=[f"No model of {answers.study}: {_why_not(answers)}" for answers in untaken],
+        figures=[],
+        tables=[],
+        sources=[],
     )
 
 
@@ -539,6 +543,7 @@ def confounding_section(answers: Answers) -> Section | None:
         study=answers.study,
         title=f"Hidden confounding: {short_name(answers.target)}",
         text=[text.format(counted=counted) for text in _CONFOUNDING_TEXT[: 3 if adjusted else 2]],
+        figures=[],
         tables=tables,
         sources=[E_VALUE, POISSON_SOURCE, PARTIAL_R2] if answers.binary else [E_VALUE, PARTIAL_R2],
     )

@@ -21,12 +21,19 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
-from transect.effects import rater_uncertainty
 from transect.effects.generalized import SURE, Family, maximise
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.logistic import CoefficientTable, penalised
 from transect.effects.outcomes import Truth
-from transect.effects.rater_uncertainty import AddedByRaters, RaterUncertainty
+from transect.effects.rater_uncertainty import (
+    SOURCE,
+    AddedByRaters,
+    RaterUncertainty,
+    added_by_raters,
+    error_difference,
+    instrumented,
+    raters_resampled,
+)
 from transect.effects.samples import one_hot
 from transect.ratings.perceived_attributes import PerceivedAttribute, deciding, most_common
 from transect.records import Annotations
@@ -140,7 +147,7 @@ def added(answers: Answers, groups: Grouping, measured: Measured) -> tuple[Added
         values = measured(rejudged(answers, means[:, -len(judge) :])) if judge else fixed
         return rates(groups.recode(means), values, k).ravel()
 
-    more = rater_uncertainty.added_by_raters(
+    more = added_by_raters(
         statistic, questions, answers.subjects, resamples=REGROUPED_RESAMPLES, seed=answers.design.seed
     )
     return (None, more.reason) if more.reason else (Added(more.variance.reshape(m, k + 2), more.raters), "")
@@ -154,10 +161,7 @@ def judging(answers: Answers) -> list[Annotations]:
 
 
 def rejudged(answers: Answers, means: _Means) -> Answers:
-    """The same answers where raters with these mean answers to `judging` say what is right.
-
-    Images without a truth keep none.
-    """
+    """The answers where raters with these means to `judging` say what is right. Images without a truth keep none."""
     label = np.empty(0) if answers.stated is None else right_answers(answers, answers.stated, means)
     if len(label) != len(means):
         return answers
@@ -242,7 +246,7 @@ def coefficients(
         x = one_hot(raters.columns(columns, means), edges=cut, levels=named).x
         return penalised(raters.errors(answers, means), x)[order]
 
-    return rater_uncertainty.added_by_raters(
+    return added_by_raters(
         statistic, raters.questions, answers.subjects, resamples=ADJUSTED_RATERS_RESAMPLES, seed=answers.design.seed
     )
 
@@ -283,7 +287,7 @@ def _added(
 
     if not parted:
         return {}
-    whole = rater_uncertainty.added_by_raters(
+    whole = added_by_raters(
         statistic, raters.questions, answers.subjects, resamples=ADJUSTED_RATERS_RESAMPLES, seed=answers.design.seed
     )
     each = len(whole.variance) // len(parted)
@@ -348,7 +352,7 @@ def section(answers: Answers) -> Section | None:
         title=f"With other raters: {short_name(answers.target)}",
         text=[_TEXT],
         tables=tables,
-        sources=[rater_uncertainty.SOURCE],
+        sources=[SOURCE],
     )
 
 
@@ -373,8 +377,8 @@ def _perceived(answers: Answers) -> Table | None:
     held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
     counted, unit = answers.counted
     outside = np.column_stack([np.empty((len(counted), 0)), *held.values()])
-    statistic = rater_uncertainty.instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
-    uncertainty = rater_uncertainty.raters_resampled(
+    statistic = instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
+    uncertainty = raters_resampled(
         statistic,
         [answers.said[name] for name in names],
         answers.subjects,
@@ -396,10 +400,8 @@ def _errors(answers: Answers) -> Table | None:
     for name, column in answers.settings.items():
         levels = answers.design.levels[name]
         first, last = (np.isclose(column, levels[place]) for place in (0, -1))
-        statistic = rater_uncertainty.error_difference(
-            answers.answers, lambda seen: _label(truth, seen, answers), first, last
-        )
-        uncertainty = rater_uncertainty.raters_resampled(
+        statistic = error_difference(answers.answers, lambda seen: _label(truth, seen, answers), first, last)
+        uncertainty = raters_resampled(
             statistic, questions, answers.subjects, resamples=OTHER_RATERS_RESAMPLES, seed=answers.design.seed
         )
         attribute = answers.attributes[name]
