@@ -39,7 +39,7 @@ from transect.runs.layout import CONTROL
 from transect.runs.parts import stage
 from transect.runs.pictures import pixels_of_png
 from transect.runs.report_options import Bins
-from transect.runs.spec import GeneratorDescription, RunSpec, TargetEntry
+from transect.runs.spec import RunSpec, TargetEntry
 from transect.runs.wording import readable
 from transect.targets.words.asked import asked_of
 
@@ -106,19 +106,12 @@ def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
                 yield from ((row, pixels_of_png(stored[row - part * rows_per_part].as_py())) for row in rows)
 
     pictures_by_group = means(chosen, pictures())
-    return tuple(
-        MeanFace(
-            run.spec.name,
-            answers.target,
-            group.measure,
-            group.by,
-            group.group,
-            int(group.right.sum()),
-            int(group.wrong.sum()),
-            *pictures_by_group[2 * i : 2 * i + 2],
-        )
-        for i, group in enumerate(groups)
-    )
+    found = []
+    for i, group in enumerate(groups):
+        counts = int(group.right.sum()), int(group.wrong.sum())
+        faces = pictures_by_group[2 * i : 2 * i + 2]
+        found.append(MeanFace(run.spec.name, answers.target, group.measure, group.by, group.group, *counts, *faces))
+    return tuple(found)
 
 
 def gallery_of(answered: TargetOutcomes) -> Gallery:
@@ -244,7 +237,7 @@ def analyse(
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
             answered += [] if table is None else [table]
-            analysis = _estimated(run, target.name, outcome, table, edges)
+            analysis = estimate(run, target.name, outcome, edges, table=table)
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
@@ -349,30 +342,17 @@ def estimate(
     bins: Bins | None = None,
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
+    table: TransectOutcome | None = None,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
-    table = _transect_outcome(run, target, outcome) if run.design.levels else None
-    return _estimated(run, target, outcome, table, bins, confidence, max_order)
-
-
-def _estimated(
-    run: Run,
-    target: str,
-    outcome: Outcome,
-    table: TransectOutcome | None,
-    bins: Bins | None,
-    confidence: float = CONFIDENCE,
-    max_order: int = HIGHEST_ORDER,
-) -> Analysis:
+    """Effects and rates of one outcome. bins: of observed attributes. table: of an experiment, once made."""
     seed = run.design.seed
-    if table is None:
+    if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        people, measure = run.people, _measure(run, target, outcome)
-        values, reasons = outcome.values, outcome.reasons
         return analyse_population(
-            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, confidence=confidence,
-            seed=seed, max_order=max_order,
+            outcome.values, outcome.reasons, true, run.attributes, _measure(run, target, outcome), subjects=run.people,
+            edges=bins, confidence=confidence, seed=seed, max_order=max_order,
         )  # fmt: skip
+    table = table or _transect_outcome(run, target, outcome)
     return analyse_transects(
         table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people,
         confidence=confidence, seed=seed, max_order=max_order,
@@ -438,7 +418,18 @@ def _study_entry(
         "population": design.population,
         "truth": run.truth_text,
         "seed": design.seed,
-        "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
+        "attributes": [
+            {
+                "name": name,
+                "kind": attribute.kind,
+                "unit": attribute.unit,
+                "meaning": readable(attribute.meaning),
+                "levels": list(groups[name]),
+                "labels": list(groups[name].values()),
+                "source": attribute.source,
+            }
+            for name, attribute in run.attributes.items()
+        ],
         "targets": list(targets),
         "outcomes": list(run.all_outcomes),
     }
@@ -452,26 +443,11 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, LevelLabels]:
     }
     for rate in rates:
         for name, value in rate.cell.items() if rate.order == 1 else ():
-            text = _range(rate.bounds[name]) if name in rate.bounds else run.attributes[name].label(value)
+            text = run.attributes[name].label(value)
+            if name in rate.bounds:
+                text = " to ".join(f"{bound:.2g}".replace("-", "−") for bound in rate.bounds[name])
             groups.setdefault(name, {}).setdefault(value, text)
     return groups
-
-
-def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as text."""
-    return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
-
-
-def _attribute_entry(attribute: Attribute, groups: LevelLabels) -> dict[str, object]:
-    return {
-        "name": attribute.name,
-        "kind": attribute.kind,
-        "unit": attribute.unit,
-        "meaning": readable(attribute.meaning),
-        "levels": list(groups),
-        "labels": list(groups.values()),
-        "source": attribute.source,
-    }
 
 
 def pairs_of_groups(
@@ -501,11 +477,8 @@ def _pair(run: Run, outcome: Outcome, measure: Measure, two: Groups, confidence:
 
 def in_several_worlds(studies: Sequence[Findings]) -> bool:
     """Whether one experiment was made in several worlds: in several generators, or on several sets of photographs."""
-    return len({_world(each.spec.generator) for each in studies if each.design.levels and not each.in_steps}) > 1
-
-
-def _world(generator: GeneratorDescription) -> tuple[str, str]:
-    return generator.name, str(generator.facts.get("pictures_sha256", ""))
+    generators = [each.spec.generator for each in studies if each.design.levels and not each.in_steps]
+    return len({(each.name, str(each.facts.get("pictures_sha256", ""))) for each in generators}) > 1
 
 
 def of_effects(studies: Sequence[Findings]) -> list[str]:

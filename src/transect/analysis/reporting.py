@@ -230,10 +230,6 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
     return [asdict(row) for row in rows.values()]
 
 
-def _targets(studies: Sequence[Findings]) -> list[str]:
-    return list(dict.fromkeys(target.name for study in studies for target in study.spec.targets))
-
-
 def _title(studies: Sequence[Findings]) -> str:
     names = list(_models(studies))
     return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -159,10 +159,7 @@ def judging(answers: Answers) -> list[Annotations]:
 
 
 def rejudged(answers: Answers, means: _Means) -> Answers:
-    """The same answers where raters with these mean answers to `judging` say what is right.
-
-    Images without a truth keep none.
-    """
+    """The answers where raters with these means to `judging` say what is right. Images without a truth keep none."""
     label = np.empty(0) if answers.stated is None else right_answers(answers, answers.stated, means)
     if len(label) != len(means):
         return answers
@@ -327,8 +324,6 @@ def section(answers: Answers) -> Section | None:
         study=answers.study,
         title=f"With other raters: {short_name(answers.target)}",
         text=[_TEXT],
-        warnings=[],
-        figures=[],
         tables=tables,
         sources=[SOURCE],
     )
@@ -341,27 +336,9 @@ def _heads(first: str, unit: str) -> list[tuple[str, str]]:
 
 
 def _row(name: str, uncertainty: RaterUncertainty, place: int = 0) -> list[object]:
-    columns = (
-        uncertainty.estimate,
-        uncertainty.low,
-        uncertainty.high,
-        uncertainty.error,
-        uncertainty.by_subject,
-        uncertainty.rater_share,
-    )
-    return [
-        name,
-        *(float(column[place]) for column in columns),
-        uncertainty.subjects,
-        uncertainty.raters,
-        uncertainty.reason,
-    ]
-
-
-def _settings(answers: Answers) -> dict[str, Float[np.ndarray, " n"]]:
-    """Intended values, image by image."""
-    cells = np.array([list(cell.values()) for cell in answers.design.cells()])[answers.cells]
-    return {name: cells[:, k] for k, name in enumerate(answers.design.levels)}
+    found = uncertainty
+    columns = (found.estimate, found.low, found.high, found.error, found.by_subject, found.rater_share)
+    return [name, *(float(column[place]) for column in columns), found.subjects, found.raters, found.reason]
 
 
 def _perceived(answers: Answers) -> Table | None:
@@ -369,13 +346,9 @@ def _perceived(answers: Answers) -> Table | None:
     names = [name for name in answers.design.levels if name in answers.said and not nominal(answers.known.get(name))]
     if not names:
         return None
-    intended = _settings(answers)
+    intended = answers.settings
     held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
-    counted, unit = (
-        (answers.errors, "error")
-        if answers.judged
-        else (answers.answers if answers.binary else answers.scores, "answer")
-    )
+    counted, unit = answers.counted
     outside = np.column_stack([np.empty((len(counted), 0)), *held.values()])
     statistic = instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
     uncertainty = raters_resampled(
@@ -397,7 +370,7 @@ def _errors(answers: Answers) -> Table | None:
         return None
     questions = deciding(annotations, answers.known.get(truth.attribute))
     rows = []
-    for name, column in _settings(answers).items():
+    for name, column in answers.settings.items():
         levels = answers.design.levels[name]
         first, last = (np.isclose(column, levels[place]) for place in (0, -1))
         statistic = error_difference(answers.answers, lambda seen: _label(truth, seen, answers), first, last)

@@ -17,7 +17,7 @@ from transect.errors import BadInput, TransectError, UnknownName
 from transect.experiment import costs, outcome_choice, study
 from transect.experiment.edits import EDITS, EditCheck
 from transect.experiment.opened_targets import give_name
-from transect.experiment.worlds import open_world
+from transect.experiment.worlds import WorldSettings
 from transect.jobs.reproduce.comparing import Change
 from transect.protocols import Target, TargetLike, World
 from transect.records import Task
@@ -284,7 +284,7 @@ def _plain_world(stored: GeneratorDescription, given: Given) -> World:
     sized = named.startswith(("faceworld", "photographs:"))
     size = facts.get("image_size") if sized else None
     directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
-    return open_world(name, size, population, facts.get("device"), directions, latents)
+    return WorldSettings(name, population, size, facts.get("device"), directions, latents).open()
 
 
 def _photographs(stored: GeneratorDescription, given: Given) -> World:

@@ -273,7 +273,9 @@ def prepare(
     asked = question_of(target, options.questions, options.question)
     name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
     (resolved,) = opened_targets.resolve_targets([asked], options.target, [] if name is None else [name])
-    world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
+    directions = None if options.directions is None else Path(options.directions)
+    settings = worlds.WorldSettings(generator, population, options.image_size, options.device, directions)
+    world = settings.open()
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     world = for_attributes(world, [attribute.name for attribute in space.attributes])
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
