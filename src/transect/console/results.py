@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -14,7 +13,7 @@ from transect.runs.json_records import dumps
 from transect.texts import say, shown
 
 if TYPE_CHECKING:
-    from transect.runs.command_record import Word
+    from transect.runs.command_record import Rerun, Word
     from transect.runs.result import JobResult
 
 
@@ -58,22 +57,20 @@ def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | 
 
 
 _ASIDE: Final = ("json", "engine", "workers")
-"""Parameters on which no result depends."""
-LEFT_OUT: Final = tuple(f"--{name}" for name in _ASIDE)
-"""The options of these, which no record has."""
+"""Parameters on which no result depends; no record has them."""
 _BEFORE, _AFTER = "=:@", "=:@?"
 """What a path may stand behind and before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT, PATH?OPTIONS."""
 
 
-def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
+def keep(context: typer.Context, folder: Path, rerun: Rerun) -> None:
     """Write command.json into the folder that this command wrote."""
     from transect.runs import command_record
 
     given = on_command_line(context, context.params)
-    left_out = (*writes, *_ASIDE)
+    left_out = (*rerun.writes, *_ASIDE)
     kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
     kept.sort(key=lambda parameter: parameter.param_type_name == "argument")
-    words = [word for each in kept for word in _words(each, given[str(each.name)], each.name in files)]
+    words = [word for each in kept for word in _words(each, given[str(each.name)], rerun)]
     command_record.write(folder, _name(context), tuple(words))
 
 
@@ -86,7 +83,7 @@ def _name(context: Any) -> str:
     return " ".join(names)
 
 
-def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
+def _words(parameter: Any, value: object, rerun: Rerun) -> Iterator[Word]:
     from transect.runs.command_record import Word
 
     option = "" if parameter.param_type_name == "argument" else parameter.opts[0]
@@ -94,12 +91,7 @@ def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
         yield Word(option if value else parameter.secondary_opts[0])
         return
     for item in value if isinstance(value, list | tuple) else [value]:
-        yield _with_file(option, str(item)) if names_files or _is_path(parameter) else Word(option, str(item))
-
-
-def _is_path(parameter: Any) -> bool:
-    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    return Path in (annotation, *typing.get_args(annotation))
+        yield Word(option, str(item)) if rerun.kind(option) == "values" else _with_file(option, str(item))
 
 
 def _with_file(option: str, text: str) -> Word:

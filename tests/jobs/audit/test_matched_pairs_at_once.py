@@ -60,14 +60,14 @@ def questions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(faces, pairs, questions, tmp_path_factory):
     out = tmp_path_factory.mktemp("planted") / "run"
-    given = {"dataset": f"folder:{faces}", "compare": ["tone"], "questions": str(questions), "out": out, "pairs": pairs}
+    given = {"files": {"dataset": f"folder:{faces}"}, "compare": ["tone"], "questions": str(questions), "out": out, "pairs": pairs}
     return auditing.audit("pair_speaker:speaker", **given)
 
 
 @pytest.fixture
 def ask(faces, questions, tmp_path):
     def run(pairs, speaker=None, out="run", **settings):
-        usual = {"dataset": f"folder:{faces}", "compare": ["tone"], "questions": str(questions), "out": tmp_path / out}
+        usual = {"files": {"dataset": f"folder:{faces}"}, "compare": ["tone"], "questions": str(questions), "out": tmp_path / out}
         return auditing.audit(speaker or PairSpeaker(darker=0.8), **usual | {"pairs": pairs} | settings)
 
     return run
@@ -127,7 +127,7 @@ def test_a_resumed_run_and_a_run_made_again_have_the_same_bytes(ask, pairs, foun
     (tmp_path / "run" / TABLE / "part-00000.parquet").unlink()
     ask(pairs, "pair_speaker:speaker")
     assert content(tmp_path / "run") == content(found.folder)
-    given = {"targets": ["stub=pair_speaker:speaker"], "dataset": f"folder:{faces}"}
+    given = {"targets": ["stub=pair_speaker:speaker"], "files": {"dataset": f"folder:{faces}"}}
     again = transect.reproduce(found.folder, out=tmp_path / "again", **given)
     assert again.numbers.outcome == "same bytes"
 

@@ -9,6 +9,13 @@ import typer
 
 from transect.console.options import Device, Engine, Json, Workers
 from transect.console.results import keep, show
+from transect.runs.command_record import Rerun
+
+RERUN = Rerun(
+    values="space encoder-samples fit distance device",
+    data="images",
+    models="generator encoder weights heads",
+)
 
 
 def encode(
@@ -56,5 +63,5 @@ def encode(
         images, generator, out, encoder=encoder, space=space, fit=fit, device=device, quiet=json, options=options
     )
     page = result.report(out)
-    keep(context, out, files=("generator", "images"))
+    keep(context, out, RERUN)
     show(result, json, result.headline(), result.rows(), *result.lines(), page=page)

@@ -9,9 +9,15 @@ import typer
 
 from transect.console.options import Json
 from transect.console.results import Block, keep, show
+from transect.runs.command_record import Rerun
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult
+
+RERUN = Rerun(
+    values="device",
+    argument="data",
+)
 
 
 def mitigate(
@@ -32,7 +38,7 @@ def mitigate(
 
     result = run.mitigate(chosen, out, device=device, quiet=json)
     page = result.report(result.folder)
-    keep(context, result.folder, files=())
+    keep(context, result.folder, RERUN)
     show(result, json, *_blocks(result), page=page)
 
 

@@ -26,9 +26,15 @@ from transect.console.options import (
 )
 from transect.console.results import keep, show
 from transect.errors import BadInput
+from transect.runs.command_record import Rerun
 
-_FILES = ("target", "questions", "generator", "population")
-"""Options that may name files."""
+RERUN = Rerun(
+    values="question outcome name budget goal vary space latent-dims method alpha alpha-weighs truth by size device "
+    "seed task labels positive threshold output isolate template dtype model-device allow-download timeout max-failures",
+    data="questions population directions preprocess require-validation",
+    models="generator",
+    argument="models",
+)
 
 
 def search(
@@ -174,7 +180,7 @@ def search(
         _show_cost(target, arguments, json)
         return
     result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
-    keep(context, result.folder, files=_FILES)
+    keep(context, result.folder, RERUN)
     show(result, json, *lines(result.numbers), page=result.folder / "search.html")
 
 
