@@ -151,8 +151,8 @@ def test_jobs_without_a_declaration_are_refused(tmp_path):
     from transect.cli.app import COMMANDS as KNOWN
 
     others = {command.__name__ for command in KNOWN} - {*COMMANDS}
-    assert {"audit", "train", "view", "reproduce"} <= others
-    for job in (*others, "train gan", "os", "reproduce.run"):
+    assert {"audit", "view", "reproduce"} <= others
+    for job in (*others, "train", "train gan", "os", "reproduce.run"):
         command_record.write(tmp_path, job, ())
         with pytest.raises(BadInput, match="expected a command that is made again"):
             calling.words_of(tmp_path, tmp_path / "again", {}, ())

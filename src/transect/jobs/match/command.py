@@ -14,9 +14,10 @@ from transect.errors import BadInput
 from transect.runs.command_record import Rerun
 
 RERUN = Rerun(
-    values="treatment method metric layers columns exact caliper identity second-threshold difficulty-weights default "
+    values="treatment method metric layers columns exact caliper identity second-threshold default "
     "covariate outcome change experiment-attribute ratio tolerance bins dose-gap base gate approximate seed pictures",
     data="features pairs table second references difficulty experiment",
+    models="difficulty-weights",
     writes={"report": "", "out": "pairs.parquet"},
 )
 
