@@ -132,9 +132,9 @@ class SearchOptions:
     space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
     (attributes and latent_dims coordinates). method: "ours", "random", "sobol", or for the goal "failures" "mcduff2019"
     with its weight alpha (default 0.6). alpha_weighs: what alpha is the weight of, "diversity" as their Eq. 4 is
-    printed, or "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations errors
-    are counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to the
-    target. require_validation: the validation.json that the generator and every searched level must have passed.
+    printed, or "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations
+    errors are counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to
+    the target. require_validation: the validation.json that the generator and every searched level must have passed.
     target: the target's own options
     (task, preprocess, labels, positive, threshold, output). name: your own name of the target. Of a model that answers
     in words: questions, a file or a set that ships; question, the name of the one that is asked, where there are

@@ -1,7 +1,7 @@
 """From the calls of a search to its numbers: regions, the overall rate, maps, errors by condition and mean faces.
 
 Error tables and mean faces are those of McDuff et al. 2019. Conditions are thirds of the searched space along each
-attribute, or its levels. Each sampler has its own column, since a search that follows up failures overstates their rate.
+attribute, or its levels. Each sampler has its own column: a search that follows up failures overstates their rate.
 """
 
 from __future__ import annotations
