@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import typer
 
@@ -13,7 +14,7 @@ from transect.runs.json_records import dumps
 from transect.texts import say, shown
 
 if TYPE_CHECKING:
-    from transect.runs.command_record import Rerun, Word
+    from transect.runs.command_record import Word
     from transect.runs.result import JobResult
 
 
@@ -60,6 +61,30 @@ _ASIDE: Final = ("json", "engine", "workers")
 """Parameters on which no result depends; no record has them."""
 _BEFORE, _AFTER = "=:@", "=:@?"
 """What a path may stand behind and before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT, PATH?OPTIONS."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What of a command `transect reproduce` gives again; an option that stands in none of these is refused.
+
+    values: options that open nothing; data: those of which only data is read; models: those that name a model, which
+    opens on the reader's word alone; all by their names without dashes, in one text. argument: which of these three the
+    arguments are. writes: the options that say where to write, and what they get there, "" for the folder itself.
+    """
+
+    values: str = ""
+    data: str = ""
+    models: str = ""
+    argument: str = ""
+    writes: Mapping[str, str] = field(default_factory=lambda: {"out": ""})
+
+    def kind(self, option: str) -> str:
+        """Which of values, data and models an option is, as --table, or "" of an argument; "" where it is none."""
+        names = {option.removeprefix("--"), option.removeprefix("--no-")}
+        kinds = {"values": self.values, "data": self.data, "models": self.models}
+        found = (kind for kind, known in kinds.items() if names & {*known.split()})
+        return next(found, "") if option else self.argument
 
 
 def keep(context: typer.Context, folder: Path, rerun: Rerun) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
@@ -44,30 +44,6 @@ class CommandRecord:
     job: str
     words: tuple[Word, ...]
     versions: Mapping[str, str]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rerun:
-    """What of a command `transect reproduce` gives again; an option that stands in none of these is refused.
-
-    values: options that open nothing; data: those of which only data is read; models: those that name a model, which
-    opens on the reader's word alone; all by their names without dashes, in one text. argument: which of these three the
-    arguments are. writes: the options that say where to write, and what they get there, "" for the folder itself.
-    """
-
-    values: str = ""
-    data: str = ""
-    models: str = ""
-    argument: str = ""
-    writes: Mapping[str, str] = field(default_factory=lambda: {"out": ""})
-
-    def kind(self, option: str) -> str:
-        """Which of values, data and models an option is, as --table, or "" of an argument; "" where it is none."""
-        names = {option.removeprefix("--"), option.removeprefix("--no-")}
-        kinds = {"values": self.values, "data": self.data, "models": self.models}
-        found = (kind for kind, known in kinds.items() if names & {*known.split()})
-        return next(found, "") if option else self.argument
 
 
 def write(folder: Path, job: str, words: tuple[Word, ...]) -> None:

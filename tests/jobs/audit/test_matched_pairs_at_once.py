@@ -60,14 +60,14 @@ def questions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(faces, pairs, questions, tmp_path_factory):
     out = tmp_path_factory.mktemp("planted") / "run"
-    given = {"files": {"dataset": f"folder:{faces}"}, "compare": ["tone"], "questions": str(questions), "out": out, "pairs": pairs}
+    given = {"dataset": f"folder:{faces}", "compare": ["tone"], "questions": str(questions), "out": out, "pairs": pairs}
     return auditing.audit("pair_speaker:speaker", **given)
 
 
 @pytest.fixture
 def ask(faces, questions, tmp_path):
     def run(pairs, speaker=None, out="run", **settings):
-        usual = {"files": {"dataset": f"folder:{faces}"}, "compare": ["tone"], "questions": str(questions), "out": tmp_path / out}
+        usual = {"dataset": f"folder:{faces}", "compare": ["tone"], "questions": str(questions), "out": tmp_path / out}
         return auditing.audit(speaker or PairSpeaker(darker=0.8), **usual | {"pairs": pairs} | settings)
 
     return run

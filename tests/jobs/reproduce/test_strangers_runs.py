@@ -13,8 +13,9 @@ from transect.errors import BadInput
 from transect.runs import command_record, trust
 
 SRC = Path(transect.__file__).parent
-OPENERS = {"import_object", "from_pretrained", "hf_hub_download", "snapshot_download"}
-"""Functions that run named code, or ask a hub; with PyTorch's `jit.load` and the client of HTTP."""
+OPENERS = {"import_object", "from_pretrained", "hf_hub_download", "snapshot_download", "shape_predictor"}
+OPENERS |= {"InferenceSession"}
+"""What runs named code, opens a model or asks a hub; with PyTorch's `jit.load` and the client of HTTP."""
 
 
 def resolve(spec):
@@ -59,6 +60,12 @@ def finder(spec):
     return open_marks(spec)
 
 
+def landmarks(spec):
+    from transect.targets.face_readers import FaceLandmarks
+
+    return FaceLandmarks(spec)
+
+
 DOORS = {
     resolve: ("payload:f", "callable:os:abort", "torch:model.pt", "model.onnx", "hf:a/b", "timm:x@y.safetensors",
               "classifier:folder", "api.toml", "dlib:face-recognition@folder", "a-plugin"),
@@ -67,14 +74,19 @@ DOORS = {
     text_images: ("hf:a/b",),
     generator: ("net.safetensors", "diffusers:folder", "photographs:folder:faces?marks=dlib:FILE"),
     backbone: ("transformers:a/b", "timm:resnet18"),
+    landmarks: ("shape_predictor.dat",),
     finder: ("dlib:FILE", "network+onnx:FILE", "mediapipe:FILE"),
 }  # fmt: skip
 BEHIND = {
     "annotation/machine.py": (),  # of `annotate`, which is not made again
     "generators/diffusion/generator.py": (generator,),
+    "marks/outside_finders.py": (finder,),
     "mitigation/networks.py": (backbone,),
+    "targets/dlib_face.py": (resolve,),
+    "targets/face_readers.py": (landmarks,),
     "targets/hf/loading.py": (resolve, text_images),
     "targets/http/asking.py": (resolve, speaker),
+    "targets/onnx_model.py": (resolve,),
     "targets/resolution.py": (resolve,),
     "targets/torch_model.py": (resolve,),
     "targets/words/coding.py": (scorer,),
@@ -95,10 +107,9 @@ def test_no_module_opens_models_without_a_door():
     found = set()
     for path in SRC.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func)
-                if called.rpartition(".")[2] in OPENERS or called in ("torch.jit.load", "httpx2.Client"):
-                    found.add(path.relative_to(SRC).as_posix())
+            named = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+            if named.rpartition(".")[2] in OPENERS or named in ("torch.jit.load", "httpx2.Client"):
+                found.add(path.relative_to(SRC).as_posix())
     assert found == set(BEHIND)
     assert {door for doors in BEHIND.values() for door in doors} <= set(DOORS)
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Device, Engine, Json, Workers, on_command_line
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 from transect.errors import BadInput
-from transect.runs.command_record import Rerun
 
 _OF_TWINS = {"generator", "images", "out", "marks", "size", "engine", "workers", "json"}
 """Options that a run of twins has."""

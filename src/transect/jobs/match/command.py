@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 from transect.errors import BadInput
-from transect.runs.command_record import Rerun
 
 RERUN = Rerun(
     values="treatment method metric layers columns exact caliper identity second-threshold default "

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import Block, keep, show
-from transect.runs.command_record import Rerun
+from transect.console.results import Block, Rerun, keep, show
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult

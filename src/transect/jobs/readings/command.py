@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
-from transect.runs.command_record import Rerun
+from transect.console.results import Rerun, keep, show
 
 RERUN = Rerun(
     values="pictures prefix",

@@ -19,8 +19,7 @@ from transect.console.options import (
     Seed,
     Workers,
 )
-from transect.console.results import keep, show
-from transect.runs.command_record import Rerun
+from transect.console.results import Rerun, keep, show
 
 RERUN = Rerun(
     values="subjects seed size vary hold device columns data-set",

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from transect.console.results import file_in
+from transect.console.results import Rerun, file_in
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.runs import command_record, trust
 from transect.runs.addresses import is_address
-from transect.runs.command_record import Rerun, Word
+from transect.runs.command_record import Word
 from transect.runs.model_files import digest_of_input
 
 _JOB: Final = re.compile(r"[a-z_]+")

@@ -24,8 +24,7 @@ from transect.console.options import (
     Threshold,
     Timeout,
 )
-from transect.console.results import keep, show
-from transect.runs.command_record import Rerun
+from transect.console.results import Rerun, keep, show
 
 RERUN = Rerun(
     values="question outcome name budget goal vary space latent-dims method alpha alpha-weighs truth by size "
