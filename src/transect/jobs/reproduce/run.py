@@ -179,7 +179,7 @@ def reproduce(
     _check_rerun_folder(again)
     if budget is not None and budget < 1:
         raise BadInput(f"--budget: expected at least 1 call, got {budget}; leave it out to make none")
-    named = _by_name("--file", files, str.partition)
+    named = {name: str(path) for name, path in _by_name("--file", files, str.partition).items()}
     given = Given(_by_name("--target", targets, str.rpartition), named, trust, budget, again)
     tolerance = 0.0 if exact else TOLERANCE
     make = _command if (folder / command_record.FILE).is_file() else _audit
