@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs.model_files import read_weights
+from transect.runs.trust import check_trusted
 from transect.texts import words_of
 from transect.training.classifier import LAYERS, new_resnet, start_from
 
@@ -250,6 +251,8 @@ def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, we
     only a file has any. weights: a safetensors file instead.
     """
     library, colon, rest = name.partition(":")
+    for source in ([name] if colon else []) + ([str(weights)] if weights is not None else []):
+        check_trusted(source)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if name in LAYERS:

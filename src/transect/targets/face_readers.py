@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt8
 from transect.errors import BadInput, MissingExtra
 from transect.records import Images, Task
 from transect.runs import model_files
+from transect.runs.trust import check_trusted
 from transect.targets.capabilities import describe
 from transect.targets.detectors import Detector, enlarged
 from transect.targets.dlib_face import read_model
@@ -68,6 +69,7 @@ class FaceLandmarks:
     """
 
     def __init__(self, path: str | Path) -> None:
+        check_trusted(str(path))
         try:
             import dlib
         except ModuleNotFoundError:

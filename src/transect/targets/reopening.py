@@ -15,7 +15,7 @@ from transect.protocols import Target
 from transect.runs.json_records import json_of
 from transect.targets.capabilities import describe
 from transect.targets.preprocess import Preprocess
-from transect.targets.resolution import resolve, runs_named_code
+from transect.targets.resolution import resolve
 from transect.targets.words.asked import PairwiseQuestion, ask, asked_of
 from transect.targets.words.judging import coders_of
 from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
@@ -67,14 +67,12 @@ def reopen(stored: Facts, spec: str = "") -> Target:
     """The target of a stored description, from a spec, or from its name where that is one.
 
     Only settings in which it differs from the usual are set. Raises BadInput, in one line, where the model is not there
-    or is another one, and where its code would run that only the description names.
+    or is another one.
     """
     name = str(stored["name"])
     errors: list[TransectError] = []
     for tried in [spec] if spec else _specs(stored):
         try:
-            if not spec:
-                check_code(name, tried)
             target = _as_it_was(stored, tried)
         except TransectError as error:
             errors.append(error)
@@ -88,18 +86,6 @@ def reopen(stored: Facts, spec: str = "") -> Target:
             target.name = name  # type: ignore[misc]
         return target
     raise BadInput(f"target {name}: {errors[0] if errors else 'no spec'}; say where it is: --target '{name}=SPEC'")
-
-
-def check_code(name: str, spec: str) -> None:
-    """Raises BadInput for a spec whose code would run although no user named it, but a folder that may be a stranger's.
-
-    >>> check_code("ours", "onnx:smile.onnx")
-    """
-    if runs_named_code(spec):
-        raise BadInput(
-            f"target {name}: its code ({spec}) would run with your rights; if you trust it, say so: "
-            f"--target '{name}={spec}'"
-        )
 
 
 def _specs(stored: Facts) -> Iterable[str]:
@@ -146,8 +132,7 @@ def reopen_asked(stored: Mapping[str, Any], source: object = "", coding: Mapping
     source: the spec of its model, or the model, opened or not; "" tries the model's own name. coding: by name, what
     names its judge, and the functions that score its texts.
 
-    Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
-    the description names.
+    Raises BadInput, in one line, where the model is not there or is another one.
     """
     name, model = str(stored["name"]), str(stored["model"]["name"])
     question, speaker = asked_of(stored), _speaker(name, model, source)
@@ -204,8 +189,6 @@ def _speaker(name: str, model: str, source: object) -> SharedSpeaker:
         return shared_object(source)
     if not source and not gives_words(model):
         raise BadInput(f"target {name}: expected the model {model}, got none; say where it is: --target '{model}=SPEC'")
-    if not source:
-        check_code(name, model)
     try:
         return shared(source or model, {})
     except TransectError as error:

@@ -17,6 +17,7 @@ from transect.protocols import Target
 from transect.records import Task
 from transect.runs.model_files import CARD
 from transect.runs.table_inputs import as_names
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Speaker
 from transect.targets.catalogue import available, entry_points
 from transect.targets.hf.loading import CONFIG, PROCESSOR, is_folder
@@ -77,6 +78,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     Traceback (most recent call last):
     transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
     """
+    check_trusted(spec)
     settings = {key: value for key, value in options.items() if value is not None}
     spec = _with_prefix(spec)
     if "question" not in settings and gives_words(spec):
@@ -126,18 +128,6 @@ def _runs_code_of_others(spec: str) -> bool:
         return False  # an interactive session's own function is in no file that another process could read
     ours = spec.endswith(".toml") or scheme in (_CLASSIFIER, LOCAL, *_OPEN, *_DETECTORS)
     return not ours and ":" in spec
-
-
-def runs_named_code(spec: str) -> bool:
-    """Whether opening a target runs code that the spec names, with the user's rights: a Python module or TorchScript.
-
-    Plug-ins are code that the user installed, and an ONNX file is no code.
-
-    >>> [runs_named_code(spec) for spec in ("models:smile", "torch:smile.pt", "onnx:smile.onnx", "dlib:hog-face")]
-    [True, True, False, False]
-    """
-    scheme = spec.partition(":")[0]
-    return _runs_code_of_others(spec) and scheme != "onnx" and scheme not in entry_points()
 
 
 def _with_prefix(spec: str) -> str:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import Block, keep, show
+from transect.console.results import Block, Rerun, keep, show
 from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.leakage.run import LeakageResult
 
-_FILES = ("labels", "predictions", "representation", "captions", "lexicon")
-"""Options that may name files."""
+RERUN = Rerun(
+    values="label protected split id subject where prediction attacker noise f1 rounds permutations train-per-class "
+    "test-per-class as-published curve device alpha balance-sizes seed",
+    data="labels predictions representation captions lexicon",
+)
 
 
 def leakage(
@@ -180,7 +183,7 @@ def leakage(
     )
     page = None if out is None else result.report(out)
     if out is not None:
-        keep(context, out, files=_FILES)
+        keep(context, out, RERUN)
     for line in result.warnings if out is not None else ():
         say(line, error=True)
     show(result, json, *_blocks(result, bool(alpha)), page=page)

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 from transect.errors import BadInput
+
+RERUN = Rerun(
+    values="treatment method metric layers columns exact caliper identity second-threshold default "
+    "covariate outcome change experiment-attribute ratio tolerance bins dose-gap base gate approximate seed pictures",
+    data="features pairs table second references difficulty experiment",
+    models="difficulty-weights",
+    writes={"report": "", "out": "pairs.parquet"},
+)
 
 
 def match(
@@ -177,7 +185,7 @@ def match(
     write_table(out, result.table)
     page = None if report is None else result.report(report)
     if report is not None:
-        keep(context, report, writes=("out", "report"), files=("features", "difficulty"))
+        keep(context, report, RERUN)
     show(result, json, *lines(result.numbers), f"wrote {out}", page=page)
 
 

@@ -17,6 +17,7 @@ from scipy.special import expit, softmax
 
 from transect.errors import BadInput
 from transect.records import Task
+from transect.runs.trust import check_trusted
 from transect.targets.hf.classification import Made, positive_column
 from transect.targets.hf.loading import (
     PLACE,
@@ -220,6 +221,7 @@ class TextImages:
 
 def open_text_images(spec: str, options: Options | None = None) -> TextImages:
     """The network of `hf:FOLDER`, `hf:ID` or a folder. Raises as `opening.load`, and for a network without texts."""
+    check_trusted(spec)
     options = options or Options()
     argument = spec.removeprefix(_SCHEME)
     if not argument or (":" in argument and not spec.startswith(_SCHEME)):

@@ -23,6 +23,7 @@ from numpy import ndarray
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from transect.errors import BadInput, TooManyFailures, UnknownName
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Said, Scored, Status
 from transect.targets.guard import attempt
 from transect.targets.python_objects import fingerprint, import_object
@@ -138,6 +139,8 @@ def scorer_named(reference: str | Scorer) -> Scorer:
 
     Importing it runs the user's code with the user's rights.
     """
+    if isinstance(reference, str):
+        check_trusted(reference)
     found = import_object(reference) if isinstance(reference, str) else reference
     if not callable(found):
         raise BadInput(f"scorer {reference}: expected a function of a list of texts, got {type(found).__name__}")

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from transect.errors import BadInput
 from transect.protocols import Closable, DescribesItself
 from transect.records import Quote
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Ask, AskedSpec, Speaker
 from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 
@@ -189,6 +190,7 @@ def _is_chat(path: str) -> bool:
 
 
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
+    check_trusted(spec)
     scheme, _, argument = spec.partition(":")
     if scheme == LOCAL and argument:
         from transect.targets.words.local import load as load_local
