@@ -3,7 +3,8 @@
 Every row also has its dummy column, at a cost above all others: a row on its dummy has no partner, so that the
 assignment has as many partners as can be, and among those the smallest total cost.
 
-The pairs whose distances have the smallest sum: optimal 1:1 and 1:k matching (Rosenbaum 1989).
+The pairs whose distances have the smallest sum: optimal 1:1 and 1:k matching (Rosenbaum 1989,
+doi:10.1080/01621459.1989.10478868).
 
 Solved on the nearest few candidates of each image; the solution's prices then say which candidates left out could
 improve it, and these are added until none can. No n x n matrix, and the optimum of all pairs nonetheless.
@@ -43,7 +44,7 @@ def assign(
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    dummy = _above_all(weights, min(m, n))
+    dummy = float((min(m, n) + 1) * (weights.max(initial=0.0) + 1.0))  # no saving among all other rows outweighs it
     sources = np.concatenate([rows, np.arange(m)])
     ends = np.concatenate([columns, n + np.arange(m)])
     costs = np.concatenate([weights, np.full(m, dummy)])
@@ -54,11 +55,6 @@ def assign(
     chosen = costs[_edge_of(sources, ends, partner, n + m)]
     price = _prices(ends, costs - chosen[sources], partner[sources], dummy, n + m)
     return Assignment(np.where(partner < n, partner, -1), price[:n], chosen + price[partner])
-
-
-def _above_all(weights: Float[np.ndarray, " e"], pairs: int) -> float:
-    """A cost that no saving among all other rows can outweigh."""
-    return float((pairs + 1) * (weights.max(initial=0.0) + 1.0))
 
 
 def _edge_of(
@@ -94,7 +90,6 @@ def _prices(
 
 
 METHOD: Final = "optimal assignment"
-SOURCE: Final = "Rosenbaum 1989, Optimal matching for observational studies, doi:10.1080/01621459.1989.10478868"
 
 _LIST = 20
 _MOST_ROUNDS = 50

@@ -1,15 +1,15 @@
 """Pairs of nearest images: in order of their distance, and by an index for a million of them.
 
-The nearest pair first, then the next: the sequential order of Singh et al. 2021, section 3.2.
+The nearest pair first, then the next: the sequential order of Singh et al. 2021, section 3.2 (Eq. 2-5).
 
 At each step the pair of smallest distance that keeps every constraint is taken, and all images of both identities
 leave. The result equals that of sorting all n x n distances (ties by position of a, then of b), which is never
 done: each treated image keeps its nearest few controls and a bound below all others, and is searched again when
 they are used up.
 
-Nearest neighbours by an index, for a million images: approximate, with the recall stated.
-
-An inverted file of faiss (optional, `transect[ann]`) looks only into the cells near an image. A neighbour that it
+Nearest neighbours by an index, for a million images: approximate, with the recall stated. An inverted file of faiss
+(optional, `transect[ann]`; Johnson, Douze and Jégou 2021, doi:10.1109/TBDATA.2019.2921572) looks only into the cells
+near an image. A neighbour that it
 misses is lost to that image, so that pairs can be farther apart than the exact order's; constraints hold all the
 same.
 """
@@ -28,7 +28,6 @@ from transect.designs.matching.search import CONSTRAINTS, Candidates, Search, al
 from transect.errors import BadInput, MissingExtra
 
 METHOD: Final = "greedy, nearest pair first"
-GREEDY_SOURCE: Final = "Singh, Balakrishnan and Perona 2021, Matched sample selection with GANs, Eq. 2-5"
 
 _TIED_LIST = 256
 _SHARE = 0.25  # of the open rows are searched again at a time, those with the fewest candidates left
@@ -160,10 +159,6 @@ class _Queue:
         self.known[place], self.listed[place], self.exact[place] = listed, -1, True
         self.reach[place] = listed[-1][0] if len(near) > _TIED_LIST else np.inf
 
-
-INDEX_SOURCE: Final = (
-    "Johnson, Douze and Jégou 2021, Billion-scale similarity search with GPUs, doi:10.1109/TBDATA.2019.2921572"
-)
 
 _FEW = 20_000  # columns up to which each is compared
 _OVERFETCH, _MOST_FETCHED = 2, 512

@@ -170,7 +170,7 @@ def matched(request: Request, prepared: Prepared) -> Matched:
     """Pairs, sets or weights by the request's method. Raises BadInput where nothing can be matched."""
     if prepared.labels is not None:
         return _in_sets(request, prepared)
-    return _weighted(request, prepared) if request.method in WEIGHTING else _paired(request, prepared)
+    return _weighted(request, prepared) if request.method == WEIGHTING else _paired(request, prepared)
 
 
 def sides(sample: Sample) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
@@ -182,9 +182,7 @@ def sides(sample: Sample) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]
     return np.flatnonzero(level > middle), np.flatnonzero(level <= middle)
 
 
-def _method(
-    request: Request, prepared: Prepared, scores: propensity.Scores | None = None
-) -> Callable[[Sample], Matching]:
+def _method(request: Request, scores: propensity.Scores | None = None) -> Callable[[Sample], Matching]:
     """The request's method as a function of a sample. scores: of that sample, where they are known."""
     options = request.options
     if options.pairs is not None:
@@ -197,17 +195,8 @@ def _method(
     if request.method == "propensity":
         sd = propensity.CALIPER_SD if request.caliper is None else request.caliper
         return lambda sample: propensity.recommended(sample, scores, caliper_sd=sd, seed=request.seed)
-    if request.method == "propensity-published":
-        near = propensity.PUBLISHED_CALIPER if request.caliper is None else request.caliper
-        return lambda sample: propensity.published(sample, scores, caliper=near, seed=request.seed)
-    matrix = prepared.covariate_matrix  # refuses missing values, which coarsened matching may not see either
-    if request.method == "coarsened":
-        columns = prepared.covariates
-        return lambda sample: designs.coarsened_exact(sample, columns, bins=options.bins, caliper=caliper)[0]
-    names = tuple(prepared.covariates)
-    return lambda sample: designs.cardinality(
-        sample, matrix, tolerance=options.tolerance, seed=request.seed, names=names
-    )
+    near = propensity.PUBLISHED_CALIPER if request.caliper is None else request.caliper
+    return lambda sample: propensity.published(sample, scores, caliper=near, seed=request.seed)
 
 
 def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
@@ -225,7 +214,7 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
     measure = measure_of(request)  # refuses what does not fit before the search, which may take long
     if request.method.startswith("propensity"):
         scores = propensity.scores(sample, seed=request.seed, standardize=request.method == "propensity")
-    pairs = _method(request, prepared, scores)(sample)
+    pairs = _method(request, scores)(sample)
     if not len(pairs):
         raise BadInput(nothing_matched(pairs, request, prepared))
     references = None
@@ -247,10 +236,7 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
 
 def _weighted(request: Request, prepared: Prepared) -> Matched:
     sample = prepared.sample
-    if request.method == "entropy":
-        weights, facts = designs.entropy_weights(sample, prepared.covariate_matrix, tuple(prepared.covariates))
-    else:
-        weights, facts = designs.overlap_weights(sample, prepared.covariate_matrix)
+    weights, facts = designs.overlap_weights(sample, prepared.covariate_matrix)
     rows = np.flatnonzero(weights > 0)
     reasons = [reason for row, reason in sample.ineligible.items() if sample.treatment[row] == 1]
     return Matched(
@@ -286,7 +272,7 @@ def _sets(request: Request, prepared: Prepared) -> Sets | None:
         return given.sets(request, prepared.sample, prepared.labels or ())
     labels = np.array(prepared.labels)
     try:
-        sets = designs.match_groups(prepared.sample, labels, _method(request, prepared), base=request.options.base)
+        sets = designs.match_groups(prepared.sample, labels, _method(request), base=request.options.base)
     except NoSet:
         return None
     return sets if len(sets.rows) else None

@@ -216,16 +216,12 @@ Method = Literal[
     "propensity",
     "propensity-published",
     "mahalanobis",
-    "coarsened",
-    "cardinality",
-    "entropy",
     "overlap",
 ]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
-WEIGHTING: Final = ("entropy", "overlap")
-USING_COVARIATES: Final = ("coarsened", "cardinality", *WEIGHTING)
+WEIGHTING: Final = "overlap"
 
 
 @final
@@ -238,15 +234,14 @@ class MatchOptions:
     the distance below which a pair must be in it. references, defaults: give each image of a pair another image of its
     identity, with these attribute values. experiment, experiment_attribute: a finished audit's folder whose effect is
     compared with the difference within pairs, and the attribute there (by default the treatment's name). ratio:
-    controls for each treated image (optimal). tolerance: standardized mean difference that cardinality matching allows.
-    bins: of each covariate (coarsened; default by Sturges). dose_gap: least difference in a continuous treatment. base:
-    of more than two groups the one that others are matched to. gate: balance threshold on the absolute standardized
-    mean difference. approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with
-    PNG or JPEG bytes, or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a
-    and b, rows or ids) that are reported in place of found ones. changes: pairs of outcomes whose differences within
-    pairs are compared, the first less the second. difficulty: features in which the distance of reference images is
-    measured, by default those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16
-    or pixels. difficulty_weights: a file of vgg16, or of another feature network.
+    controls for each treated image (optimal). dose_gap: least difference in a continuous treatment. base: of more than
+    two groups the one that others are matched to. gate: balance threshold on the absolute standardized mean difference.
+    approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with PNG or JPEG bytes,
+    or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a and b, rows or ids)
+    that are reported in place of found ones. changes: pairs of outcomes whose differences within pairs are compared,
+    the first less the second. difficulty: features in which the distance of reference images is measured, by default
+    those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16 or pixels.
+    difficulty_weights: a file of vgg16, or of another feature network.
     """
 
     weights: Sequence[float] = ()
@@ -259,8 +254,6 @@ class MatchOptions:
     experiment: str | Path | None = None
     experiment_attribute: str | None = None
     ratio: int = 1
-    tolerance: float = 0.1
-    bins: int | None = None
     dose_gap: float = 0.0
     base: str | None = None
     gate: float = GATE

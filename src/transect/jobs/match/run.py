@@ -98,8 +98,8 @@ def match(
     `options.pairs` gives the pairs. treatment: column of the
     table with 0 and 1, two names, up to 30 groups, or with `options.dose_gap` numbers. table: a row per image; by
     default the features, where they are a table. method: greedy (nearest pair first, Singh et al. 2021), optimal,
-    propensity (Austin 2011), propensity-published, mahalanobis, coarsened, cardinality, entropy or overlap. exact:
-    columns in which a pair is equal. caliper: largest distance of a pair (propensity: in standard deviations of log
+    propensity (Austin 2011), propensity-published, mahalanobis or overlap. exact: columns in which a pair is equal.
+    caliper: largest distance of a pair (propensity: in standard deviations of log
     odds). identity: column of people, each in one pair at most. covariates: columns whose balance is measured, by
     default all numeric ones. outcomes: columns that are compared within pairs and that no method sees.
 
