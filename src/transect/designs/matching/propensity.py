@@ -3,7 +3,8 @@
 As published (Singh et al. 2021, section 3.2.2): one model fitted to all images, the smaller group in random order, each
 image with the nearest free score of the other group, accepted within 0.1. As recommended (Austin 2011,
 doi:10.1002/pst.433): the log odds, here cross-fitted by identity so that no image enters the model that scores it, the
-nearest pair first, within 0.2 standard deviations. Where a model separates the groups almost perfectly there is little overlap, and both report it.
+nearest pair first, within 0.2 standard deviations. Where a model separates the groups almost perfectly there is little
+overlap, and both report it.
 """
 
 from __future__ import annotations
