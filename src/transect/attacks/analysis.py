@@ -201,7 +201,7 @@ class Analysis:
     @property
     def headline(self) -> Comparison | None:
         """The comparison that gives λ_M and Δ: as published on request, else on scores if there are any, else hard."""
-        return _headline(self.comparisons, self.settings.published)
+        return self.comparisons[0] if self.comparisons else None
 
     def at(self, f1: float) -> Estimate:
         """λ_D at any F1 between the measured levels, by linear interpolation of the estimate and of both ends.
@@ -243,12 +243,6 @@ class Several:
 
     analyses: tuple[Analysis, ...]
     differences: tuple[ModelDifference, ...] = ()
-
-
-def _headline(comparisons: Sequence[Comparison], published: bool) -> Comparison | None:
-    named = {comparison.name: comparison for comparison in reversed(comparisons)}
-    first = "published" if published else "scores"
-    return named.get(first) or named.get("hard") or next(iter(comparisons), None)
 
 
 def analyse(
@@ -296,7 +290,8 @@ def analyse_models(
     settings = settings or Settings()
     plan = Plan.of(data, attacker, settings)
     noise = noise_named(noise or ("flips" if settings.published else "frequency"))
-    drafts = [_draft(plan, model, noise, f1) for model in models or (None,)]
+    hard = any(model.outputs.scores is None for model in models)
+    drafts = [_draft(plan, model, noise, f1, hard) for model in models or (None,)]
     shares = SHARES if (not attacker.is_random if curve is None else curve) else ()
     requests = _requests(plan, noise, drafts, shares)
     once = {id(request): request for request in requests.values()}
@@ -358,13 +353,13 @@ class _OfLabels:
         return cls(plan, noise, chosen, dataset, null(plan, *measured["null"]), curve, n_train)
 
 
-def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None) -> _Draft:
+def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None, hard: bool) -> _Draft:
     shared, model_f1, reason, pairs = plan, float("nan"), "", list[Pair]()
     if model is not None:
         shared = plan if model.answered is None else Plan.of(model.answered, plan.attacker, plan.settings)
         model_f1 = model.outputs.f1(shared.data, shared.scored)
         reason = "" if f1 is not None else unreachable((shared, plan), noise, model_f1)
-        pairs = comparable(shared, model.outputs, noise, model_f1)
+        pairs = comparable(shared, model.outputs, noise, model_f1, hard=hard)
     levels = tuple(f1 or ())
     if f1 is None:
         own = () if model is None or reason else (model_f1,)
@@ -418,7 +413,6 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
     comparisons = compared(draft.plan, draft.pairs, attacks)
     shares = [share for share, _ in labels.curve[:-1]] if draft.pairs else []
     learned = [(share, estimate(draft.plan, attacks["share", share])) for share in shares]
-    headline = _headline(comparisons, plan.settings.published)
     counted, counted_by = ({}, {}) if outputs is None else _counted(plan, draft.plan, outputs)
     return Analysis(
         data=plan.data,
@@ -435,7 +429,7 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         f1=draft.f1,
         mean_average_precision=_precision(draft),
         comparisons=comparisons,
-        model_curve=(*learned, (1.0, headline.model_leakage)) if learned and headline is not None else (),
+        model_curve=(*learned, (1.0, comparisons[0].model_leakage)) if learned else (),
         contributions=contributed(draft.plan, draft.pairs, attacks),
         counted=counted,
         counted_by=counted_by,

@@ -3,11 +3,10 @@
 Every attack that an answer needs (rounds, folds, noise levels, permutations) becomes one Problem; all of them go to
 the attacker at once, so that networks train as one batch.
 
-Δ as published compares what is learned from a model's logits with what is learned from hard labels with flipped
-bits, so part of it is due to the format. Here hard predictions are compared with hard labels, and scores with
-scores. The headline's labels are the model's own predictions, dealt out among items with the same label. They keep
-which labels are mistaken for which, so that a model that sees nothing but the label has Δ = 0. Labels with noise
-keep the F1 alone: there such a model has a Δ above 0 wherever it mistakes labels for others of the same class.
+Δ compares a model's predictions with the same predictions, dealt out among items with the same label. They keep which
+labels are mistaken for which, so that a model that sees nothing but the label has Δ = 0. Δ as published compares what
+is learned from a model's logits with what is learned from hard labels with flipped bits, so part of it is due to the
+format; labels with noise keep the F1 alone.
 """
 
 from __future__ import annotations
@@ -277,16 +276,23 @@ class Comparison:
     amplification: Estimate
 
 
-def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[Pair]:
-    """The comparisons that the attacker can make."""
-    pairs = []
-    if outputs.scores is not None and not plan.attacker.knows_noise:  # the closed form takes no scores
-        model = plan.evidence(outputs.scores)
-        pairs += [_pair(plan, "published", "flips", model, outputs.scores, f1)]
-        pairs += [_pair(plan, "scores", DEALT, model, outputs.scores, f1)]
+def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float, *, hard: bool = False) -> list[Pair]:
+    """The comparisons that the attacker can make, the headline's first; those with noise as published alone.
+
+    hard: also of hard answers where there are scores, as another model has no scores to be compared with.
+    """
+    pairs, published = list[Pair](), plan.settings.published
+    scores = None if plan.attacker.knows_noise else outputs.scores  # the closed form takes no scores
+    if scores is not None:
+        model = plan.evidence(scores)
+        pairs += [_pair(plan, "published", "flips", model, scores, f1)] if published else []
+        pairs.append(_pair(plan, "scores", DEALT, model, scores, f1))
+    if scores is not None and not (hard or published):
+        return pairs
     if not plan.attacker.knows_noise or outputs.hard.category is not None:
         model = plan.evidence(outputs.hard)
-        pairs += [_pair(plan, "hard", kind, model, outputs.hard, f1) for kind in (DEALT, noise)]
+        kinds = (DEALT, noise) if published else (DEALT,)
+        pairs += [_pair(plan, "hard", kind, model, outputs.hard, f1) for kind in kinds]
     return pairs
 
 

@@ -339,10 +339,8 @@ def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
         at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
         rows.append((f"λ_D at F1 {at}", level, how))
     at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
-    for comparison in numbers.comparisons:
-        how = f"{comparison.name}; labels: {comparison.noise}" + (
-            "; headline" if _is_headline(comparison, numbers) else ""
-        )
+    for number, comparison in enumerate(numbers.comparisons):
+        how = f"{comparison.name}; labels: {comparison.noise}" + ("" if number else "; headline")
         rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
         rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
         rows.append(("amplification Δ", comparison.amplification, how))
@@ -368,11 +366,6 @@ def table_of(numbers: LeakageNumbers) -> pa.Table:
     columns["how"] = pa.array([how for _, _, how in rows])
     columns["reason"] = pa.array([estimate.reason for _, estimate, _ in rows])
     return pa.table(columns)
-
-
-def _is_headline(comparison: Comparison, numbers: LeakageNumbers) -> bool:
-    chosen = numbers.amplification
-    return chosen is not None and (comparison.name, comparison.noise) == (chosen.format, chosen.noise)
 
 
 def curve_rows(curve: Sequence[CurvePoint], of_model: Sequence[CurvePoint] = ()) -> list[list[str]]:

@@ -71,9 +71,8 @@ class TableRow:
     attribute: the protected one, with `classes` and so many training items of each, `n_train`; within: the level of
     another attribute that the items have. alpha: of the balanced subset, None for all items. model: "" for the labels
     alone. n: items scored, of the rarest class `smallest`. dataset_leakage: λ_D, with its null; model_leakage: λ_M;
-    dataset_at_accuracy: λ_D(a), of the headline's comparison, and amplification: Δ; published_amplification: against
-    flipped bits. f1, mean_average_precision: of the model, in percent. at_accuracy: λ_D by F1. reason: why nothing was
-    measured. note: what to know of the row.
+    dataset_at_accuracy: λ_D(a), of the headline's comparison, and amplification: Δ. f1, mean_average_precision: of the
+    model, in percent. at_accuracy: λ_D by F1. reason: why nothing was measured. note: what to know of the row.
     """
 
     part: Part
@@ -92,7 +91,6 @@ class TableRow:
     model_leakage: Estimate | None
     dataset_at_accuracy: Estimate | None
     amplification: Estimate | None
-    published_amplification: Estimate | None
     f1: float
     mean_average_precision: float
     at_accuracy: tuple[AtAccuracy, ...]
@@ -127,7 +125,6 @@ def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow
         model_leakage=None,
         dataset_at_accuracy=None,
         amplification=None,
-        published_amplification=None,
         f1=math.nan,
         mean_average_precision=math.nan,
         at_accuracy=(),
@@ -145,7 +142,6 @@ def at_accuracy(level: Level) -> AtAccuracy:
 
 def _row(case: Case, analysis: Analysis) -> TableRow:
     headline = analysis.headline
-    published = next((item for item in analysis.comparisons if item.name == "published"), None)
     smallest = _smallest(case.data)
     few = f"{smallest} scored items of the rarest class: read the interval" if smallest < FEW else ""
     return replace(
@@ -158,7 +154,6 @@ def _row(case: Case, analysis: Analysis) -> TableRow:
         model_leakage=None if headline is None else headline.model_leakage,
         dataset_at_accuracy=None if headline is None else headline.dataset_leakage,
         amplification=None if headline is None else headline.amplification,
-        published_amplification=None if published is None else published.amplification,
         f1=analysis.f1,
         mean_average_precision=analysis.mean_average_precision,
         at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),

@@ -141,7 +141,6 @@ def _columns() -> dict[str, tuple[_Column, Callable[[dict[str, Any], list[dict[s
         "F₁": (number("f1"), there("f1")),
         "mAP": (number("mean_average_precision"), there("mean_average_precision")),
         "λ_D(a)": (figure("dataset_at_accuracy"), there("dataset_at_accuracy")),
-        "Δ as published": (figure("published_amplification", signed=True), there("published_amplification")),
         "Training items": (_sizes, lambda *_: True),
     }
 
@@ -334,15 +333,7 @@ def _of_model(doc: WrittenDocument) -> Markup:
     claim = gives_away(low, high, published=doc.value("/published_protocol")).format(_whose(doc))
     found = Markup("<b>{}</b> From them the attacker has a balanced accuracy of {}. {}, it has {}: a difference of {}.")
     leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", unit=" points", signed=True)
-    return found.format(claim, leak, against, _compared_with(doc), more)
-
-
-def _compared_with(doc: WrittenDocument) -> Markup:
-    """The leakage that the model's is compared with: of the comparison that is the headline."""
-    kind = doc.value("/amplification/format"), doc.value("/amplification/noise")
-    places = doc.places("/comparisons")
-    place = next(at for at in places if (doc.value(f"{at}/name"), doc.value(f"{at}/noise")) == kind)
-    return doc.interval(f"{place}/dataset_leakage", unit=" %")
+    return found.format(claim, leak, against, doc.interval("/comparisons/0/dataset_leakage", unit=" %"), more)
 
 
 def _whose(doc: WrittenDocument) -> Markup:
@@ -446,24 +437,15 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     for number, (place, kind, mark) in enumerate(_page_marks(doc, axis)):
         drawing = _drawing(number, mark, ticks, band)
         row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
-        (first if place.rsplit("/", 1)[0] == _headline(doc.tree) or kind == "dataset" else rest).append(row)
+        (first if place.startswith("/comparisons/0/") or kind == "dataset" else rest).append(row)
     caption = Markup(
         '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {}; the band shows where '
         "estimates lie if labels carry no information; hollow marks are for comparison</span>"
     ).format(ends_in_words(doc))
     yield DotPlot(caption, ticks, first)
     if rest:
-        of_models = ", other formats of predictions" if doc.value("/comparisons") else ""
+        of_models = ", other formats of predictions" if len(doc.value("/comparisons")) > 1 else ""
         yield Folded(f"Labels with noise{of_models}, and fewer {_drawn(doc)}", (DotPlot("", ticks, rest),), long=True)
-
-
-def _headline(content: Mapping[str, Any]) -> str:
-    """The place of the comparison that the headline reports; "" without one."""
-    chosen = content["amplification"]
-    for number, pair in enumerate(content["comparisons"]):
-        if chosen and (pair["name"], pair["noise"]) == (chosen["format"], chosen["noise"]):
-            return f"/comparisons/{number}"
-    return ""
 
 
 def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[float, float] | None) -> Markup:
@@ -545,16 +527,15 @@ def _amplification(doc: WrittenDocument) -> Iterator[Block]:
     tree = doc.tree
     if not tree["comparisons"]:
         return
-    yield Paragraph(
-        Markup(
-            "How much more the model's predictions reveal than labels of the same accuracy with random errors. The "
-            "headline is <em>dealt out within labels</em>: the model's own predictions, exchanged among items with the "
-            "same label, so that they keep which labels are mistaken for which. <em>Frequency</em> keeps the F₁ alone: "
-            "its Δ also counts labels that are mistaken for others of the same class, which takes no look at the "
-            "class. <em>Published</em> compares scores with flipped bits, so part of its difference is due to the "
-            "format."
-        )
+    words = Markup(
+        "How much more the model's predictions reveal than the same predictions <em>dealt out within labels</em>: "
+        "exchanged among items with the same label, so that they keep which labels are mistaken for which."
     )
+    if doc.value("/published_protocol"):
+        words += Markup(
+            " <em>Published</em> compares scores with flipped bits, so part of its difference is due to the format."
+        )
+    yield Paragraph(words)
     caption = "Model leakage minus dataset leakage at the model's accuracy, percentage points"
     yield tabulated(doc, "Amplification", "/comparisons", _COMPARISONS, caption)
     if tree["contributions"]:
