@@ -87,7 +87,7 @@ def leakage(
     attacker: Annotated[
         str,
         typer.Option(
-            help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best of several, cross-fitted. "
+            help="bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. "
             "Several between commas, or all: side by side; the first gives the headline."
         ),
     ] = "auto",

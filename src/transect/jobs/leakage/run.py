@@ -104,8 +104,8 @@ def leakage(
     split: a column of train, val and test; without it attackers are cross-fitted. ids: a column of identifiers, by
     default id, image_id or image_name. where: a column of true and false that says which rows count.
     predictions: hard labels, logits or probabilities on the same items, in the columns `prediction` (as `labels` by
-    default); of several models a list of `ModelPredictions`. attacker: bayes, logistic, trees, mlp, mlp-4, …,
-    converged, or auto, the best of several; of several, the first gives the headline. quiet: no progress on standard
+    default); of several models a list of `ModelPredictions`. attacker: bayes, logistic, trees, mlp, mlp-4, …
+    or auto, the best of several; of several, the first gives the headline. quiet: no progress on standard
     error.
 
     Returns leakages in percent (chance is 100 / classes) and amplification in percentage points, with 95 % intervals;
