@@ -51,10 +51,8 @@ Bits = Bool[np.ndarray, "n k"]
 @final
 @dataclass(frozen=True)
 class Amplification:
-    """A measure and what each label and class adds to it (their sum over the number counted is the value).
-
-    value in percentage points, NaN where nothing could be counted. contributions float64 [k, c], 0 where a pair does
-    not count. counted: labels or pairs behind the mean.
+    """A measure in percentage points, NaN where nothing could be counted, and what each label and class adds to it:
+    their sum over the number counted is the value.
     """
 
     value: float
@@ -308,10 +306,7 @@ def analyse_models(
 @final
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What is to be measured of a model (None: of the labels alone).
-
-    plan: of the items with predictions. levels: of F1. reason: why λ_D at the model's own F1 cannot be had.
-    """
+    """What is to be measured of a model (None: of the labels). reason: why λ_D at the model's own F1 cannot be had."""
 
     model: Model | None
     plan: Plan
@@ -465,9 +460,8 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
 
 
 def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Amplification by counting: predictions on the scored rows against the labels of the training rows.
-
-    Returns each measure, and for those that are sums what each label and class adds.
+    """Amplification by counting: predictions on the scored rows against the labels of the training rows; and what each
+    adds.
     """
     data, c, scored = plan.data, plan.data.n_classes, plan.scored
     source, train_rows = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))

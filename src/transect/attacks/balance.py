@@ -26,10 +26,8 @@ _GAP: Final = 1e-4
 @final
 @dataclass(frozen=True)
 class Balanced:
-    """A balanced subset. rows: what is kept, in order. bound: no subset keeps more items than this.
-
-    worst: the largest ratio between two classes over labels that are left, NaN where none is. stopped: the search ran
-    out of time, so that a larger subset may be there, and a faster machine may keep other rows.
+    """A balanced subset. bound: no subset keeps more items. worst: the largest ratio between two classes over labels
+    that are left. stopped: the search ran out of time, so that a larger one may be there.
     """
 
     rows: Int[np.ndarray, " m"]

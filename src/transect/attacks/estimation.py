@@ -129,10 +129,9 @@ class Plan:
         return Request(self.data, tuple(self._round(copy, r) for r, copy in enumerate(copies)))
 
     def shuffled(self, evidence: Evidence) -> Request:
-        """Attacks after permuting the protected attribute within each split, once per round.
-
-        Where subjects repeat, whole subjects exchange it, within each split or fold: folds keep the same number of
-        subjects of each class, which matters where subjects are few.
+        """Attacks after permuting the protected attribute within each split, once per round. Where subjects repeat,
+        whole subjects exchange it within each split or fold, so that folds keep as many of each class, which matters
+        where they are few.
         """
         split, subjects = self.data.split, self.data.subjects
         parts = [np.arange(len(self.data))] if subjects is None else [fold.test for fold in self.folds]
@@ -161,9 +160,8 @@ class Plan:
     def _problem(
         self, evidence: Evidence, protected: Int[np.ndarray, " n"], fold: Fold, seed: int, share: float
     ) -> Problem:
-        """Equal classes are drawn for networks, on request, and for everything in the published protocol.
-
-        share: of the rows that are learned from otherwise, of each class; of people where they repeat.
+        """Equal classes are drawn for networks, on request, and for everything in the published protocol; otherwise a
+        share of the training rows of each class, or of the people where they repeat.
         """
         train, development, test = fold.train, fold.development, fold.test
         published, keys, subjects = self.settings.published, self.data.keys, self.data.subjects

@@ -163,9 +163,8 @@ class Further:
 def numbers_of(
     analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = (), further: Further | None = None
 ) -> LeakageNumbers:
-    """The records of an analysis. source: what the page calls the labels, as the name of their file.
-
-    cautions: notes on the table, before the others.
+    """The records of an analysis. source: what the page calls the labels. cautions: notes on the table, before the
+    others.
     """
     further = further or Further()
     headline, data = analysis.headline, analysis.data
@@ -447,9 +446,8 @@ def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
 
 
 def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
-    """Which models give away less than the first, and of which the items cannot tell, a sentence each.
-
-    The published protocol has no intervals, so that there every sentence leaves it open.
+    """Which models give away less than the first, a sentence each; the published protocol, without intervals, leaves it
+    open.
     """
     return tuple(map(_model_answer, differences))
 

@@ -442,9 +442,8 @@ def caption_outputs(data: LabelledData, captions: Sequence[str], lexicon: Lexico
 
 
 def remaining_words(names: Sequence[str], captions: Sequence[str], lexicon: Lexicon) -> Evidence:
-    """Which words each caption has beside objects and gender: those of at least five captions, at most 1,000.
-
-    names: of the labels whose objects are removed.
+    """Which words each caption has beside gender and the labels' objects: those of at least five captions, at most
+    1,000.
     """
     finder = _Finder(names, lexicon)
     bags = [set(finder.others(words_of_caption(text, lexicon))) for text in captions]

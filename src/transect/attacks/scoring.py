@@ -44,9 +44,7 @@ class Fold:
 
 def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]:
     """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
-    protected classes. All items of a subject are in the same fold; the fold is dealt by its most frequent class.
-
-    Raises BadInput where there are no training or test rows, or a fold lacks a class of the protected attribute.
+    protected classes; all items of a subject in the same one.
     """
     if data.split is not None:
         parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
@@ -210,11 +208,7 @@ Z: Final = 1.959963984540054
 
 
 def credit(scores: Float[np.ndarray, "t c"], truth: Int[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
-    """1 where the largest score is the true class's alone, 1/m where m classes share it, 0 otherwise.
-
-    >>> credit(np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([1, 0]))
-    array([1. , 0.5])
-    """
+    """1 where the largest score is the true class's alone, 1/m where m classes share it, 0 otherwise."""
     top = scores == scores.max(axis=1, keepdims=True)
     return np.asarray(top[np.arange(len(truth)), truth] / top.sum(axis=1))
 
@@ -394,10 +388,7 @@ def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> Estimate:
 
 
 def null_interval(scores: Float[np.ndarray, " b"]) -> tuple[float, float]:
-    """Where 95 % of new estimates lie when the labels say nothing: Student's prediction interval of the permutations'.
-
-    Returns low and high in percent; NaN with fewer than two permutations.
-    """
+    """Student's prediction interval of the permutations' scores: where 95 % of estimates lie if the labels say nothing."""
     b = len(scores)
     if b < 2:
         return float("nan"), float("nan")

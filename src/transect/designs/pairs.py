@@ -81,10 +81,8 @@ def _along_edge(design: Design, axis: int) -> Iterator[Pair]:
 @final
 @dataclass(frozen=True, slots=True)
 class MatchedPairs:
-    """Pairs of observed images, in order of their first.
-
-    attribute: in which the two differ. first, second: numbers of images from 0, the one at the lower level first.
-    name: of the file that they are from, for the report.
+    """Pairs of observed images by number, in order of their first, which is at the lower level of `attribute`. name: of
+    their file.
     """
 
     attribute: str

@@ -152,9 +152,8 @@ def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> l
 
 
 def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares: np.ndarray) -> Latents:
-    """Latents on the lines between pairs of rows: (1 - share) * first + share * second, for the interpolation check.
-
-    Interventions of the first row stay; the seeds are the first's.
+    """Latents on the lines between pairs of rows, (1 - share) * first + share * second, with the first's interventions,
+    seeds.
     """
     start, end = latents.take(first), latents.take(second)
     weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))
@@ -216,10 +215,7 @@ class Lines:
 
 
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
-    """A design of `lines` lines, each with its two ends and nine images between.
-
-    Raises BadInput for no line, or a bad seed.
-    """
+    """A design of `lines` lines, each with its two ends and nine images between."""
     if lines < 1:
         raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")
     shares = {SHARE: np.linspace(0.0, 1.0, BETWEEN + 2).tolist()}

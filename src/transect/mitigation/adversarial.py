@@ -30,8 +30,6 @@ from transect.mitigation.networks import Tap, critic_for, reverse_gradient
 def reweighed(labels: Bool[np.ndarray, "n k"], protected: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
     """A weight for each item and label, P(label) P(class) / P(label, class): then they are independent, label by label.
 
-    The weights of each label have the mean 1. A combination that never occurs has no item to weigh.
-
     >>> reweighed(np.array([[True], [True], [False], [False]]), np.array([0, 0, 0, 1]))[:, 0].round(3).tolist()
     [0.75, 0.75, 1.5, 0.5]
     """
@@ -125,9 +123,8 @@ def fit_predictor(
     loss: Loss | None = None,
     read: Read = np.asarray,
 ) -> nn.Module:
-    """The first phase: the head, or all, until macro F1 on the rows `check` has not risen for `patience` epochs.
-
-    The best epoch's weights are kept.
+    """The first phase: head or all, until macro F1 on `check` has not risen for `patience` epochs; the best weights
+    stay.
     """
     task = loss or cross_entropy_of(data, settings.device)
     parameters = _chosen(model, settings.head)

@@ -90,11 +90,9 @@ def fit_thresholds(
     goal: str = "true_positive_rate",
     rate: float | None = None,
 ) -> GroupThresholds:
-    """Thresholds at which every group's rate is the same, as nearly as its scores allow.
-
-    rate: in 0..1; None for the rate of all items at a threshold of 0.5 (0 for logits, where a score lies outside 0..1).
-    With inferred groups the rates are equal for the inferred groups: how close they are for the true ones depends on
-    the inference.
+    """Thresholds at which every group's rate is the same, as nearly as its scores allow. rate: None for that of all
+    items at 0.5 (0 for logits). With inferred groups it is theirs that are equal: how close the true ones are depends
+    on the inference.
     """
     if goal not in GOALS:
         raise BadInput(f"goal: expected one of {', '.join(GOALS)}, got {goal!r}; choose one")
@@ -189,9 +187,8 @@ def class_shares(
 @final
 @dataclass(frozen=True)
 class Constrained:
-    """What the constraints did. energies: with the multipliers in `pairs`. worst: how far a share lies outside.
-
-    worst: the farthest that a share of the answers lies outside its margin, 0 where all lie inside. steps: taken.
+    """The energies with the multipliers in `pairs`; how far a share of the answers lies outside its margin at most;
+    steps.
     """
 
     energies: Energies

@@ -69,10 +69,7 @@ def test_items(bench: Bench) -> LabelledData:
 def measured(
     bench: Bench, scores: Float[np.ndarray, "t k"], attackers: Sequence[str], rounds: int, seed: int
 ) -> SeedFigures:
-    """Performance and, attacker by attacker, λ_M, λ_D and Δ of scores on the test rows, in percent and points.
-
-    Raises BadInput where a score is not finite.
-    """
+    """Performance and, attacker by attacker, λ_M, λ_D and Δ of scores on the test rows, in percent and points."""
     figures = performance(scores, bench.data.labels[bench.test])
     data = test_items(bench)
     if not np.isfinite(scores).all():
@@ -340,9 +337,8 @@ def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:
-    """Against the plain model: F1 and Δ lost, the share of Δ that is gone; and against noise of the same F1.
-
-    Verdicts are those of intervals over the seeds, each with the plain model of the same seed.
+    """Against the plain model: F1 and Δ lost, and against noise of the same F1; each seed with the plain model of that
+    seed.
     """
     plain = rows[0]
     pairs = list(zip(plain.seeds, row.seeds, strict=True))
@@ -380,10 +376,8 @@ def _good_trade(row: MitigationFigures, plain: MitigationFigures, lost: Figure) 
 
 
 def by_direction(rows: Sequence[MitigationFigures]) -> dict[int, list[int]]:
-    """Places of the mitigations that are shown to lower Δ (1), to raise it (-1), and of which neither is shown (0).
-
-    rows: the plain model first. Shown is what the whole interval of `amplification_lost` says, over seeds. In each
-    list the largest fall of Δ comes first, and noise, which only costs F1, after all others.
+    """Places of the mitigations whose whole interval of `amplification_lost` says that they lower Δ (1) or raise it
+    (-1), and of the rest (0); in each list the largest fall first, and noise, which only costs F1, after all others.
     """
     places: dict[int, list[int]] = {1: [], -1: [], 0: []}
     for place in sorted(range(1, len(rows)), key=lambda place: _order(rows[place])):

@@ -40,9 +40,8 @@ _SIGNS: Final = {"!=": "other than", ">": "above", "<": "below", "=": "being"}
 
 
 def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
-    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME.
-
-    The attribute that `protected` asks for is never one of a pattern's.
+    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME;
+    never the protected one.
     """
     questions: dict[str, str] = {}
     for name, question in labels.items():
@@ -91,9 +90,8 @@ def label_of(
     attributes: Sequence[Attribute],
     key: str = "data.labels or data.protected",
 ) -> Label:
-    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
-
-    key: of the settings that the question is from, for the messages.
+    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL; key: its
+    setting.
     """
     name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
     label = _chosen(question, attributes) if name else Label.parse(question, attributes, key)
@@ -221,10 +219,8 @@ def chosen_rows(
     *,
     official: bool = True,
 ) -> tuple[ChosenRows, dict[str, int]]:
-    """So many rows to train, check and test, one part after the other, and what is left out, reason -> how many.
-
-    Subjects come in an order drawn by the seed, and go whole to a part; what no longer fits into it is left out.
-    official: rows come from the data set's official parts where it has them, see `pools_of`.
+    """So many rows to train, check and test, and what is left out, reason -> how many. Subjects come in an order drawn
+    by the seed, and go whole to a part. official: rows come from the data set's official parts where it has them.
     """
     known: Bool[np.ndarray, " n"] = np.ones(len(images), dtype=bool)
     for question in questions:
@@ -257,9 +253,8 @@ class Pool:
 
 
 def pools_of(images: LabelledImages) -> tuple[Pool, ...]:
-    """The official parts from which rows are drawn; without a third, check and test both draw from the second.
-
-    Empty where the data set names no training part and a second.
+    """The official parts, () without a training part and a second; without a third, check and test both draw from the
+    second.
     """
     roles = np.array([ROLES.get(part, "") for part in images.parts], dtype=str)
     others = [role for role in ("development", "test") if (roles == role).any()]
@@ -371,10 +366,7 @@ def tasks(
     labels: Mapping[str, str],
     protected: str,
 ) -> tuple[TaskData, tuple[str, ...]]:
-    """Labels and protected classes of pictures by questions; and what the classes are called.
-
-    Raises BadInput for no labels, a label with more than two classes, or one that all pictures share.
-    """
+    """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
         raise BadInput("labels: expected at least one, got none; name what is learned")
     columns = []

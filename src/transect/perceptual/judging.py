@@ -270,9 +270,8 @@ class Reads(Draws, Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """Pictures of one level of a condition and how many the reader reads so; the same of the world's own pictures.
-
-    read: whether the reader reads the attribute at all; if not, the counts of what was read so are 0.
+    """Pictures of one level of a condition and how many the reader, where it reads that at all, reads so; and the
+    world's own.
     """
 
     condition: str
@@ -285,10 +284,8 @@ class Obedience:
 
 
 def obedience(generator: Reads, world: Reads, texts: Sequence[str], pictures: int = PICTURES) -> list[Obedience]:
-    """The levels of each condition in turn, with `pictures` pictures of the generator and of the world, of one size.
-
-    texts: the conditions as the training had them, of FaceWorld's attributes. Pictures of a level are those that were
-    asked for, and of the world those that have it.
+    """The levels of each condition in turn. Pictures of a level are those that were asked for, of the world those that
+    have it.
     """
     drawn, own = _read(generator, pictures), _read(world, pictures)
     rows = []

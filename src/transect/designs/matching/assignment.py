@@ -74,7 +74,6 @@ def _prices(
     width: int,
 ) -> Float[np.ndarray, " w"]:
     """Shortest paths to the columns that have a row: 0 at the others, `most` at the start, edges end -> chosen column.
-
     No cycle is negative since the assignment is optimal, so that the rounds of Bellman and Ford come to rest.
     """
     price = np.zeros(width)
@@ -132,10 +131,8 @@ def _one_sided(sample: Sample) -> Sample:
 
 @final
 class _Task:
-    """The growing graph. Nodes are identities; an edge is as long as its nearest two images are apart.
-
-    node: int64 [n], the identity's number within its group. edges: int64 [e, 4], node a, node b, image a, image b;
-    length: float64 [e].
+    """The growing graph. Nodes are identities, numbered within their group; an edge is as long as its nearest two
+    images are apart. edges: int64 [e, 4], node a, node b, image a, image b.
     """
 
     def __init__(self, sample: Sample, caliper: float, ratio: int) -> None:

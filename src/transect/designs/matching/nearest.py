@@ -180,9 +180,8 @@ class _Index:
 
 @final
 class ApproximateSearch(Search):
-    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many.
-
-    probes: cells that are looked into for an image; more find more and take longer.
+    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many. probes:
+    cells that are looked into for an image; more find more and take longer.
     """
 
     def __init__(self, sample: Sample, *, caliper: float = np.inf, probes: int = 16, list_length: int = 16) -> None:
@@ -194,9 +193,8 @@ class ApproximateSearch(Search):
         self.indices: dict[int, _Index] = {}
 
     def recall(self, *, seed: int = 0) -> float:
-        """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN.
-
-        Call it before `greedy`, which then shares the index.
+        """Share of the true nearest allowed candidates listed, of 200 random images; before `greedy`, which shares the
+        index.
         """
         rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
         listed = self.nearest(rows, self.sample.columns, self.list_length)
@@ -275,9 +273,8 @@ class ApproximateSearch(Search):
         inside: Int[np.ndarray, " b"],
         positions: Int[np.ndarray, "m f"],
     ) -> Int[np.ndarray, " m"]:
-        """Candidates of some rows among the columns that the index names, -1 where it names fewer.
-
-        Returns how many of them keep every constraint but the caliper.
+        """Candidates among the columns that the index names (-1: fewer). Returns how many keep all constraints but the
+        caliper.
         """
         k = candidates.columns.shape[1]
         column = np.where(positions >= 0, positions, inside[0])

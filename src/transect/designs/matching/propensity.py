@@ -36,10 +36,9 @@ MOST_COLUMNS: Final = 4096
 @final
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Log odds of being treated, [n], NaN for ineligible images, and how well they separate the groups.
-
-    log_odds: from the model of all images; cross_fitted: from models that did not see the image's identity.
-    accuracy, cross_validated: shares of images on the right side of 1/2; majority: what guessing the larger group gets.
+    """Log odds of being treated, [n], NaN for ineligible images, from the model of all images and from models that did
+    not see the image's identity. accuracies: shares on the right side of 1/2; majority: what guessing the larger group
+    gets.
     """
 
     log_odds: Float[np.ndarray, " n"]

@@ -85,15 +85,11 @@ _BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 2048
 @final
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The nearest columns of each of m rows by a lower bound of the distance, lowest first.
-
-    columns: int64 [m, k], positions in the sample, -1 where there are fewer. bounds: float64 [m, k], at most the
-    distance (plus the price of the column, if there is one), inf without a column. Every allowed column is listed or
-    its bound is at least reach, float64 [m] (inf: all are listed); what is listed may still break a constraint by a
-    hair, which `measure` finds.
-    remaining: int64 [m, constraints], columns left after each constraint in the order of CONSTRAINTS. near: the nearest
-    column of the stratum (with a dose: of those that are lower by the gap) whatever the other constraints, -1 without
-    one.
+    """The nearest columns of each of m rows by a lower bound of the distance (plus the column's price, if any), lowest
+    first; -1 and inf where there are fewer. Every allowed column is listed or its bound is at least `reach` (inf: all
+    are listed); what is listed may still break a constraint by a hair, which `measure` finds. remaining: columns left
+    after each of CONSTRAINTS. near: the nearest column of the stratum (of a dose: of those lower by the gap) whatever
+    the other constraints.
     """
 
     columns: Int[np.ndarray, "m k"]
@@ -183,9 +179,8 @@ class Search:
         k: int,
         prices: Float[np.ndarray, " n"] | None = None,
     ) -> Candidates:
-        """The k nearest allowed columns of each row; rows and columns must be eligible images.
-
-        prices: an amount per image of the sample that a column costs in addition to its distance.
+        """The k nearest allowed columns of eligible rows. prices: what a column of the sample costs beside its
+        distance.
         """
         candidates = Candidates.none(len(rows), k)
         strata = self.sample.exact[columns]
@@ -299,10 +294,8 @@ def explain(
     sample: Sample, search: Search, first: Candidates, a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
 ) -> tuple[dict[int, str], dict[int, tuple[int, float]], float]:
     """Reasons by treated image, its nearest control of the stratum, and the least caliper that would not refuse all.
-
-    first: the candidates of `sample.rows` among all columns. The reason is the first constraint, in the order of
-    CONSTRAINTS, that leaves an image no control at all; where controls are left, its identity is in another pair, or
-    every such control is.
+    first: the candidates of `sample.rows` among all columns. The reason is the first of CONSTRAINTS that leaves no
+    control; where some are left, the identity is in another pair, or every such control is.
     """
     refused = ineligible_treated(sample)
     used = set(sample.identity[np.concatenate([a, b])].tolist())

@@ -61,10 +61,7 @@ def condition_of(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarr
 
 
 def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n e"]:
-    """A one-hot vector of the combination of levels, then the other coordinates as they are.
-
-    Two conditions are the square root of two apart, whichever they are. Without levels the points come back.
-    """
+    """A one-hot vector of the combination of levels, so that two are √2 apart, whichever; then the other coordinates."""
     if not sizes(steps):
         return points
     hot = np.eye(int(np.prod(sizes(steps))))[condition_of(points, steps)]

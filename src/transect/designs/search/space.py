@@ -71,11 +71,9 @@ class LatentPart:
 
 
 def latent_part(latents: Latents, count: int) -> LatentPart:
-    """The part that `count` directions of a sample of subjects span.
-
-    Where some directions vary more than chance lets equal ones (a space w, say) they are the first principal ones; else
-    (z, u) the first coordinates, which for FaceWorld are its identity code. Coordinates with few values, a network's
-    conditions, are left out. Raises BadInput for a count below 1 or beyond the coordinates that there are.
+    """The part that `count` directions of a sample span. Where some vary more than chance lets equal ones (a space w,
+    say) they are the first principal ones; else (z, u) the first coordinates, of FaceWorld its identity code.
+    Coordinates with few values, a network's conditions, are left out.
     """
     rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
     free = np.flatnonzero([len(np.unique(column)) > len(rows) // 2 for column in rows.T])

@@ -141,9 +141,8 @@ _Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 def _joint(
     prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
 ) -> tuple[list[Cell], list[Cell]] | None:
-    """The cells, before and after, of the binary covariates that differed most before; None where there are not two.
-
-    measured: balance in the order of the covariates.
+    """The cells before and after of the binary covariates that differed most before, None without two; measured: their
+    balance.
     """
 
     def binary(balance: Balance) -> bool:

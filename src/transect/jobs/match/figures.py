@@ -49,12 +49,8 @@ class Joint:
 @final
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the page of a matching shows.
-
-    numbers: of the matching. groups: names of control and treated. overlap: log odds of the treated
-    and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
-    groups that were matched. references: by title, distances of the treated and of the control images from their
-    reference images.
+    """What the page of a matching shows. overlap: log odds of both groups before and after; empty without propensity.
+    joints: of each two groups that were matched. references: distances of both groups from their reference images.
     """
 
     numbers: MatchNumbers

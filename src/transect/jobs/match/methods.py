@@ -45,10 +45,7 @@ WEIGHTED: Final = ("features", "vgg16")
 
 
 def measure_of(request: Request) -> Measure | None:
-    """How difficulty is measured where that is not the distance of the matching's features.
-
-    Raises BadInput for features, pictures or weights that do not fit, UnknownName for a distance that does not exist.
-    """
+    """How difficulty is measured where that is not the distance of the matching's features."""
     source, weights = request.options.difficulty, request.options.difficulty_weights
     name = distance_name(source)
     if weights is not None and name not in WEIGHTED:
@@ -99,10 +96,8 @@ def distance_name(source: files.FeaturesLike | None) -> str | None:
 
 @final
 class PictureDistance:
-    """|φ(x) - φ(y)| of two rows' pictures, pair by pair, so that no more than two φ are held.
-
-    Of each picture the middle square counts, at 256 x 256 pixels by area averaging, so that pictures of any size can be
-    compared.
+    """|φ(x) - φ(y)| of two rows' pictures, pair by pair, so that no more than two φ are held: of the middle squares at
+    256 x 256 pixels by area averaging, so that pictures of any size compare.
     """
 
     def __init__(self, pictures: PictureColumn, appearance: Appearance) -> None:
@@ -146,10 +141,8 @@ def _in_features(request: Request, source: files.FeaturesLike) -> Measure:
 @final
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What a method made: rows for --out, balance, and one of pairs, sets of more than two groups, or weights [n].
-
-    groups: the base first where there are more than two. refused: treated images by reason. log_odds: [n], of
-    propensity methods. difficulty: of reference images.
+    """What a method made: rows for --out, balance, and one of pairs, sets of more than two groups (base first), or
+    weights.
     """
 
     method: str

@@ -34,9 +34,8 @@ _NO_IMAGE: Final = "no image of {} in its set"
 @final
 @dataclass(frozen=True, slots=True)
 class GivenPairs:
-    """Rows a and b of the table and the distance of each pair, NaN where the file states none.
-
-    name: for messages. note: how ids were compared, "" where they are the same texts.
+    """Rows of the table and the distance of each pair, NaN where the file states none. note: how ids were compared, if
+    at all.
     """
 
     a: Int[np.ndarray, " m"]
@@ -191,10 +190,7 @@ def without_identity(request: Request, pairs: pa.Table) -> list[str]:
 def _check_once(
     request: Request, sample: Sample, name: str, a: Int[np.ndarray, " m"], *others: Int[np.ndarray, " m"]
 ) -> None:
-    """With outcomes, refuse an image or person in several pairs, but as their a: such pairs are not independent.
-
-    An image without identity is a person of its own; `without_identity` says how many.
-    """
+    """With outcomes, refuse an image or person (one by itself without identity) in several pairs, but as their a."""
     if not request.outcomes:
         return
     people = np.where(unnamed(request), len(sample) + np.arange(len(sample)), sample.identity)
@@ -268,10 +264,8 @@ class MatchOptions:
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A matching with its inputs opened.
-
-    blocks: the features, one or several side by side; a block that is the table itself is the table here. table: a row
-    per image. root: the folder where its paths of pictures begin.
+    """A matching with its inputs opened. blocks: of features; one that is the table itself is the table here. root: of
+    paths.
     """
 
     blocks: tuple[FeaturesLike, ...] = field(repr=False)
@@ -292,11 +286,7 @@ class Request:
 def opened(
     features: FeaturesLike | Sequence[FeaturesLike] | None, table: TableLike | None, *, paired: bool = False
 ) -> tuple[tuple[FeaturesLike, ...], pa.Table, Path]:
-    """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own.
-
-    paired: the pairs are given, so that features may be missing. Raises BadInput without features, without a table, or
-    for a table that cannot be read.
-    """
+    """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own."""
     blocks = tuple(features) if isinstance(features, list | tuple) else () if features is None else (features,)
     if not blocks and not paired:
         raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet, or --pairs FILE")

@@ -156,10 +156,7 @@ class MatchedOutcome:
 
     @property
     def label(self) -> str:
-        """The outcome, and of more than two groups that of b.
-
-        `error` with two groups, `error (with b)` with more.
-        """
+        """The outcome, and of more than two groups that of b: `error (with b)`."""
         return f"{self.outcome} (with {self.versus})" if self.versus else self.outcome
 
 
@@ -213,9 +210,8 @@ class ExperimentEffect(Contrast):
 def matched_effects(
     prepared: Prepared, pairs: Rows, experiment: Sequence[ExperimentEffect] = (), seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome the difference within pairs, adjusted for the covariates, its bounds, and the experiment's.
-
-    experiment: the effects of `read_experiment`; each is compared with the outcome of its name.
+    """For each outcome the difference within pairs, adjusted, its bounds, and the experiment's effect on the same
+    outcome.
     """
     return tuple(_judged(_matched(name, prepared, pairs, experiment, seed)) for name in prepared.outcomes)
 
@@ -223,9 +219,8 @@ def matched_effects(
 def effects_of_sets(
     prepared: Prepared, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome, the base group against each other one within sets; p corrected over the groups (Holm).
-
-    groups: the base first, in the order of the columns of rows.
+    """For each outcome the base group, first in `groups`, against each other one within sets; p corrected over them
+    (Holm).
     """
     effects: list[MatchedOutcome] = []
     for name in prepared.outcomes:
@@ -263,10 +258,7 @@ def _judged(outcome: MatchedOutcome, family: int = 1) -> MatchedOutcome:
 
 
 def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> list[ExperimentEffect]:
-    """The contrasts of an attribute in a finished audit, for these outcomes.
-
-    Raises BadInput where the folder has no results, or no such contrast.
-    """
+    """The contrasts of an attribute in a finished audit, for these outcomes."""
     path = folder / "results.json"
     try:
         effects = loads(path.read_text(encoding="utf-8"))["effects"]

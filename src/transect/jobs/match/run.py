@@ -211,8 +211,7 @@ def _equal_images(request: Request, result: Matched) -> list[str]:
 
 def _peak_megabytes() -> float:
     """The process's largest resident memory so far, mapped files included; 0 where the system does not report it.
-
-    Linux's own count comes first: getrusage also counts what the process was before, a copy of the one that started it.
+    Linux's own count first: getrusage also counts what the process was before, a copy of the one that started it.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")

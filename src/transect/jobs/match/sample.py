@@ -47,9 +47,8 @@ def group_moments(features: Float[np.ndarray, "n d"], sample: Sample) -> tuple[M
 def column_notes(
     features: Float[np.ndarray, "n d"], sample: Sample, names: Sequence[str], moments: tuple[Moments, Moments]
 ) -> list[str]:
-    """Notes on columns that a distance takes as they are: the same for all images, or equal to an earlier column.
-
-    Repeats are recognised by equal means and variances in both groups and equal values in up to 1,000 images.
+    """Notes on columns that are the same for all images, or equal an earlier one (by both groups' moments and 1,000
+    images).
     """
     (mean_a, var_a), (mean_b, var_b) = moments
     constant = (var_a == 0) & (var_b == 0) & (mean_a == mean_b)
@@ -176,13 +175,9 @@ _MOST_GROUPS: Final = 30
 @final
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The sample, and what balance and report need.
-
-    names: of the feature columns, empty where they have none. covariates: whose balance is measured. groups: the names
-    of control and treated, or of more groups; labels: [n], the group of each image where there are more than two.
-    references: which images may be reference images, or None. used: covariates that the method sees. apart: where the
-    groups separate, if they do. outcomes: compared within pairs; no method sees them. reaches: of each outcome, see
-    `pair_outcome`.
+    """The sample, and what balance and report need. names: of feature columns, if any. groups: control and treated, or
+    more, with `labels` of each image. references: which images may be ones. used: covariates that the method sees.
+    apart: where the groups separate. outcomes: compared within pairs; no method sees them; reaches: see `pair_outcome`.
     """
 
     sample: Sample
@@ -211,10 +206,7 @@ class Prepared:
 
 
 def prepare(request: Request) -> Prepared:
-    """The sample of a request, and what belongs to it.
-
-    Raises BadInput or UnknownName where features, table and options do not fit together.
-    """
+    """The sample of a request, and what belongs to it."""
     table, options = request.table, request.options
     features, names, compared = _features(request)
     if len(features) != table.num_rows:
