@@ -388,7 +388,7 @@ def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> Estimate:
 
 
 def null_interval(scores: Float[np.ndarray, " b"]) -> tuple[float, float]:
-    """Student's prediction interval of the permutations' scores: where 95 % of estimates lie if the labels say nothing."""
+    """Student's prediction interval of the permutations' scores: where 95 % lie if labels say nothing."""
     b = len(scores)
     if b < 2:
         return float("nan"), float("nan")

@@ -47,7 +47,7 @@ class Batch:
 
 
 class Networks:
-    """N networks of one shape. sizes: inputs, hidden units …, classes. Seeds: one for each network's initial weights."""
+    """N networks of one shape. sizes: inputs, hidden units …, classes. seeds: of each network's first weights."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int], device: str = "cpu") -> None:
         import torch

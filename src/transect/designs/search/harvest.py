@@ -47,7 +47,7 @@ _GRID: Final = (np.arange(64) + 0.5) / 64
 @final
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """A fitted model: w_0, then five weights of each attribute; factor: Cholesky factor of their posterior covariance."""
+    """A fitted model: w_0, then five weights of each attribute; factor: Cholesky's of their posterior covariance."""
 
     mean: float
     weights: Float[np.ndarray, " k"]

@@ -61,7 +61,7 @@ def condition_of(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarr
 
 
 def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n e"]:
-    """A one-hot vector of the combination of levels, so that two are √2 apart, whichever; then the other coordinates."""
+    """A one-hot vector of the combination of levels, so that any two are √2 apart; then the other coordinates."""
     if not sizes(steps):
         return points
     hot = np.eye(int(np.prod(sizes(steps))))[condition_of(points, steps)]
