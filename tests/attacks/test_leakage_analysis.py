@@ -62,14 +62,14 @@ def test_the_published_difference_is_partly_format():
 
 def test_levels_fall_with_the_f1_and_are_interpolated():
     found = analyse(planted(n=20_000, k=8), Bayes())
-    estimates = [found.dataset.estimate, *(level.leakage.estimate for level in found.levels)]
+    estimates = [found.dataset.estimate, *(level.estimate for level in found.levels)]
     assert estimates == sorted(estimates, reverse=True)
     for level in found.levels:
         assert level.f1_measured == pytest.approx(level.f1, abs=1.5)
-        assert found.at(level.f1).estimate == pytest.approx(level.leakage.estimate)
+        assert found.at(level.f1).estimate == pytest.approx(level.estimate)
     between = found.at(70.0)
     assert between.estimate == pytest.approx((estimates[1] + estimates[2]) / 2)
-    assert between.low == pytest.approx((found.levels[0].leakage.low + found.levels[1].leakage.low) / 2)
+    assert between.low == pytest.approx((found.levels[0].low + found.levels[1].low) / 2)
     assert np.isnan(found.at(5.0).estimate)
 
 
@@ -79,8 +79,8 @@ def test_leakage_at_an_f1_is_linear_in_the_rate_where_the_attacker_is_exact():
     found = analyse(data, Bayes(), f1=[50.0])
     (level,) = found.levels
     expected = (1 - level.rate) * found.dataset.estimate + level.rate * 50
-    assert level.leakage.low < expected < level.leakage.high
-    assert level.leakage.high - level.leakage.low < 3
+    assert level.low < expected < level.high
+    assert level.high - level.low < 3
 
 
 def test_a_model_worse_than_any_noise_still_has_its_leakage():
@@ -95,7 +95,7 @@ def test_a_model_worse_than_any_noise_still_has_its_leakage():
     assert np.isnan(kinds["hard", "flips"].dataset_leakage.estimate)
     assert kinds["published", "flips"].model_leakage == kinds["scores", "dealt out within labels"].model_leakage
     assert np.isfinite(kinds["hard", "dealt out within labels"].amplification.estimate)
-    assert found.levels[0].leakage.reason.endswith("the least that noise (flips) leaves")
+    assert found.levels[0].reason.endswith("the least that noise (flips) leaves")
     assert plain(numbers(found))["at_accuracy"][0]["rate"] is None
 
 

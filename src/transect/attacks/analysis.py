@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias, final
 
 import numpy as np
@@ -37,13 +37,6 @@ from transect.attacks.estimation import (
 from transect.attacks.outputs import Matched, Model, Outputs
 from transect.attacks.perturbation import bits, macro_f1, noise_named, solve_rate
 from transect.attacks.records import Attack, Estimate, LabelledData
-
-SOURCES: Final = {
-    "bias_amp": "Zhao et al. 2017, Men also like shopping, arXiv:1707.09457",
-    "directional": "Wang and Russakovsky 2021, Directional bias amplification, arXiv:2102.12594",
-    "multi_attribute": "Zhao, Andrews and Xiang 2023, Men also do laundry: multi-attribute bias amplification, "
-    "arXiv:2210.11924",
-}
 
 Bits = Bool[np.ndarray, "n k"]
 
@@ -149,8 +142,8 @@ _Measured: TypeAlias = tuple[Request, list[Attack]]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Level:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level(Estimate):
     """λ_D(a): leakage of labels whose macro F1 (percent) against the truth is `f1`, by noise at a solved rate.
 
     f1_measured: what the noise left in the first round.
@@ -160,7 +153,6 @@ class Level:
     f1_measured: float
     noise: str
     rate: float
-    leakage: Estimate
 
 
 @final
@@ -206,7 +198,7 @@ class Analysis:
 
         F1 of 100 is λ_D itself. NaN with a reason outside the levels.
         """
-        points = sorted([(100.0, self.dataset), *((level.f1, level.leakage) for level in self.levels)])
+        points = sorted([(100.0, self.dataset), *((level.f1, level) for level in self.levels)])
         levels = np.array([level for level, _ in points])
         if not levels[0] <= f1 <= 100:
             return Estimate(np.nan, np.nan, np.nan, 0, reason=f"F1 {f1:g} lies below every measured level")
@@ -390,18 +382,13 @@ def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence
 def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[object, _Measured]) -> Analysis:
     """The analysis of one model, or of the labels."""
     plan, outputs = labels.plan, None if draft.model is None else draft.model.outputs
-    levels = [
-        Level(
-            level,
-            _measured_f1(plan, measured["rate", rate][0]),
-            labels.noise,
-            rate,
-            estimate(plan, measured["rate", rate][1]),
-        )
-        for level, rate in zip(draft.levels, draft.rates, strict=True)
-    ]
+    levels = []
+    for f1, rate in zip(draft.levels, draft.rates, strict=True):
+        asked, attacked = measured["rate", rate]
+        found = _measured_f1(plan, asked)
+        levels.append(_level(estimate(plan, attacked), f1, found, labels.noise, rate))
     if draft.reason:
-        levels = [Level(draft.f1, np.nan, labels.noise, np.nan, unmeasured(draft.reason)), *levels]
+        levels.insert(0, _level(unmeasured(draft.reason), draft.f1, np.nan, labels.noise, np.nan))
     attacks: dict[object, list[Attack]] = {
         name[1:]: attacks for name, (_, attacks) in measured.items() if isinstance(name, tuple) and name[0] == number
     }
@@ -422,7 +409,9 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         n_train=labels.n_train,
         model="" if draft.model is None else draft.model.name,
         f1=draft.f1,
-        mean_average_precision=_precision(draft),
+        mean_average_precision=(
+            math.nan if outputs is None else outputs.mean_average_precision(draft.plan.data, draft.plan.scored)
+        ),
         comparisons=comparisons,
         model_curve=(*learned, (1.0, comparisons[0].model_leakage)) if learned else (),
         contributions=contributed(draft.plan, draft.pairs, attacks),
@@ -430,12 +419,6 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         counted_by=counted_by,
         matched=None if outputs is None else outputs.matched,
     )
-
-
-def _precision(draft: _Draft) -> float:
-    if draft.model is None:
-        return float("nan")
-    return draft.model.outputs.mean_average_precision(draft.plan.data, draft.plan.scored)
 
 
 def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Measured]) -> ModelDifference:
@@ -476,6 +459,10 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
     values = {name: measure.value for name, measure in sums.items()}
     parts = {name: measure.contributions / max(measure.counted, 1) for name, measure in sums.items()}
     return values | {"multi_attribute": mean}, parts
+
+
+def _level(leakage: Estimate, f1: float, f1_measured: float, noise: str, rate: float) -> Level:
+    return Level(**asdict(leakage), f1=f1, f1_measured=f1_measured, noise=noise, rate=rate)
 
 
 def _measured_f1(plan: Plan, request: Request) -> float:

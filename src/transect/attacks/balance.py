@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.attacks.records import LabelledData, uniforms
-from transect.effects.intervals import wilson
 from transect.errors import BadInput
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ class Overview:
     """Labels by rows, classes by columns.
 
     counts int64 [k, c]. share [k, c]: of a class among the items with a label, where classes weigh the same, in [0, 1];
-    low, high: Wilson's interval of the plain share; NaN where the label does not occur. costs: one for each α. worst:
+    NaN where the label does not occur. costs: one for each α. worst:
     the largest ratio between classes.
     """
 
@@ -224,8 +223,6 @@ class Overview:
     classes: tuple[str, ...]
     counts: Int[np.ndarray, "k c"]
     share: Float[np.ndarray, "k c"]
-    low: Float[np.ndarray, "k c"]
-    high: Float[np.ndarray, "k c"]
     costs: tuple[Cost, ...]
     worst: float
 
@@ -235,11 +232,9 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     training = _training_items(data)
     counts = label_counts(training)
     rates = counts / np.maximum(np.bincount(training.protected, minlength=data.n_classes), 1)
-    total, n = rates.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
+    total = rates.sum(axis=1, keepdims=True)
     share = np.divide(rates, total, out=np.full(rates.shape, np.nan), where=total > 0)
-    low, high = wilson(counts, n)
-    names = data.labels.names
-    return Overview(names, data.classes, counts, share, low, high, costs(data, alphas), worst_ratio(counts))
+    return Overview(data.labels.names, data.classes, counts, share, costs(data, alphas), worst_ratio(counts))
 
 
 def costs(data: LabelledData, alphas: tuple[float, ...], *, balance_sizes: bool = True) -> tuple[Cost, ...]:

@@ -14,12 +14,12 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect import __version__
-from transect.attacks.analysis import Analysis, ModelDifference
+from transect.attacks.analysis import Analysis, Level, ModelDifference
 from transect.attacks.balance import Cost, Overview
 from transect.attacks.estimation import Comparison
 from transect.attacks.outputs import Matched
 from transect.attacks.records import Estimate, Format, LabelledData
-from transect.attacks.side_by_side import AtAccuracy, Interval, RepresentationRow, TableRow, at_accuracy
+from transect.attacks.side_by_side import Interval, RepresentationRow, TableRow
 from transect.runs.wording import counted
 
 WORKS: Final = {
@@ -109,7 +109,7 @@ class LeakageNumbers:
 
     dataset_leakage: Estimate
     null: Interval
-    at_accuracy: tuple[AtAccuracy, ...]
+    at_accuracy: tuple[Level, ...]
     model_leakage: Estimate | None
     amplification: AmplificationFigure | None
     attacker: str
@@ -171,9 +171,11 @@ def numbers_of(
     return LeakageNumbers(
         dataset_leakage=analysis.dataset,
         null=Interval(*analysis.null),
-        at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
+        at_accuracy=analysis.levels,
         model_leakage=None if headline is None else headline.model_leakage,
-        amplification=None if headline is None else _amplification(headline),
+        amplification=None
+        if headline is None
+        else AmplificationFigure(**asdict(headline.amplification), format=headline.name, noise=headline.noise),
         attacker=analysis.attacker,
         noise=analysis.noise,
         n=analysis.dataset.n,
@@ -252,10 +254,6 @@ def _matching(matched: Matched, analysis: Analysis) -> list[str]:
     return lines
 
 
-def _amplification(comparison: Comparison) -> AmplificationFigure:
-    return AmplificationFigure(**asdict(comparison.amplification), format=comparison.name, noise=comparison.noise)
-
-
 def _overview(overview: Overview) -> OverviewFigures:
     spread = np.nan_to_num(overview.share.max(axis=1) - overview.share.min(axis=1), nan=-1.0)
     order = np.lexsort((np.arange(len(spread)), -spread))[:MOST_LABELS]
@@ -332,7 +330,8 @@ def difference_headings(published: bool) -> tuple[str, ...]:
 def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
     """Every leakage and amplification of the result: name, estimate and how it was measured."""
     rows = [("dataset leakage λ_D", numbers.dataset_leakage, f"{numbers.attacker}, n = {numbers.dataset_leakage.n}")]
-    rows.append(("λ_D if labels said nothing", _null(numbers), "permutations"))
+    null = Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
+    rows.append(("λ_D if labels said nothing", null, "permutations"))
     for level in numbers.at_accuracy:
         how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
         at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
@@ -484,10 +483,6 @@ def headline(numbers: LeakageNumbers) -> str:
     brackets = f" In brackets: {SPREAD}, no interval." if numbers.published_protocol else ""
     sentence += f", from the model's predictions with {model}: amplification {gain} percentage points."
     return sentence + brackets
-
-
-def _null(numbers: LeakageNumbers) -> Estimate:
-    return Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
 
 
 def _percent(estimate: Estimate) -> str:

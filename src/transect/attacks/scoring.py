@@ -49,7 +49,10 @@ def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]
     if data.split is not None:
         parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
     else:
-        number = _fold_numbers(data, seed, n_folds)
+        if data.subjects is not None:
+            number = subject_folds(data.subjects, data.protected, n_folds, seed)
+        else:
+            number = _dealt(data.protected, uniforms(data.keys, _FOLD_SALT, seed), n_folds)
         everything, none = np.arange(len(data)), np.array([], dtype=np.int64)
         parts = [Fold(everything[number != fold], none, everything[number == fold]) for fold in range(n_folds)]
     _check_parts(data)
@@ -154,13 +157,6 @@ def exchanged(
     return out
 
 
-def _fold_numbers(data: LabelledData, seed: int, n_folds: int) -> Int[np.ndarray, " n"]:
-    """A fold for each item: items of a class in random order are dealt out in turn, or whole subjects."""
-    if data.subjects is not None:
-        return subject_folds(data.subjects, data.protected, n_folds, seed)
-    return _dealt(data.protected, uniforms(data.keys, _FOLD_SALT, seed), n_folds)
-
-
 def _dealt(groups: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"], n_folds: int) -> Int[np.ndarray, " n"]:
     """A fold for each: those of a class are dealt out in turn in the order of their draws."""
     number = np.empty(len(groups), dtype=np.int64)
@@ -203,7 +199,6 @@ METHOD_DIFFERENCE: Final = "paired differences within classes, Student's t, vari
 LEAST_SUBJECTS: Final = 5
 """A difference has no interval where a class has fewer items, or people where these repeat."""
 METHOD_PUBLISHED: Final = "mean over rounds ± 1.96 SD of a round, as published"
-SOURCE: Final = "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095"
 Z: Final = 1.959963984540054
 
 

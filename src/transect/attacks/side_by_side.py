@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
@@ -37,17 +37,6 @@ class Interval:
 
     low: float
     high: float
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtAccuracy(Estimate):
-    """λ_D of labels with errors. f1: their macro F1 in percent; f1_measured: what the noise left in the first round."""
-
-    f1: float
-    f1_measured: float
-    noise: str
-    rate: float
 
 
 @final
@@ -88,12 +77,12 @@ class TableRow:
     chance: float
     dataset_leakage: Estimate
     null: Interval
-    model_leakage: Estimate | None
-    dataset_at_accuracy: Estimate | None
-    amplification: Estimate | None
-    f1: float
-    mean_average_precision: float
-    at_accuracy: tuple[AtAccuracy, ...]
+    model_leakage: Estimate | None = None
+    dataset_at_accuracy: Estimate | None = None
+    amplification: Estimate | None = None
+    f1: float = math.nan
+    mean_average_precision: float = math.nan
+    at_accuracy: tuple[Level, ...] = ()
     reason: str = ""
     note: str = ""
 
@@ -122,21 +111,8 @@ def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow
         chance=data.chance,
         dataset_leakage=none,
         null=Interval(math.nan, math.nan),
-        model_leakage=None,
-        dataset_at_accuracy=None,
-        amplification=None,
-        f1=math.nan,
-        mean_average_precision=math.nan,
-        at_accuracy=(),
         reason=reason,
         note=case.note,
-    )
-
-
-def at_accuracy(level: Level) -> AtAccuracy:
-    """The record of a level."""
-    return AtAccuracy(
-        **asdict(level.leakage), f1=level.f1, f1_measured=level.f1_measured, noise=level.noise, rate=level.rate
     )
 
 
@@ -156,7 +132,7 @@ def _row(case: Case, analysis: Analysis) -> TableRow:
         amplification=None if headline is None else headline.amplification,
         f1=analysis.f1,
         mean_average_precision=analysis.mean_average_precision,
-        at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
+        at_accuracy=analysis.levels,
         note="; ".join(note for note in (case.note, few) if note),
     )
 

@@ -262,11 +262,6 @@ SEEDS: Final = (
 )
 
 
-def _caveat(attackers: int) -> str:
-    """What the figures cannot say. attackers: how many were tried."""
-    return " ".join([CAVEAT, *([PICKED] if attackers > 1 else []), SEEDS])
-
-
 def summary(
     config: Config,
     bench: Bench,
@@ -294,7 +289,7 @@ def summary(
         mitigations=tuple(_compared(row, rows) for row in rows),
         protocol=None if protocol is None else dict(protocol),
         leakage_and_effect=_correlations(rows),
-        caveat=_caveat(len(config.attackers)),
+        caveat=" ".join([CAVEAT, *([PICKED] if len(config.attackers) > 1 else []), SEEDS]),
         works=tuple(sorted({WORKS[method.kind] for method in config.mitigations if method.kind in WORKS})),
     )
 

@@ -129,8 +129,6 @@ class Mask(nn.Module):
 
 def critic_for(kind: str, representation: Tensor, classes: int, width: int | None = None) -> nn.Module:
     """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own."""
-    if kind not in KINDS:
-        raise UnknownName("critic", kind, KINDS)
     if kind != "map" and representation.dim() != 4:
         raise BadInput(f"critic {kind}: expected a representation [b, k, h, w], got {list(representation.shape)}")
     return KINDS[kind](representation, classes, {} if width is None else {"width": width})

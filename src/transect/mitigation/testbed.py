@@ -44,8 +44,9 @@ def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], pro
     never the protected one.
     """
     questions: dict[str, str] = {}
+    asked = re.split(r"[<>=!]", protected, maxsplit=1)[0].strip()
     for name, question in labels.items():
-        matches = _matching(question, attributes, _attribute_of(protected)) if EVERY in question else {name: question}
+        matches = _matching(question, attributes, asked) if EVERY in question else {name: question}
         if not matches:
             raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
         if twice := sorted(questions.keys() & matches.keys()):
@@ -65,11 +66,6 @@ def _matching(question: str, attributes: Sequence[Attribute], without: str) -> d
         }
     every = [attribute.name for attribute in attributes if attribute.kind == "binary" and attribute.name != without]
     return {attribute: attribute for attribute in every if fnmatchcase(attribute, question.strip())}
-
-
-def _attribute_of(question: str) -> str:
-    """The attribute that a question asks for."""
-    return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
 
 
 def in_words(question: str) -> str:
@@ -414,7 +410,8 @@ def open_bench(
     table = opened.read(latents)
     values = {name: np.asarray(table[name], dtype=np.float64) for name in table.column_names}
     if source != "faceworld":
-        varied = {name: text for name, text in labels.items() if len(np.unique(_codes(text, values, opened))) > 1}
+        classes = {name: codes(text, values, opened.attributes)[0] for name, text in labels.items()}
+        varied = {name: text for name, text in labels.items() if len(np.unique(classes[name])) > 1}
         labels, left = varied, {**left, "labels of one value": len(labels) - len(varied)}
     data, called = tasks(Pictures(opened, n, folder, quiet=quiet), values, opened.attributes, labels, protected)
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
@@ -425,10 +422,6 @@ def open_bench(
         regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
     return Bench(data, train, check, test, called, protected, regions, left, subjects, split)
-
-
-def _codes(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:
-    return codes(question, values, opened.attributes)[0]
 
 
 FACE: Final = "face"
@@ -444,10 +437,8 @@ class FoundFaces:
         self._pictures, self._finder = pictures, FaceFinder(detector)
         self._boxes: dict[int, Float[np.ndarray, "_ 4"]] = {}
 
-    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
-        """The pixels of the faces; none where none is found. Raises UnknownName for another region."""
-        if region != FACE:
-            raise UnknownName("region that a detector of faces finds", region, (FACE,))
+    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:  # noqa: ARG002
+        """The pixels of the faces; none where none is found."""
         masks = np.zeros(self._pictures.pixels(rows).shape[:3], dtype=np.bool_)
         self._find(rows)
         for mask, row in zip(masks, rows, strict=True):

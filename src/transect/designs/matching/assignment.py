@@ -52,18 +52,11 @@ def assign(
     graph = csr_array((costs + 1.0, (sources, ends)), shape=(m, n + m))
     matched, partner = min_weight_full_bipartite_matching(graph)
     partner = partner[np.argsort(matched)].astype(np.int64)
-    chosen = costs[_edge_of(sources, ends, partner, n + m)]
+    keys = sources * (n + m) + ends
+    order = np.argsort(keys)
+    chosen = costs[order[np.searchsorted(keys[order], np.arange(m) * (n + m) + partner)]]  # of the edge of each row
     price = _prices(ends, costs - chosen[sources], partner[sources], dummy, n + m)
     return Assignment(np.where(partner < n, partner, -1), price[:n], chosen + price[partner])
-
-
-def _edge_of(
-    sources: Int[np.ndarray, " e"], ends: Int[np.ndarray, " e"], partner: Int[np.ndarray, " m"], width: int
-) -> Int[np.ndarray, " m"]:
-    """Position of the edge that each row uses."""
-    keys = sources * width + ends
-    order = np.argsort(keys)
-    return np.asarray(order[np.searchsorted(keys[order], np.arange(len(partner)) * width + partner)])
 
 
 def _prices(
@@ -139,14 +132,13 @@ class _Task:
         self.sample, self.ratio = sample, ratio
         self.search = Search(sample, caliper=caliper)
         self.node = np.full(len(sample), -1)
-        self.sizes = [self._number(group) for group in (sample.rows, sample.columns)]
+        self.sizes = []
+        for group in (sample.rows, sample.columns):
+            people, self.node[group] = np.unique(sample.identity[group], return_inverse=True)
+            self.sizes.append(len(people))
         self.edges, self.length = np.empty((0, 4), dtype=np.int64), np.empty(0)
         self.first = Candidates.none(0, 1)
         self.rounds, self.gap = 0, np.nan
-
-    def _number(self, group: Int[np.ndarray, " m"]) -> int:
-        people, self.node[group] = np.unique(self.sample.identity[group], return_inverse=True)
-        return len(people)
 
     def solve(self) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Adds what could improve the solution until nothing can; returns images a and b and their distances."""
@@ -174,7 +166,8 @@ class _Task:
         image_a, image_b = self.sample.rows[place], nearest.columns[place, rank]
         new = np.column_stack([self.node[image_a], self.node[image_b], image_a, image_b])
         length = self.search.measure(image_a, image_b)
-        better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - _tolerance(cost))
+        rounding = 1e-11 * np.max(cost, where=np.isfinite(cost), initial=1.0)  # of sums of the largest cost
+        better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - rounding)
         edges, lengths = np.vstack([self.edges, new[better]]), np.concatenate([self.length, length[better]])
         order = np.lexsort((edges[:, 3], edges[:, 2], lengths, edges[:, 1], edges[:, 0]))
         edges, lengths = edges[order], lengths[order]
@@ -195,8 +188,3 @@ class _Task:
         keys = self.edges[:, 0] * self.sizes[1] + self.edges[:, 1]
         chosen = np.searchsorted(keys, matched // self.ratio * self.sizes[1] + assignment.partner[matched])
         return chosen, assignment.price, assignment.cost.reshape(-1, self.ratio).max(axis=1)
-
-
-def _tolerance(cost: Float[np.ndarray, " a"]) -> float:
-    """What rounding can do to sums of the largest cost."""
-    return float(1e-11 * np.max(cost, where=np.isfinite(cost), initial=1.0))

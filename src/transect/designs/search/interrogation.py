@@ -118,26 +118,21 @@ class Thompson:
         done, chosen = int(history.explored.sum()), []
         for number, is_even in enumerate(even, start):
             if is_even:
-                chosen.append(self._in_turn(done))
+                turn, place = divmod(done, self.count)
+                chosen.append(int(stream(self.seed, 7, turn).permutation(self.count)[place]))
                 done += 1
             else:
                 drawn = stream(self.seed, 8, number).beta(failed + 0.5, passed + 0.5)
                 chosen.append(int(drawn.argmax()))
-        return Suggestions(self._middle(np.array(chosen, dtype=np.int64)), np.array(even, dtype=np.bool_))
+        codes = np.unravel_index(np.array(chosen, dtype=np.int64), sizes(self.steps))
+        middles = [_middles(edges)[code] for edges, code in zip(self.steps, codes, strict=True)]
+        return Suggestions(np.column_stack(middles), np.array(even, dtype=np.bool_))
 
     def _counts(self, history: History) -> tuple[Int[np.ndarray, " k"], Int[np.ndarray, " k"]]:
         answered = np.isfinite(history.failures)
         which = condition_of(history.points, self.steps)
         failed = np.bincount(which[answered & history.failed], minlength=self.count)
         return failed, np.bincount(which[answered & ~history.failed], minlength=self.count)
-
-    def _in_turn(self, number: int) -> int:
-        turn, place = divmod(number, self.count)
-        return int(stream(self.seed, 7, turn).permutation(self.count)[place])
-
-    def _middle(self, chosen: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n d"]:
-        codes = np.unravel_index(chosen, sizes(self.steps))
-        return np.column_stack([_middles(edges)[code] for edges, code in zip(self.steps, codes, strict=True)])
 
 
 FIRST: Final = 10

@@ -80,7 +80,8 @@ class ConfirmedSearch:
         if turn == SEARCHED:
             return self.search.suggest(history, n)
         numbers = range(-left, min(-left + n, (-left // BLOCK + 1) * BLOCK))
-        points = np.concatenate([self._inside(rules[turn], number) for number in numbers])
+        shape = (1, len(rules[turn].low))
+        points = np.concatenate([rules[turn].spread(stream(self.seed, 6, number).random(shape)) for number in numbers])
         return Suggestions(points, np.zeros(len(numbers), dtype=np.bool_))
 
     def rules(self, history: History) -> list[Rule]:
@@ -113,9 +114,6 @@ class ConfirmedSearch:
 
     def _enough(self, failures: Float[np.ndarray, " n"]) -> bool:
         return enough(np.nansum(failures), int(np.isfinite(failures).sum()), self.narrow)
-
-    def _inside(self, rule: Rule, number: int) -> Float[np.ndarray, "1 d"]:
-        return rule.spread(stream(self.seed, 6, number).random((1, len(rule.low))))
 
 
 def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:
@@ -239,10 +237,8 @@ def _rules(
 
 def _shares(rules: list[Rule], dimensions: int) -> list[float]:
     """Volume of each rule less the rules before it, and of the rest: exact, by inclusion and exclusion."""
-    shares: list[float] = []
-    for i, rule in enumerate(rules):
-        shares.append(_volume_without(rule, rules[:i]))
-    return [*shares, _volume_without(whole_cube(dimensions), rules)]
+    inside = [_volume_without(rule, rules[:i]) for i, rule in enumerate(rules)]
+    return [*inside, _volume_without(whole_cube(dimensions), rules)]
 
 
 def _volume_without(box: Rule, others: list[Rule]) -> float:

@@ -133,7 +133,10 @@ def _columns() -> dict[str, tuple[_Column, Callable[[dict[str, Any], list[dict[s
     return {
         "Items": (_items, lambda row, rows: (row["alpha"], row["within"]) != (rows[0]["alpha"], rows[0]["within"])),
         "Attribute": (lambda doc, at: doc.text(f"{at}/attribute"), varies("attribute")),
-        "Model": (_model, lambda row, _: bool(row["model"])),
+        "Model": (
+            lambda doc, at: doc.text(f"{at}/model") if doc.value(f"{at}/model") else Markup("labels alone"),
+            lambda row, _: bool(row["model"]),
+        ),
         "Attacker": (lambda doc, at: doc.text(f"{at}/attacker"), varies("attacker")),
         "λ_D": (figure("dataset_leakage"), lambda *_: True),
         "λ_M": (figure("model_leakage"), there("model_leakage")),
@@ -149,10 +152,6 @@ def _items(doc: WrittenDocument, at: str) -> Markup:
     if doc.value(f"{at}/alpha") is not None:
         return Markup("α\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{}").format(doc.number(f"{at}/alpha"))
     return doc.text(f"{at}/within") if doc.value(f"{at}/within") else Markup("all")
-
-
-def _model(doc: WrittenDocument, at: str) -> Markup:
-    return doc.text(f"{at}/model") if doc.value(f"{at}/model") else Markup("labels alone")
 
 
 def _sizes(doc: WrittenDocument, at: str) -> Markup:
@@ -330,17 +329,13 @@ def _of_model(doc: WrittenDocument) -> Markup:
     against = "From labels with as many random errors"
     if doc.value("/amplification/noise") == DEALT:
         against = "From the same predictions, shuffled among items with the same label"
-    claim = gives_away(low, high, published=doc.value("/published_protocol")).format(_whose(doc))
+    whose = Markup("The model's predictions")
+    if doc.value("/differences"):  # of several models it is the first
+        whose = Markup("The predictions of {}").format(doc.text("/model"))
+    claim = gives_away(low, high, published=doc.value("/published_protocol")).format(whose)
     found = Markup("<b>{}</b> From them the attacker has a balanced accuracy of {}. {}, it has {}: a difference of {}.")
     leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", unit=" points", signed=True)
     return found.format(claim, leak, against, doc.interval("/comparisons/0/dataset_leakage", unit=" %"), more)
-
-
-def _whose(doc: WrittenDocument) -> Markup:
-    """Of several models the first one's name."""
-    if doc.value("/differences"):
-        return Markup("The predictions of {}").format(doc.text("/model"))
-    return Markup("The model's predictions")
 
 
 def gives_away(low: float | None, high: float | None, *, published: bool = False) -> Markup:
@@ -434,8 +429,9 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     ticks = [Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks]
     band = _band(doc.tree, axis)
     first, rest = list[Row](), list[Row]()
+    grid, words = [(tick.at, 1.0) for tick in ticks], "A hollow mark is a comparison by chance."
     for number, (place, kind, mark) in enumerate(_page_marks(doc, axis)):
-        drawing = _drawing(number, mark, ticks, band)
+        drawing = svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
         row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
         (first if place.startswith("/comparisons/0/") or kind == "dataset" else rest).append(row)
     caption = Markup(
@@ -446,12 +442,6 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     if rest:
         of_models = ", other formats of predictions" if len(doc.value("/comparisons")) > 1 else ""
         yield Folded(f"Labels with noise{of_models}, and fewer {_drawn(doc)}", (DotPlot("", ticks, rest),), long=True)
-
-
-def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[float, float] | None) -> Markup:
-    grid = [(tick.at, 1.0) for tick in ticks]
-    words = "A hollow mark is a comparison by chance."
-    return svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
 
 
 def _drawn(doc: WrittenDocument) -> str:

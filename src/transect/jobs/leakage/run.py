@@ -146,7 +146,9 @@ def _result(source: Source, inputs: Inputs, main: Case, attacks: Attacks) -> Lea
     options = inputs.options
     for name in attacks.attackers:
         load(name, options.device)  # an unknown one is refused before hours of work
-    balancing = _balancing(main, options)
+    if options.alphas:
+        stage("sizes of the balanced subsets")
+    balancing = costs(main.data, options.alphas, balance_sizes=options.balance_sizes)  # before the attacks: may refuse
     stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
     several = attacks.on(main, curve=options.curve)
     marked, warnings = _marked(inputs, main, attacks.seed)
@@ -159,13 +161,6 @@ def _result(source: Source, inputs: Inputs, main: Case, attacks: Attacks) -> Lea
     stage("overview of the labels")
     numbers = _numbers(several.analyses[0], balancing, source, cautions, further)
     return LeakageResult(numbers, marked, tuple(warnings))
-
-
-def _balancing(main: Case, options: LeakageOptions) -> tuple[Cost, ...]:
-    """What balancing costs. It comes before the attackers, which may take minutes: it may be refused."""
-    if options.alphas:
-        stage("sizes of the balanced subsets")
-    return costs(main.data, options.alphas, balance_sizes=options.balance_sizes)
 
 
 def _marked(inputs: Inputs, main: Case, seed: int) -> tuple[pa.Table | None, list[str]]:

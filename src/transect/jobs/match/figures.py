@@ -4,6 +4,7 @@ unrounded numbers of its figures for their CSV.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -139,20 +140,14 @@ def overlap_histograms(
 
 def histogram_numbers(edges: tuple[float, float], drawn: Sequence[Histogram]) -> TextTable:
     """Each bin, and the height of both groups' bars in per cent of the highest."""
+    ends = list(itertools.pairwise(np.linspace(*edges, _BINS + 1).tolist()))
     rows = [
         (panel.title, f"{low:.6g}", f"{high:.6g}", f"{treated:g}", f"{control:g}")
         for panel in drawn
-        for low, high, treated, control in zip(
-            *_bins(edges, len(panel.treated)), panel.treated, panel.control, strict=True
-        )
+        for (low, high), treated, control in zip(ends, panel.treated, panel.control, strict=True)
     ]
     headings = ("images", "from", "to", "treated, % of the highest bar", "control, % of the highest bar")
     return TextTable("Histograms", headings, rows)
-
-
-def _bins(edges: tuple[float, float], count: int) -> tuple[list[float], list[float]]:
-    ends = np.linspace(*edges, count + 1).tolist()
-    return ends[:-1], ends[1:]
 
 
 def share_numbers(page: Content, shares: Sequence[Balance]) -> TextTable:
