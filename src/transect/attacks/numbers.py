@@ -150,23 +150,10 @@ class LeakageNumbers:
     works: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Further:
-    """What is measured beside the first model: see the fields of these names in `LeakageNumbers`."""
-
-    table: tuple[TableRow, ...] = ()
-    differences: tuple[ModelDifference, ...] = ()
-    representations: tuple[RepresentationRow, ...] = ()
-
-
-def numbers_of(
-    analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = (), further: Further | None = None
-) -> LeakageNumbers:
+def numbers_of(analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = ()) -> LeakageNumbers:
     """The records of an analysis. source: what the page calls the labels. cautions: notes on the table, before the
     others.
     """
-    further = further or Further()
     headline, data = analysis.headline, analysis.data
     return LeakageNumbers(
         dataset_leakage=analysis.dataset,
@@ -206,9 +193,9 @@ def numbers_of(
         transect_version=__version__,
         confidence=95,
         overview=_overview(overview),
-        table=further.table,
-        differences=further.differences,
-        representations=further.representations,
+        table=(),
+        differences=(),
+        representations=(),
         contributions=() if analysis.contributions is None else _largest(analysis, analysis.contributions),
         counted_contributions={name: _largest(analysis, points) for name, points in analysis.counted_by.items()},
         works=_works(analysis),

@@ -16,33 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.records import Images
-
-
-@runtime_checkable
-class Intended(Protocol):
-    """What the reading of an attribute should be at each of its values."""
-
-    @property
-    def tolerance(self) -> float:
-        """By how much a reading may miss it, in the reader's unit; NaN where it only has to move one way."""
-        ...
-
-    def excess(
-        self,
-        edited: Float[np.ndarray, " n"],
-        unedited: Float[np.ndarray, " n"],
-        values: Float[np.ndarray, " n"],
-    ) -> Float[np.ndarray, " n"]:
-        """Above 0 where the reading `edited` misses what was set (`values`) on a subject that reads `unedited`; NaN:
-        unknown.
-        """
-        ...
 
 
 @final
@@ -177,11 +156,16 @@ class Expected:
     def excess(
         self,
         edited: Float[np.ndarray, " n"],
-        unedited: Float[np.ndarray, " n"],  # noqa: ARG002  (as `Intended` has it)
+        unedited: Float[np.ndarray, " n"],  # noqa: ARG002  (as the others have it)
         values: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, " n"]:
         """Distance to the expected reading beyond the tolerance."""
         return np.asarray(np.abs(edited - self.at(values)) - self.tolerance)
+
+
+Intended: TypeAlias = Stated | Moved | Expected
+"""What the reading of an attribute should be at each of its values. `excess` is above 0 where a reading misses what was
+set, and NaN where that cannot be said; `tolerance` is NaN where a reading only has to move one way."""
 
 
 @final

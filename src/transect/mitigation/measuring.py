@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -301,11 +301,7 @@ def _row(method: Mitigation, seeds: Sequence[SeedFigures]) -> MitigationFigures:
     effects = [seed.effects for seed in seeds if seed.effects is not None]
     audited = len(effects) == len(seeds)
     return MitigationFigures(
-        leakages.model_leakage,
-        leakages.dataset_leakage,
-        leakages.amplification,
-        leakages.published_dataset_leakage,
-        leakages.published_amplification,
+        *(getattr(leakages, entry.name) for entry in fields(AttackFigures)),
         name=method.name,
         kind=method.kind,
         start=method.start,
@@ -322,13 +318,8 @@ def _row(method: Mitigation, seeds: Sequence[SeedFigures]) -> MitigationFigures:
 
 
 def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
-    return AttackFigures(
-        over_seeds([seed.model_leakage.estimate for seed in seeds]),
-        over_seeds([seed.dataset_leakage.estimate for seed in seeds]),
-        over_seeds([seed.amplification.estimate for seed in seeds]),
-        over_seeds([seed.published_dataset_leakage.estimate for seed in seeds]),
-        over_seeds([seed.published_amplification.estimate for seed in seeds]),
-    )
+    names = [entry.name for entry in fields(AttackFigures)]
+    return AttackFigures(*(over_seeds([getattr(seed, name).estimate for seed in seeds]) for name in names))
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, final
 
 import torch
@@ -131,16 +130,12 @@ def critic_for(kind: str, representation: Tensor, classes: int, width: int | Non
     """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own."""
     if kind != "map" and representation.dim() != 4:
         raise BadInput(f"critic {kind}: expected a representation [b, k, h, w], got {list(representation.shape)}")
-    return KINDS[kind](representation, classes, {} if width is None else {"width": width})
-
-
-KINDS: Final[Mapping[str, Callable[[Tensor, int, dict[str, int]], nn.Module]]] = MappingProxyType(
-    {
-        "map": lambda x, classes, options: MapCritic(x[0].numel(), classes, **options),
-        "convolution": lambda x, classes, options: ConvolutionCritic(x.shape[1], classes, **options),
-        "image": lambda x, classes, options: ImageCritic(classes, small=x.shape[-1] < 100, **options),
-    }
-)
+    options = {} if width is None else {"width": width}
+    if kind == "map":
+        return MapCritic(representation[0].numel(), classes, **options)
+    if kind == "convolution":
+        return ConvolutionCritic(representation.shape[1], classes, **options)
+    return ImageCritic(classes, small=representation.shape[-1] < 100, **options)
 
 
 def _perceptron(widths: Sequence[int]) -> nn.Sequential:

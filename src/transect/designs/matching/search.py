@@ -202,24 +202,14 @@ class Search:
         prices: Float[np.ndarray, " n"] | None,
     ) -> None:
         """Candidates of the rows of one stratum among its columns, written to their places."""
-        for part in in_blocks(len(rows), self.block_rows):
-            self._fill(candidates, places[part], rows[part], inside, prices)
-
-    def _fill(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        prices: Float[np.ndarray, " n"] | None,
-    ) -> None:
-        """Candidates of some rows of one stratum."""
         k = candidates.columns.shape[1]
-        bounds, positions, candidates.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
-        candidates.near[places] = np.where(near >= 0, inside[near], -1)
-        candidates.reach[places] = bounds[:, k]
-        candidates.bounds[places] = bounds[:, :k]
-        candidates.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
+        for part in in_blocks(len(rows), self.block_rows):
+            some = places[part]
+            bounds, positions, candidates.remaining[some], near = self._lowest(rows[part], inside, k + 1, prices)
+            candidates.near[some] = np.where(near >= 0, inside[near], -1)
+            candidates.reach[some] = bounds[:, k]
+            candidates.bounds[some] = bounds[:, :k]
+            candidates.columns[some] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
 
     def _lowest(
         self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
@@ -231,7 +221,9 @@ class Search:
         block = self.space.block(rows)
         for part in in_blocks(len(inside), self.block_columns):
             bounds = self.space.lower_bounds(block, self.space.block(inside[part]))
-            others = self._of_the_other_side(bounds, rows, inside[part])
+            others = bounds  # with a dose those that are lower by the gap
+            if self.sample.dose_gap:
+                others = np.where(self._too_close_in_dose(rows, inside[part]), np.inf, bounds)
             where = others.argmin(axis=1)
             lowest = others[np.arange(len(rows)), where]
             near = np.where(lowest < nearest, where + part.start, near)
@@ -245,14 +237,6 @@ class Search:
             chosen = np.argsort(values, axis=1, kind="stable")[:, :k]
             best, position = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(places, chosen, axis=1)
         return best, position, remaining, near
-
-    def _of_the_other_side(
-        self, bounds: Float[np.ndarray, "m b"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
-    ) -> Float[np.ndarray, "m b"]:
-        """Bounds of the images that a row could be compared with: with a dose those that are lower by the gap."""
-        if not self.sample.dose_gap:
-            return bounds
-        return np.where(self._too_close_in_dose(rows, columns), np.inf, bounds)
 
     def _too_close_in_dose(
         self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]

@@ -143,7 +143,7 @@ REFIT: Final = 10
 LENGTHS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 NOISES: Final = (1e-4, 1e-1)
 AGAIN: Final = (1.0, 10.0)
-"""Variances of the noise, as shares of the signal's; the last two where a point can be queried again."""
+"""Variances of the noise, as shares of the signal's; the last two where points were queried again."""
 
 
 @final
@@ -259,23 +259,9 @@ def _chosen(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -
     """Length scale and noise of the highest marginal likelihood."""
     once = _once(points, values)
     between = distances(once.points, once.points)
-    if once.counts.max() > 1:
-        return _chosen_of_few(between, once)
-    grid = [(length, noise) for length in LENGTHS for noise in NOISES]
+    noises = (*NOISES, *AGAIN) if once.counts.max() > 1 else NOISES
+    grid = [(length, noise) for length in LENGTHS for noise in noises]
     return max(grid, key=lambda pair: _evidence(between, once, *pair)[2])
-
-
-def _chosen_of_few(between: Float[np.ndarray, "u u"], once: _Once) -> tuple[float, float]:
-    """As `_evidence` for the whole grid at once: conditions are few, and one call of many small matrices is quicker."""
-    grid = np.array([(length, noise) for length in LENGTHS for noise in (*NOISES, *AGAIN)])
-    n, u, variances = once.counts.sum(), len(once.means), grid[:, 1] + 1e-8
-    kernels = np.exp(-0.5 * (between / grid[:, 0, None, None]) ** 2)
-    L = np.linalg.cholesky(kernels + variances[:, None, None] * np.diag(1 / once.counts))
-    solved = np.linalg.solve(L, np.broadcast_to(once.means[:, None], (len(grid), u, 1)))[..., 0]
-    scale = ((solved**2).sum(axis=1) + once.within / variances) / n
-    spread = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1) + 0.5 * (n - u) * np.log(variances)
-    best = int((-0.5 * n * np.log(np.maximum(scale, 1e-300)) - spread).argmax())
-    return float(grid[best, 0]), float(grid[best, 1])
 
 
 def _evidence(

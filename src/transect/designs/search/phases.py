@@ -108,12 +108,10 @@ class ConfirmedSearch:
         for start in range(self.searching, len(history) + 1, BLOCK):
             blocks = history.failures[self.searching : start].reshape(-1, BLOCK)
             queried = [blocks[np.array(turns, dtype=np.int64) == i].ravel() for i in range(len(rules))]
-            needed = [i for i, answers in enumerate(queried) if not self._enough(answers)]
+            counts = [(float(np.nansum(answers)), int(np.isfinite(answers).sum())) for answers in queried]
+            needed = [i for i, count in enumerate(counts) if not enough(*count, self.narrow)]
             turns.append(min(needed, key=lambda i: (len(queried[i]), i), default=SEARCHED))
         return turns
-
-    def _enough(self, failures: Float[np.ndarray, " n"]) -> bool:
-        return enough(np.nansum(failures), int(np.isfinite(failures).sum()), self.narrow)
 
 
 def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:

@@ -14,7 +14,7 @@ from transect.attacks import tables
 from transect.attacks.analysis import Analysis
 from transect.attacks.attackers import load
 from transect.attacks.balance import ALPHAS, Cost, costs, overview
-from transect.attacks.numbers import Further, LeakageNumbers, numbers_of
+from transect.attacks.numbers import LeakageNumbers, numbers_of
 from transect.attacks.outputs import read_lexicon
 from transect.attacks.side_by_side import Case
 from transect.jobs.leakage.request import (
@@ -152,14 +152,12 @@ def _result(source: Source, inputs: Inputs, main: Case, attacks: Attacks) -> Lea
     stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
     several = attacks.on(main, curve=options.curve)
     marked, warnings = _marked(inputs, main, attacks.seed)
-    further = Further(
-        further_rows(inputs, source.protected, main, several, attacks, marked),
-        several.differences,
-        representations(inputs, main, attacks),
-    )
+    table = further_rows(inputs, source.protected, main, several, attacks, marked)
+    layers = representations(inputs, main, attacks)
     cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
     stage("overview of the labels")
-    numbers = _numbers(several.analyses[0], balancing, source, cautions, further)
+    numbers = _numbers(several.analyses[0], balancing, source, cautions)
+    numbers = replace(numbers, table=table, differences=several.differences, representations=layers)
     return LeakageResult(numbers, marked, tuple(warnings))
 
 
@@ -208,10 +206,10 @@ def _captions_left_out(inputs: Inputs, main: Case) -> str:
 
 
 def _numbers(
-    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str], further: Further
+    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str]
 ) -> LeakageNumbers:
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
     alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
     shown = overview(analysis.data, alphas)
     notes = (*source.notes, *filter(None, cautions))
-    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes, further)
+    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes)

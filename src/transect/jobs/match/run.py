@@ -21,7 +21,7 @@ from transect.jobs.match.methods import Matched, matched
 from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened, without_identity
 from transect.jobs.match.outcomes import (
     CovariateBalance,
-    ExperimentEffect,
+    Effects,
     MatchedOutcome,
     MatchNumbers,
     effects_of_sets,
@@ -140,7 +140,7 @@ def match(
     return MatchResult(numbers, request, prepared, result)
 
 
-def _experiment(request: Request) -> list[ExperimentEffect]:
+def _experiment(request: Request) -> Effects:
     folder = request.options.experiment
     if folder is None:
         return []
@@ -148,7 +148,7 @@ def _experiment(request: Request) -> list[ExperimentEffect]:
 
 
 def _numbers(
-    request: Request, prepared: Prepared, result: Matched, experiment: Sequence[ExperimentEffect], started: float
+    request: Request, prepared: Prepared, result: Matched, experiment: Effects, started: float
 ) -> MatchNumbers:
     sample = prepared.sample
     missing = sorted(row for row, reason in sample.ineligible.items() if reason == MISSING)
@@ -188,9 +188,7 @@ def _numbers(
     )
 
 
-def _outcomes(
-    request: Request, prepared: Prepared, result: Matched, experiment: Sequence[ExperimentEffect]
-) -> tuple[MatchedOutcome, ...]:
+def _outcomes(request: Request, prepared: Prepared, result: Matched, experiment: Effects) -> tuple[MatchedOutcome, ...]:
     if result.sets is not None:
         sets = result.sets
         return effects_of_sets(prepared, sets.groups, sets.rows, seed=request.seed)
