@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.attacks.records import LabelledData, uniforms
 from transect.errors import BadInput
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
 
 _DRAW: Final = 51
 SECONDS: Final = 60.0
@@ -149,19 +145,14 @@ def _largest(
         constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
         options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
-    sizes_kept = _sizes_found(solution, len(types))
+    if solution.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
+    sizes_kept = np.zeros(len(types), dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
     bound = float(len(data)) if solution.mip_dual_bound is None else np.floor(-solution.mip_dual_bound + 1e-6)
     keep, stopped = _drawn(cell.ravel(), sizes_kept, draws), solution.status == _OUT_OF_TIME
     if stopped and (other := _one_label_at_a_time(data, labels, alpha, draws)).sum() > keep.sum():
         keep = other
     return keep, min(float(bound), float(len(data))), stopped
-
-
-def _sizes_found(solution: OptimizeResult, n: int) -> Int[np.ndarray, " cells"]:
-    """How many of each of n kinds SciPy's answer keeps; none where it has found nothing in its time."""
-    if solution.status not in (0, _OUT_OF_TIME):
-        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
-    return np.zeros(n, dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
 
 
 def _one_label_at_a_time(

@@ -229,8 +229,7 @@ def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings |
     >>> dataset_leakage(labelled(verbs, people), Bayes()).estimate  # 30 of 40 either way
     75.0
     """
-    plan = Plan.of(data, attacker, settings or Settings())
-    return _single(plan, plan.evidence(data.labels))
+    return model_leakage(data, data.labels, attacker, settings)
 
 
 def model_leakage(
@@ -238,11 +237,7 @@ def model_leakage(
 ) -> Estimate:
     """How well the attacker infers the protected attribute from a model's answers on the same items: λ_M, percent."""
     plan = Plan.of(data, attacker, settings or Settings())
-    return _single(plan, plan.evidence(answers))
-
-
-def _single(plan: Plan, request: Request) -> Estimate:
-    return estimate(plan, attack(plan.attacker, [request])[0])
+    return estimate(plan, attack(attacker, [plan.evidence(answers)])[0])
 
 
 DEALT: Final = "dealt out within labels"

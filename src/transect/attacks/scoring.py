@@ -317,13 +317,9 @@ def _paired(
         squares += (size / n) ** 2 * (1 + 2 * center**2)
         shares.append(count / count.sum())
     in_several = (np.array(shares) > 0).sum(axis=0).max() > 1
-    df = sum(_effective(share) - 1 for share in ([np.sum(shares, axis=0)] if in_several else shares))
+    counted = [np.sum(shares, axis=0)] if in_several else shares
+    df = sum(share.sum() ** 2 / (share**2).sum() - 1 for share in counted)  # people of equal shares who weigh as much
     return float((sums**2).sum() + squares) / len(groups) ** 2, max(df, 1.0)
-
-
-def _effective(shares: Float[np.ndarray, " p"]) -> float:
-    """How many people of equal shares weigh like these."""
-    return float(shares.sum() ** 2 / (shares**2).sum())
 
 
 def contributions(

@@ -118,7 +118,9 @@ def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow
 
 def _row(case: Case, analysis: Analysis) -> TableRow:
     headline = analysis.headline
-    smallest = _smallest(case.data)
+    data = case.data
+    scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
+    smallest = int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
     few = f"{smallest} scored items of the rarest class: read the interval" if smallest < FEW else ""
     return replace(
         row_without_figures(case, analysis.attacker),
@@ -135,12 +137,6 @@ def _row(case: Case, analysis: Analysis) -> TableRow:
         at_accuracy=analysis.levels,
         note="; ".join(note for note in (case.note, few) if note),
     )
-
-
-def _smallest(data: LabelledData) -> int:
-    """Scored items of the rarest class; all items where there are no splits."""
-    scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
-    return int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
 
 
 LINEAR: Final = "logistic"

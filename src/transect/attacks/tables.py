@@ -61,11 +61,13 @@ def labelled_data(
     table, splits = _filtered(table, splits, where, where_train_only)
     items = identifiers(table, ids)
     _check_unique(items, splits)
-    classes, codes = _codes(table, protected)
+    values, codes = np.unique(_plain(table, protected), return_inverse=True)
+    known = _class_names(table, protected)
+    classes = tuple(known.get(value, str(value)) for value in values.tolist())
     keys = [str(i) for i in range(table.num_rows)] if items is None else items
     return LabelledData(
         _labels(table, labels),
-        codes,
+        codes.astype(np.int64),
         classes,
         item_keys(keys),
         splits,
@@ -214,12 +216,6 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
                 "--subject if it says who is on an item"
             )
         seen[item] = row
-
-
-def _codes(table: pa.Table, name: str) -> tuple[tuple[str, ...], np.ndarray]:
-    classes, codes = np.unique(_plain(table, name), return_inverse=True)
-    known = _class_names(table, name)
-    return tuple(known.get(value, str(value)) for value in classes.tolist()), codes.astype(np.int64)
 
 
 def _class_names(table: pa.Table, name: str) -> dict[object, str]:

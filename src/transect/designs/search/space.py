@@ -154,7 +154,9 @@ class Space:
     def steps(self) -> tuple[tuple[float, ...], ...]:
         """The ranks between an attribute's levels; none for one that is not searched by level."""
         return tuple(
-            self._edges(row) if self.by_level(attribute) else ()
+            tuple(float(i) / (len(row) - 1) for i in np.flatnonzero(row[1:] > row[:-1]))
+            if self.by_level(attribute)
+            else ()
             for attribute, row in zip(self.attributes, self.ranked, strict=True)
         )
 
@@ -231,10 +233,6 @@ class Space:
             return []
         names = [attribute.label(float(level)) for level, is_inside in zip(levels, inside, strict=True) if is_inside]
         return [f"{attribute.name} = {' or '.join(names)}"]
-
-    def _edges(self, row: Float[np.ndarray, " q"]) -> tuple[float, ...]:
-        last = len(row) - 1
-        return tuple(float(i) / last for i in np.flatnonzero(row[1:] > row[:-1]))
 
     def _value(self, j: int, rank: float) -> float:
         return float(self.ranked[j][round(rank * (self.ranked.shape[1] - 1))])

@@ -181,7 +181,7 @@ def _by_f1(doc: WrittenDocument) -> Iterator[Plot]:
     if not lines:
         return
     values = [value for _, points in lines for _, value in points] + [value for _, value in _marks(doc)]
-    scale = _scale([*values, doc.value("/chance")])
+    scale = _scale([*values, doc.value("/chance")], 5, 40)
     drawn = [
         svg.tag("g", svg.course(_path(points, scale), height=100), class_=f"series s{number}")
         for number, (_, points) in enumerate(lines)
@@ -248,11 +248,11 @@ def _path(points: Sequence[tuple[float, float]], scale: Scale) -> str:
     return " ".join(f"{f1:.2f},{100 - 100 * scale.fraction(value):.2f}" for f1, value in points)
 
 
-def _scale(values: Sequence[float]) -> Scale:
-    """From a multiple of five below everything to one above, ticks five or ten apart."""
-    low, high = 5 * math.floor(min(values) / 5), 5 * math.ceil(max(values) / 5)
+def _scale(values: Sequence[float], unit: int, most: int) -> Scale:
+    """From a multiple of the unit below everything to one above, ten wide at least; beyond `most` in double steps."""
+    low, high = unit * math.floor(min(values) / unit), unit * math.ceil(max(values) / unit)
     high = max(high, low + 10)
-    step = 5 if high - low <= 40 else 10
+    step = unit if high - low <= most else 2 * unit
     return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
 
 
@@ -487,12 +487,7 @@ def _axis(doc: WrittenDocument) -> Scale:
     ends = [doc.value(place) for place in ("/chance", "/null/low", "/null/high")]
     for place, _ in _figures(doc.tree):
         ends += [doc.value(f"{place}/low"), doc.value(f"{place}/high")]
-    drawn = [end for end in ends if end is not None]
-    low = max(0, 10 * math.floor(min(drawn) / 10))
-    high = min(100, 10 * math.ceil(max(drawn) / 10))
-    high = max(high, low + 10)
-    step = 10 if high - low <= 60 else 20
-    return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
+    return _scale([min(max(end, 0), 100) for end in ends if end is not None], 10, 60)
 
 
 def _page_marks(doc: WrittenDocument, axis: Scale) -> Iterator[tuple[str, str, Interval]]:
