@@ -296,8 +296,9 @@ def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
         at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
         rows.append((f"λ_D at F1 {at}", level, how))
     at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
+    several = len(numbers.comparisons) > 1
     for number, comparison in enumerate(numbers.comparisons):
-        how = f"{comparison.name}; labels: {comparison.noise}" + ("" if number else "; headline")
+        how = f"{comparison.name}; labels: {comparison.noise}" + ("; headline" if several and not number else "")
         rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
         rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
         rows.append(("amplification Δ", comparison.amplification, how))
