@@ -107,10 +107,10 @@ draw = np.random.default_rng(0)
 labels = {name: draw.integers(0, 2, 60).tolist() for name in ("glasses", "smile", "yes")}
 images = {"hat": labels["glasses"], "yes": labels["yes"], "age": draw.normal(40, 10, 60), "who": [k // 2 for k in range(60)]}
 matched = {
-    "entropy": transect.match(images, "hat", method="entropy", covariates="age"),
+    "overlap": transect.match(images, "hat", method="overlap", covariates="age"),
     "greedy": transect.match(images, "hat", covariates="age", outcomes="yes", identity="who", caliper=20.0),
 }
-for method in ("optimal", "propensity", "mahalanobis", "coarsened", "cardinality"):
+for method in ("optimal", "propensity", "mahalanobis"):
     matched[method] = transect.match(images, "hat", method=method, covariates="age", outcomes="yes")
 with transect.view("run", quiet=True) as page:
     viewed = page.headline()
@@ -162,7 +162,7 @@ def test_jobs_that_make_no_images_need_no_torch(tmp_path):
     done = json.loads(ended.stdout)
     assert done["open_run"] == 8
     assert done["list_runs"] == 2 + len(done["match"])
-    assert done["match"] == ["cardinality", "coarsened", "entropy", "greedy", "mahalanobis", "optimal", "propensity"]
+    assert done["match"] == ["greedy", "mahalanobis", "optimal", "overlap", "propensity"]
     assert "8 images" in done["view"]
 
 
