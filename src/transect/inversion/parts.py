@@ -202,6 +202,8 @@ class ToolsPlan:
 
 def rows_with_quality(table: pa.Table, encoder: RidgeEncoder | TrainedEncoder | None) -> pa.Table:
     """The rows with a fitted encoder's R², so that a finished run fits no encoder again."""
+    from transect.inversion.encoder import RidgeEncoder
+
     quality = encoder.fitted.quality if isinstance(encoder, RidgeEncoder) else None
     return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
 

@@ -102,7 +102,10 @@ def test_a_fitted_encoder_reads_the_generators_own_images(files, tmp_path):
     pixels = Pictures.open(files / "images", 8).pixels(range(5))
     expected = torch.cat([fitted(as_tensor(pixels[row : row + 1])) for row in range(5)])
     np.testing.assert_allclose(read_codes(tmp_path / "run").codes, expected.numpy(), atol=1e-5)
-    assert (result.numbers.encoder, result.numbers.encoder_r2) == ("fitted", pytest.approx(fitted.fitted.quality, abs=1e-6))
+    assert (result.numbers.encoder, result.numbers.encoder_r2) == (
+        "fitted",
+        pytest.approx(fitted.fitted.quality, abs=1e-6),
+    )
     again = encoding(files, **settings)
     assert run.run(again, tmp_path / "run", quiet=True) == result
     assert "encoder" not in vars(again.plan)
