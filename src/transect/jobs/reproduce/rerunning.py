@@ -247,7 +247,11 @@ def _generated(stored: GeneratorDescription, given: Given) -> World:
     if stored.directions and not name.startswith("reference"):
         directions = _stated(given, "directions")
     latents = _stated(given, "latents") if stored.photographs else None
-    return WorldSettings(name, population, size, facts.get("device"), directions, latents).open()
+    return WorldSettings(name, population, size, facts.get("device"), _path(directions), _path(latents)).open()
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
 
 
 def _stated(given: Given, name: str, value: str = "PATH") -> str:
