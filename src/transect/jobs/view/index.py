@@ -29,17 +29,8 @@ _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")
 """Where run.json may lie: a run, its studies, a folder of runs, and their studies."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The runs of a folder by name, and why others are not shown, by name."""
-
-    runs: Mapping[str, FinishedRun]
-    left_out: Mapping[str, str]
-
-
-def runs_at(folder: Path) -> Place:
-    """The runs in a folder: the folder itself, its studies, or the runs and studies of the folders in it.
+def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
+    """The runs in a folder by name, and why others are not shown: the folder itself, or those that `_PLACES` names.
 
     The negative control and the interpolation beside a run are shown where their own folder is named. A run that has no
     images yet, or is of another job, is left out with its reason.
@@ -50,7 +41,10 @@ def runs_at(folder: Path) -> Place:
     for path in sorted(held.difference(beside(folder))):
         name = _name(folder, path)
         try:
-            found[name] = _with_images(path)
+            run = FinishedRun(path)
+            if not run.finished_parts("images", run.spec.parts):
+                raise BadInput("it has no finished image yet; look again later")
+            found[name] = run
         except TransectError as error:
             left_out[name] = str(error)
     if not found:
@@ -59,14 +53,7 @@ def runs_at(folder: Path) -> Place:
             f"{folder}: expected a run folder, a folder of studies, or a folder that holds some, found none with "
             f"images{said}; name the --out of an audit"
         )
-    return Place(found, left_out)
-
-
-def _with_images(path: Path) -> FinishedRun:
-    run = FinishedRun(path)
-    if not run.finished_parts("images", run.spec.parts):
-        raise BadInput("it has no finished image yet; look again later")
-    return run
+    return found, left_out
 
 
 def _name(folder: Path, run: Path) -> str:
@@ -236,33 +223,9 @@ def _padded(answers: Answers, n: int) -> Answers:
     return Answers(answer, score, right, np.concatenate([answers.reasons, np.full(more, NOT_ASKED, dtype=object)]))
 
 
-MOST_LEVELS: Final = 12
-"""Values of an attribute that are listed one by one; of more, a range is asked for."""
 _ELSEWHERE: Final = "not a target of this run"
 UNASKED: Final = (NOT_ASKED, _ELSEWHERE)
 """Reasons of images that a target was never shown."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A value that images have, how people read it, and how many images have it."""
-
-    value: float
-    label: str
-    images: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """How images are filtered by an attribute: by its levels, or, where there are none, by a range."""
-
-    attribute: Attribute
-    levels: tuple[Level, ...]
-    low: float
-    high: float
-    set: bool
 
 
 @final
@@ -315,12 +278,6 @@ class Index:
         names = dict.fromkeys(name for run in self.runs for name in run.answers)
         return {name: _joined([run.answers.get(name) or _nothing(len(run)) for run in self.runs]) for name in names}
 
-    @cached_property
-    def facets(self) -> tuple[Facet, ...]:
-        """How images can be filtered by attributes; those that were set come first."""
-        facets = [_facet(self._attribute(name), values, self._sets(name)) for name, values in self.values.items()]
-        return tuple(sorted((facet for facet in facets if facet), key=lambda facet: not facet.set))
-
     def place(self, row: int) -> tuple[RunColumns, int]:
         """The run of a row, and its row there. Raises BadInput beyond the rows."""
         if not 0 <= row < len(self):
@@ -355,19 +312,12 @@ class Index:
         truths = {each: entry.truth for run in self.runs for each, entry in run.targets.items()}
         return tuple(each for each, truth in truths.items() if truth == truths[name])
 
-    def _attribute(self, name: str) -> Attribute:
-        return next(run.attributes[name] for run in self.runs if name in run.attributes)
-
-    def _sets(self, name: str) -> bool:
-        return any(name in run.design.levels for run in self.runs)
-
 
 def read_folder(folder: Path) -> Index:
     """The index of a folder. A run whose tables do not read back is left out with its reason."""
-    place = runs_at(folder)
+    found, left_out = _runs_at(folder)
     runs: list[RunColumns] = []
-    left_out = dict(place.left_out)
-    for name, run in place.runs.items():
+    for name, run in found.items():
         stage(f"reading {name}: {run.spec.design.n_images:,} images")
         try:
             runs.append(read_run(name, run))
@@ -391,13 +341,3 @@ def _nothing(n: int) -> Answers:
 def asked(answers: Answers) -> np.ndarray:
     """Which images a target was shown."""
     return ~np.isin(answers.reasons, UNASKED)
-
-
-def _facet(attribute: Attribute, values: Float[np.ndarray, " n"], is_set: bool) -> Facet | None:
-    """Levels where there are few, else the range; None where no image has a value."""
-    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    if not len(found):
-        return None
-    levels = zip(found.tolist(), counts.tolist(), strict=True) if len(found) <= MOST_LEVELS else ()
-    listed = tuple(Level(value, attribute.label(value), count) for value, count in levels)
-    return Facet(attribute, listed, float(found[0]), float(found[-1]), is_set)

@@ -282,27 +282,9 @@ def drain() -> None:
         time.sleep(0.02)
 
 
-def _short(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def is_stopping() -> bool:
     """Whether the program is about to end, so that nothing more is asked or waited for."""
     return _stopping.is_set()
-
-
-def _nothing() -> None:
-    """What is done after an image was asked about, where nothing is."""
-
-
-def _no_tokens(_: Reply) -> Tokens | None:
-    """The tokens of a reply, where none are counted."""
-    return None
-
-
-def _no_fault(_: Reply) -> str:
-    """The passing fault of a reply, where only its status says so."""
-    return ""
 
 
 @final
@@ -322,9 +304,13 @@ class Asker:
         secrets: Secrets,
         *,
         ask_unconfirmed: bool = False,
-        used: Callable[[Reply], Tokens | None] = _no_tokens,
-        passing: Callable[[Reply], str] = _no_fault,
+        used: Callable[[Reply], Tokens | None] = lambda _: None,
+        passing: Callable[[Reply], str] = lambda _: "",
     ) -> None:
+        try:
+            import tenacity  # noqa: F401  (fails now rather than at the first call)
+        except ModuleNotFoundError:
+            raise MissingExtra("http", "a model behind a web address") from None
         self.store, self.allowance, self._limits = store, allowance, limits
         self._transport, self._secrets, self._ask_unconfirmed = transport, secrets, ask_unconfirmed
         self._used, self._passing = used, passing
@@ -374,6 +360,7 @@ class Asker:
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
         tokens = tokens if fresh else tokens.times(self.ledger.beyond())
         for_tokens = allowed.price(tokens) - allowed.price()
+        store = hashlib.sha256(str(self.store.resolve()).encode()).hexdigest()
         return Quote(
             name,
             images,
@@ -385,7 +372,7 @@ class Asker:
             money_spent=float(spent.money),
             calls_left=None if allowed.calls is None else max(0, allowed.calls - spent.calls),
             money_left=None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
-            answers_of=f"{_short(str(self.store.resolve()))}-{(asked or request)[:12]}",
+            answers_of=f"{store[:12]}-{(asked or request)[:12]}",
             tokens=tokens.total,
             tokens_left=None if allowed.tokens is None else max(0, allowed.tokens - spent.tokens),
         )
@@ -397,7 +384,7 @@ class Asker:
         make: Callable[[], Message],
         *,
         tokens: Tokens = NO_TOKENS,
-        done: Callable[[], None] = _nothing,
+        done: Callable[[], None] = lambda: None,
     ) -> Reply:
         """The final reply to a request about an image, from the file of answers or by calls.
 

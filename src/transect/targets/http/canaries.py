@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar, final
+from functools import partial
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.errors import BudgetSpent
-from transect.records import Predictions
+from transect.records import CallCounts, Predictions
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
-from transect.targets.http.asking import CallFailed
+from transect.targets.http.asking import Asker, CallFailed
 from transect.targets.http.ledger import Ledger, Reply
-from transect.targets.http.messages import Pixels, image_key
+from transect.targets.http.messages import Pixels, encode_as, image_key
 from transect.targets.http.settings import Canary
 
 Item = TypeVar("Item")
@@ -180,15 +180,58 @@ def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[
     return np.asarray(np.where((a == b).all(axis=1), 1.0, shares))
 
 
-def png(pixels: Pixels) -> bytes:
-    """An image as the file of answers keeps it."""
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, "PNG")
-    return sink.getvalue()
-
-
 def of_images(read: Callable[[Reply, int, int], Predictions]) -> Kind[Pixels, Predictions]:
     """Images whose answers are predictions. read: of a reply about an image of that width and height."""
-    return Kind(image_key, png, pixels_of_png, lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]), apart)
+    return Kind(
+        image_key,
+        partial(encode_as, image_format="png"),
+        pixels_of_png,
+        lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]),
+        apart,
+    )
+
+
+class Repeated:
+    """What a target and a chat model behind a web address have alike: calls and money in a file, and canaries.
+
+    on_round: called with `asked_again()` whenever the canaries were asked about again.
+    """
+
+    metered = True
+    name: str
+    request: str
+    asker: Asker
+    canaries: Canaries[Any, Any]
+    on_round: Callable[[dict[str, object]], None] | None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The file of calls and answers, opened when it is first needed."""
+        return self.asker.ledger
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one image may take at the longest."""
+        return self.asker.patience
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and money that this process spent here."""
+        spent = self.asker.made()
+        return spent.calls, float(spent.money)
+
+    def call_counts(self) -> CallCounts | None:
+        """Images (or questions), calls, retries and failures under this request; None where nothing was asked."""
+        return None if self.asker.is_fresh else self.ledger.counts(self.request)
+
+    def asked_again(self) -> dict[str, object] | None:
+        """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
+        return None if self.asker.is_fresh else self.canaries.record(self.ledger)
+
+    def close(self) -> None:
+        """Close the file of answers and all connections."""
+        self.asker.close()
+
+    def ask_canaries(self, threads: int) -> None:
+        """Ask about the canaries again if it is time."""
+        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
+            self.on_round(record)

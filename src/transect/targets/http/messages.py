@@ -184,7 +184,7 @@ def encoded(pixels: Pixels, request: Request) -> bytes:
     return encode_as(pixels, request.image_format, request.jpeg_quality)
 
 
-def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int) -> bytes:
+def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int = 95) -> bytes:
     """The image as a file: "png" (lossless) or "jpeg" of that quality, from 1 to 100."""
     from PIL import Image
 

@@ -245,16 +245,15 @@ def with_preset(table: Mapping[str, object]) -> dict[str, object]:
     >>> with_preset({"preset": "json", "response": {"score": "smile"}})["response"]["score"]
     'smile'
     """
-    preset = PRESETS.get(str(table.get("preset", "")), {})
-    return merged(preset, table)
+    return merged(PRESETS.get(str(table.get("preset", "")), {}), table)
 
 
-def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables over others, key by key; `json` as a whole."""
+def merged(low: Mapping[str, Any], high: Mapping[str, Any], whole: str = "json") -> dict[str, Any]:
+    """Tables over others, key by key at any depth; the table `whole` as a whole."""
     both = dict(low)
     for key, value in high.items():
-        nested = key != "json" and isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
-        both[key] = merged(both[key], value) if nested else value
+        nested = key != whole and isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
+        both[key] = merged(both[key], value, whole) if nested else value
     return both
 
 
@@ -320,7 +319,6 @@ class Limits(Table):
     largest_answer: float = Field(default=10.0, gt=0, le=10_000)
 
 
-@final
 class Budget(Table):
     """The most that may ever be spent on this file of answers."""
 
@@ -328,7 +326,6 @@ class Budget(Table):
     money: Decimal | None = Field(default=None, gt=0)
 
 
-@final
 class Price(Table):
     """What one call costs."""
 
@@ -398,10 +395,20 @@ def read_settings(path: Path) -> Settings:
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
         _drop_score_of_boxes(merged, table)
     settings = toml_files.checked(Settings, merged, str(path), text, quotes=False)
-    if fault := _fault(settings, table):
+    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
+    refuse(path, text, secret_fault(table) or next((fault for find in faults if (fault := find(settings))), None))
+    return settings
+
+
+Fault = tuple[str, str]
+"""The key of the first thing that is wrong between settings, and what it is."""
+
+
+def refuse(path: Path, text: str, fault: Fault | None) -> None:
+    """Raises BadInput for a fault of a file, in one line with its line and key."""
+    if fault:
         key, message = fault
         raise BadInput(f"{path}{toml_files.line_words(text, key.split('.'))}: {key}: {message}")
-    return settings
 
 
 def is_loopback(url: str) -> bool:
@@ -424,13 +431,7 @@ def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> No
     merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
 
 
-def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:
-    """The key of the first thing that is wrong between settings, and what it is."""
-    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
-    return secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)
-
-
-def secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
+def secret_fault(table: Mapping[str, Any]) -> Fault | None:
     """A secret that a file holds itself, or refers to where none is filled in: its key and what is wrong."""
     request = table.get("request", {})
     place = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
@@ -444,7 +445,7 @@ def secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _address_fault(settings: Settings) -> tuple[str, str] | None:
+def _address_fault(settings: Settings) -> Fault | None:
     request = settings.request
     if settings.is_rekognition and not request.url:
         return None if request.region else ("request.region", "expected the AWS region, e.g. 'eu-west-1': add it")
@@ -463,7 +464,7 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     return None
 
 
-def address_fault(url: str, sent: object) -> tuple[str, str] | None:
+def address_fault(url: str, sent: object) -> Fault | None:
     """What is wrong with a sound address as a place for secrets. sent: what goes there, with ${NAME} for secrets."""
     address = urlsplit(url)
     if address.username or address.password:
@@ -476,7 +477,7 @@ def address_fault(url: str, sent: object) -> tuple[str, str] | None:
     return None
 
 
-def url_fault(key: str, url: str) -> tuple[str, str] | None:
+def url_fault(key: str, url: str) -> Fault | None:
     """What is wrong with the address under a key of [request], if anything."""
     try:
         address = urlsplit(url)
@@ -492,7 +493,7 @@ def url_fault(key: str, url: str) -> tuple[str, str] | None:
     return (f"request.{key}", "expected a port from 1 to 65535 in the address: fix or drop it") if port == 0 else None
 
 
-def _kind_fault(settings: Settings) -> tuple[str, str] | None:
+def _kind_fault(settings: Settings) -> Fault | None:
     """A header that says of the image's own bytes that they are something else."""
     for name, value in settings.request.headers.items():
         kind = value.partition(";")[0].strip().lower()
@@ -504,7 +505,7 @@ def _kind_fault(settings: Settings) -> tuple[str, str] | None:
     return None
 
 
-def _path_fault(settings: Settings) -> tuple[str, str] | None:
+def _path_fault(settings: Settings) -> Fault | None:
     try:
         import jmespath
     except ModuleNotFoundError:
@@ -537,7 +538,7 @@ def _functions(parsed: Mapping[str, Any]) -> Iterator[str]:
 _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
 
 
-def _task_fault(settings: Settings) -> tuple[str, str] | None:
+def _task_fault(settings: Settings) -> Fault | None:
     task = settings.task
     if settings.response.yes and task is not Task.BINARY:
         return "response.yes", f"expected it of binary targets alone, got task {task}: use scores, or task = 'binary'"

@@ -22,7 +22,7 @@ from transect.runs.pictures import packed, png
 from transect.spoken_answers import Ask, End, Pixels, Spoken
 from transect.targets.http.answers import NoAnswer, outline, parse
 from transect.targets.http.asking import Message
-from transect.targets.http.aws import TOO_LONG, AwsService
+from transect.targets.http.aws import TOO_LONG
 from transect.targets.http.chat.settings import (
     DESCRIPTION,
     LEAST_OF_RESPONSES,
@@ -36,7 +36,7 @@ from transect.targets.http.chat.settings import (
 )
 from transect.targets.http.ledger import NO_TOKENS, Reply, Tokens
 from transect.targets.http.messages import encode_as, image_key
-from transect.targets.http.settings import BEDROCK, Limits
+from transect.targets.http.settings import merged
 from transect.texts import encodable, one_line, words_of
 
 
@@ -108,20 +108,7 @@ def post(request: ChatRequest, url: str, body: Mapping[str, Any], headers: Mappi
     """
     named = {name.lower() for name in request.headers}
     own = {name: value for name, value in (headers or {}).items() if name.lower() not in named}
-    return Message("POST", url, {**own, **request.headers}, request.query, json=over(body, request.body))
-
-
-def over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """Members of an object over others, key by key at any depth.
-
-    >>> over({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}, "d": 4})
-    {'a': {'b': 1, 'c': 3}, 'd': 4}
-    """
-    both = dict(low)
-    for key, value in high.items():
-        nested = isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
-        both[key] = over(both[key], value) if nested else value
-    return both
+    return Message("POST", url, {**own, **request.headers}, request.query, json=merged(body, request.body, whole=""))
 
 
 def stated(**members: Any) -> dict[str, Any]:
@@ -432,24 +419,6 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
         tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
         tokens_received=count(usage, "outputTokens"),
     )
-
-
-@final
-class BedrockTransport:
-    """Sends messages to Converse; safe to share between threads. Raises MissingExtra without boto3."""
-
-    def __init__(self, request: ChatRequest, limits: Limits) -> None:
-        self._service = AwsService(
-            "bedrock-runtime", BEDROCK, region=request.region, endpoint=request.url, limits=limits
-        )
-
-    def send(self, message: Message) -> Reply:
-        """Converse's answer as JSON. Raises CallFailed where there is none."""
-        return self._service.call(lambda client: client.converse(**message.json))
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._service.close()
 
 
 _LONGEST_REASON: Final = 200
