@@ -11,6 +11,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from transect.errors import BadInput, UnknownName
 from transect.texts import words_of
 
@@ -54,6 +56,18 @@ def _module(name: str) -> ModuleType:
     except Exception as error:
         text = words_of(error)
         raise BadInput(f"module {name} could not be imported: {type(error).__name__}: {text}") from error
+
+
+def array_digest(*arrays: np.ndarray) -> str:
+    """SHA-256 of the shapes and numbers of arrays, in order: the same picture is the same question.
+
+    >>> array_digest(np.zeros((1, 2, 3), np.uint8)) == array_digest(np.zeros((2, 1, 3), np.uint8))
+    False
+    """
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 def fingerprint(obj: object) -> str:

@@ -15,7 +15,7 @@ from transect.errors import BadInput
 from transect.records import Task
 from transect.runs import model_files, toml_files
 from transect.runs.model_files import check_weights, read_weights
-from transect.targets.model import ModelTarget, Run
+from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.targets.python_objects import fingerprint, import_object
@@ -67,17 +67,13 @@ def of_module(
     import torch
 
     facts = {"library": f"PyTorch {torch.__version__}", "device": device, **(facts or {})}
-    return ModelTarget(name, _runner(module.to(device).eval(), device), output, preprocess or Preprocess(), facts)
-
-
-def _runner(module: torch.nn.Module, device: str) -> Run:
-    import torch
+    module = module.to(device).eval()
 
     def run(inputs: np.ndarray) -> object:
         with torch.inference_mode():
             return _logits(module(torch.from_numpy(inputs).to(device)))
 
-    return run
+    return ModelTarget(name, run, output, preprocess or Preprocess(), facts)
 
 
 def _logits(raw: object) -> object:
@@ -116,7 +112,7 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
         try:
             module: torch.nn.Module = torch.jit.load(path, map_location=device)  # type: ignore[no-untyped-call]
         except (RuntimeError, ValueError) as error:
-            raise BadInput(f"model file {path}: TorchScript that does not load: {_first_line(error)}") from None
+            raise BadInput(f"model file {path}: TorchScript that does not load: {words_of(error, 160)}") from None
     return module
 
 
@@ -137,11 +133,7 @@ def _check_device(device: str) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({_first_line(error)})") from None
-
-
-def _first_line(error: BaseException) -> str:
-    return words_of(error, 160)
+        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({words_of(error, 160)})") from None
 
 
 class Card(BaseModel):
@@ -166,7 +158,7 @@ def load_classifier(path: str, *, name: str, threshold: float | None = None, dev
     not fit.
     """
     place = Path(path) / model_files.CARD if Path(path).is_dir() else Path(path)
-    card = _card(place)
+    card = toml_files.checked(Card, toml_files.read(place, "a classifier's card or its folder"), str(place))
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:
         raise BadInput(f"{place}: weights: expected a file next to the card, got {card.weights!r}; put it there")
@@ -194,7 +186,3 @@ def load_classifier(path: str, *, name: str, threshold: float | None = None, dev
         "training": card.training,
     }
     return of_module(network, name, output, Preprocess.from_mapping(card.preprocess, str(place)), device, facts)
-
-
-def _card(path: Path) -> Card:
-    return toml_files.checked(Card, toml_files.read(path, "a classifier's card or its folder"), str(path))

@@ -4,10 +4,7 @@ texts say.
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
@@ -17,6 +14,7 @@ from scipy.special import expit, softmax
 
 from transect.errors import BadInput
 from transect.records import Task
+from transect.runs.byte_cache import ByteCache
 from transect.targets.hf.classification import Made, positive_column
 from transect.targets.hf.loading import (
     PLACE,
@@ -27,13 +25,14 @@ from transect.targets.hf.loading import (
     inputs_by,
     load_network,
     load_processor,
-    load_tokenizer,
+    load_saved,
     model_facts,
     open_folder,
     quiet,
     shown_name,
 )
 from transect.targets.output import OutputSpec
+from transect.targets.python_objects import array_digest
 
 _PROJECTED: Final = "WithProjection"
 _POOLER: Final = "pooler"
@@ -115,8 +114,7 @@ class DualEncoder:
 
     def __init__(self, network: Any, tokens: Any, options: Options) -> None:
         self._network, self._tokens, self._options = network, tokens, options
-        self._kept: OrderedDict[bytes, Float[np.ndarray, "n d"]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: ByteCache[Float[np.ndarray, "n d"]] = ByteCache(_BATCHES, lambda _: 1)
         bias = getattr(network, "logit_bias", None)
         self.pairwise = bias is not None
         self._scale = float(network.logit_scale.detach().double().exp())
@@ -124,14 +122,7 @@ class DualEncoder:
 
     def images(self, inputs: np.ndarray) -> Float[np.ndarray, "n d"]:
         """Directions of images, of length 1, from what the processor made of them; kept for the next question."""
-        digest = hashlib.sha256(repr(inputs.shape).encode() + np.ascontiguousarray(inputs).tobytes()).digest()
-        with self._lock:
-            if digest not in self._kept:
-                self._kept[digest] = self._images(inputs)
-                while len(self._kept) > _BATCHES:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(digest)
-            return self._kept[digest]
+        return self._kept.get(array_digest(inputs), lambda: self._images(inputs))
 
     def texts(self, texts: Sequence[str]) -> Float[np.ndarray, "m d"]:
         """Directions of texts, of length 1. Raises BadInput for a text that is longer than the network reads."""
@@ -181,7 +172,7 @@ def dual_encoder(folder: ModelFolder, options: Options) -> DualEncoder:
                 f"model folder {folder.path}: expected {_WHAT_OF_DUAL} for labels in words, got {folder.architecture}; "
                 "leave --labels out"
             )
-        known = _OPENED[key] = DualEncoder(network, load_tokenizer(folder), options)
+        known = _OPENED[key] = DualEncoder(network, load_saved(folder, "AutoTokenizer", "its tokenizer"), options)
     return known
 
 

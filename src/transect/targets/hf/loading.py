@@ -111,9 +111,9 @@ class ModelFolder:
                 "none: save it with save_pretrained"
             )
 
-    def digests(self) -> dict[str, str]:
-        """SHA-256 of every file that the library may read, by name."""
-        files = {file for pattern in _FILES for file in self.path.glob(pattern)}
+    def digests(self, *more: str) -> dict[str, str]:
+        """SHA-256 of every file that the library may read, by name. more: patterns of further ones."""
+        files = {file for pattern in (*_FILES, *more) for file in self.path.glob(pattern)}
         return {file.name: model_files.sha256(file) for file in sorted(files)}
 
 
@@ -147,18 +147,14 @@ def shown_name(argument: str) -> str:
     >>> shown_name("./models/smiles"), shown_name("openai/clip-vit-base-patch32")
     ('smiles', 'openai/clip-vit-base-patch32')
     """
-    return Path(argument).name if Path(argument).is_dir() or not _is_id(argument) else argument
-
-
-def _is_id(argument: str) -> bool:
-    return bool(_ID.fullmatch(argument))
+    return Path(argument).name if Path(argument).is_dir() or not _ID.fullmatch(argument) else argument
 
 
 def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     path = Path(argument)
     if path.is_dir():
         return path
-    if path.exists() or not _is_id(argument):
+    if path.exists() or not _ID.fullmatch(argument):
         raise BadInput(f"model folder {argument}: expected a folder with {CONFIG}, found none: check the path")
     from huggingface_hub import snapshot_download
 
@@ -259,7 +255,7 @@ def load_network(
             )
     except Exception as error:  # the library raises many kinds for folders that do not fit
         raise BadInput(
-            f"model folder {folder.path}: expected {what}, got: {first_line(error)}: save the model again with "
+            f"model folder {folder.path}: expected {what}, got: {words_of(error, 160)}: save the model again with "
             "save_pretrained"
         ) from None
     missing = sorted({str(key) for key in (*report["missing_keys"], *report["mismatched_keys"])})
@@ -270,35 +266,34 @@ def load_network(
             f"model folder {folder.path}: expected the weights of {what}, found no {unfilled[0]}{more}: save the "
             "trained model again with save_pretrained"
         )
+    # The library maps the file into memory: without a copy, later writing to it would change the weights.
+    network = copy.deepcopy(loaded) if options.device.startswith("cpu") else loaded
+    return on_device(network, options.device).eval(), tuple(missing)
+
+
+def on_device(network: Any, device: str, dtype: Any = None) -> Any:
+    """The network where it is to compute. Raises BadInput for a device that is not there."""
     try:
-        # The library maps the file into memory: without a copy, later writing to it would change the weights.
-        return copy.deepcopy(loaded).to(options.device).eval(), tuple(missing)
+        return network.to(device, dtype)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(
-            f"device: expected one that PyTorch has, got {options.device!r} ({first_line(error)}): take cpu or cuda"
+            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
         ) from None
+
+
+def load_saved(folder: ModelFolder, kind: str, what: str) -> Any:
+    """What was saved with the model, of Transformers' class `kind`. Raises BadInput where it cannot be used."""
+    try:
+        with offline():
+            return getattr(library(), kind).from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # as above
+        raise BadInput(f"model folder {folder.path}: {what} cannot be used: {words_of(error, 160)}") from None
 
 
 def load_processor(folder: ModelFolder) -> Any:
     """The image processor that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_processor()
-    try:
-        with offline():
-            return library().AutoImageProcessor.from_pretrained(
-                folder.path, local_files_only=True, trust_remote_code=False
-            )
-    except Exception as error:  # as above
-        raise BadInput(f"model folder {folder.path}: {PROCESSOR} cannot be used: {first_line(error)}") from None
-
-
-def load_tokenizer(folder: ModelFolder) -> Any:
-    """The tokenizer that was saved with the model. Raises BadInput where it is missing or cannot be used."""
-    folder.check_tokenizer()
-    try:
-        with offline():
-            return library().AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # as above
-        raise BadInput(f"model folder {folder.path}: its tokenizer cannot be used: {first_line(error)}") from None
+    return load_saved(folder, "AutoImageProcessor", PROCESSOR)
 
 
 def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray]:
@@ -342,8 +337,3 @@ def input_tensor(inputs: np.ndarray, options: Options) -> Any:
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(inputs)).to(options.device, getattr(torch, options.dtype))
-
-
-def first_line(error: BaseException) -> str:
-    """What the library says, in one line."""
-    return words_of(error, 160)

@@ -25,8 +25,9 @@ from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
 from transect.targets.http.asking import Asker, CallFailed
 from transect.targets.http.ledger import Ledger, Reply
-from transect.targets.http.messages import Pixels, encode_as, image_key
+from transect.targets.http.messages import Pixels, encode_as
 from transect.targets.http.settings import Canary
+from transect.targets.python_objects import array_digest
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -183,7 +184,7 @@ def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[
 def of_images(read: Callable[[Reply, int, int], Predictions]) -> Kind[Pixels, Predictions]:
     """Images whose answers are predictions. read: of a reply about an image of that width and height."""
     return Kind(
-        image_key,
+        array_digest,
         partial(encode_as, image_format="png"),
         pixels_of_png,
         lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]),

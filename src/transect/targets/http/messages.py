@@ -23,6 +23,7 @@ from transect.runs.folder import canonical_json
 from transect.targets.http.asking import Message
 from transect.targets.http.settings import Request, Secrets, Settings
 from transect.targets.preprocess import Preprocess
+from transect.targets.python_objects import array_digest
 
 
 @final
@@ -85,15 +86,6 @@ PLACEHOLDERS: Final = (
 Pixels = UInt8[np.ndarray, "h w 3"]
 
 
-def image_key(pixels: Pixels) -> str:
-    """SHA-256 of an image's shape and pixels: the same picture is the same question, whatever encodes it.
-
-    >>> image_key(np.zeros((1, 2, 3), np.uint8)) == image_key(np.zeros((2, 1, 3), np.uint8))
-    False
-    """
-    return hashlib.sha256(f"{pixels.shape}".encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
-
-
 def request_key(settings: Settings) -> str:
     """SHA-256 of the request without the image: another request, or another version, has other answers.
 
@@ -148,7 +140,7 @@ class Messages:
     def done(self, pixels: Pixels) -> None:
         """Stop serving an image that was asked about."""
         if self._server is not None:
-            self._server.remove(image_key(pixels))
+            self._server.remove(array_digest(pixels))
 
     def close(self) -> None:
         """Stop the server of images, if one runs."""
@@ -157,7 +149,7 @@ class Messages:
 
     def _values(self, pixels: Pixels, again: int) -> Mapping[str, Callable[[], Any]]:
         request, tensor = self._request, self._tensor(pixels)
-        key = hashlib.sha256(f"{self._key}{image_key(pixels)}{again or ''}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self._key}{array_digest(pixels)}{again or ''}".encode()).hexdigest()
         return {
             "image_base64": lambda: base64.b64encode(encoded(pixels, request)).decode(),
             "image_url": lambda: self._serve(pixels),
@@ -174,7 +166,7 @@ class Messages:
     def _serve(self, pixels: Pixels) -> str:
         if self._server is None:
             raise BadInput("no {image_url} is asked for")
-        return self._server.add(image_key(pixels), encoded(pixels, self._request), content_type(self._request))
+        return self._server.add(array_digest(pixels), encoded(pixels, self._request), content_type(self._request))
 
 
 def encoded(pixels: Pixels, request: Request) -> bytes:

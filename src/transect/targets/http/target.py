@@ -19,8 +19,9 @@ from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Messa
 from transect.targets.http.aws import AwsTransport
 from transect.targets.http.canaries import Canaries, Repeated, of_images, round_key
 from transect.targets.http.ledger import Allowance, Reply
-from transect.targets.http.messages import Messages, Pixels, content_type, encoded, image_key, request_key
+from transect.targets.http.messages import Messages, Pixels, content_type, encoded, request_key
 from transect.targets.http.settings import REKOGNITION, Settings, read_settings
+from transect.targets.python_objects import array_digest
 
 
 def load(path: str | Path) -> HttpTarget:
@@ -95,7 +96,7 @@ class HttpTarget(Repeated):
         """
         return self.asker.ask(
             round_key(self.request, again),
-            image_key(pixels),
+            array_digest(pixels),
             lambda: self.messages.make(pixels, again),
             done=lambda: self.messages.done(pixels),
         )
@@ -158,7 +159,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     before = target.calls_made()
     reply, failure = _reply(target, pixels)
     calls, cost = (now - then for now, then in zip(target.calls_made(), before, strict=True))
-    came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
+    came = reply or (target.ledger.latest(target.request, array_digest(pixels)) if calls else None)
     content = _content(came)
     parts = {} if content is None or reply is None else _found(target, content)
     if reply is None:

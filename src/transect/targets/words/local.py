@@ -18,8 +18,9 @@ import numpy as np
 from transect.errors import BadInput
 from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.hf.loading import quiet
+from transect.targets.python_objects import array_digest
 from transect.targets.words.local_answers import ROUNDING, Answer, Answers, Features, Request, can_be_handed
-from transect.targets.words.local_folder import Opened, Prompt, Prompts, digest, opened, refused
+from transect.targets.words.local_folder import Opened, Prompt, Prompts, opened
 from transect.texts import words_of
 
 SCHEME: Final = "vlm"
@@ -82,11 +83,6 @@ class LocalSpeaker:
         self._takes: dict[int, str] = {}
         self._encoding = self._probed(model.network, ROUNDING[dtype], feature_bytes)
 
-    @property
-    def asked_alone(self) -> int:
-        """How many asks were answered a second time apart from their batch, since rounding could have changed them."""
-        return self._answers.alone
-
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
         """What it says: row i answers asks[i], in order, about the images shown[i].
 
@@ -134,7 +130,7 @@ class LocalSpeaker:
         }
 
     def _spoken(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
-        call, keys = _Call(), [digest(images) for images in shown]
+        call, keys = _Call(), [array_digest(*images) for images in shown]
         for key, images, some in zip(keys, shown, asks, strict=True):
             for ask in some:
                 self._prepare(call, key, images, ask)
@@ -194,14 +190,12 @@ class LocalSpeaker:
 
         with torch.inference_mode():
             try:
-                prompts = [self._prompts.of(digest([image]), [image], "", _PROBE) for image in _made_up()]
+                prompts = [self._prompts.of(array_digest(image), [image], "", _PROBE) for image in _made_up()]
                 plain = torch.cat([self._answers.first_logits([prompt]) for prompt in prompts])
             except Exception as error:
-                raise refused(
-                    self._folder,
-                    "a processor and a model that take an image with a text",
-                    error,
-                    "take processor, chat template and weights of the same model",
+                raise BadInput(
+                    f"model folder {self._folder}: expected a processor and a model that take an image with a text, "
+                    f"got: {words_of(error, 160)}: take processor, chat template and weights of the same model"
                 ) from None
             if not can_be_handed(network):
                 return "encoded with every batch, since the architecture takes no features in place of pixels"
@@ -225,7 +219,7 @@ class LocalSpeaker:
         pictures = (list(_made_up()) * max(images, 1))[:images]
         with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
             try:
-                self._answers.first_logits([self._prompts.of(digest(pictures), pictures, "", _PROBE)])
+                self._answers.first_logits([self._prompts.of(array_digest(*pictures), pictures, "", _PROBE)])
             except Exception as error:
                 return words_of(error, 160)
         return ""

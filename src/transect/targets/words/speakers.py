@@ -26,7 +26,7 @@ OPTIONS: Final = ("device",)
 
 
 PATIENCE: Final = 60.0
-"""Seconds that one text about one image may take, where the model does not say otherwise."""
+"""Seconds, where the model does not say otherwise."""
 
 
 @runtime_checkable
@@ -60,6 +60,20 @@ class SharedSpeaker:
         self._lock = threading.Lock()
         self._users: list[int] = []
 
+    @property
+    def patience(self) -> float:
+        """Seconds that one text about one image may take."""
+        return float(getattr(self.speaker, "patience", PATIENCE))
+
+    @property
+    def meter(self) -> MeteredSpeaker | None:
+        """The speaker where its calls are counted and may cost something."""
+        if not getattr(self.speaker, "metered", False):
+            return None
+        if not isinstance(self.speaker, MeteredSpeaker):
+            raise TypeError(f"{self.speaker.name}: expected a model that counts its calls")
+        return self.speaker
+
     def join(self, user: object) -> None:
         """Note a target that asks."""
         with self._lock:
@@ -68,6 +82,10 @@ class SharedSpeaker:
     def is_first(self, user: object) -> bool:
         """Whether the target is the first of those that ask."""
         return self._users[:1] == [id(user)]
+
+    def stated_by(self, user: object) -> Speaker | None:
+        """The speaker where this target speaks for it."""
+        return self.speaker if self.is_first(user) else None
 
     def leave(self, user: object) -> None:
         """Close the speaker where no other target asks it."""
@@ -80,8 +98,7 @@ class SharedSpeaker:
             self.speaker.close()
 
 
-_opened: Final[WeakValueDictionary[str, SharedSpeaker]] = WeakValueDictionary()
-_of_objects: Final[WeakValueDictionary[int, SharedSpeaker]] = WeakValueDictionary()
+_opened: Final[WeakValueDictionary[str | int, SharedSpeaker]] = WeakValueDictionary()
 _opening = threading.Lock()
 
 
@@ -132,15 +149,15 @@ def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
     Raises BadInput for a model that gives no words.
     """
     key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
-    return shared_by(key, lambda: _speaker(spec, dict(options)))
+    return shared_by(key, lambda: SharedSpeaker(_speaker(spec, dict(options))))
 
 
-def shared_by(key: str, opened: Callable[[], Speaker]) -> SharedSpeaker:
+def shared_by(key: str | int, opened: Callable[[], SharedSpeaker]) -> SharedSpeaker:
     """The speaker of that key, opened where none is open."""
     with _opening:
         found = _opened.get(key)
         if found is None:
-            found = _opened[key] = SharedSpeaker(opened())
+            found = _opened[key] = opened()
         return found
 
 
@@ -148,11 +165,7 @@ def shared_object(speaker: object) -> SharedSpeaker:
     """As `shared`, of an object of this process."""
     if not isinstance(speaker, Speaker):
         raise no_words(getattr(speaker, "name", type(speaker).__name__))
-    with _opening:
-        found = _of_objects.get(id(speaker))
-        if found is None:
-            found = _of_objects[id(speaker)] = SharedSpeaker(speaker, owned=False)
-        return found
+    return shared_by(id(speaker), lambda: SharedSpeaker(speaker, owned=False))
 
 
 def gives_words(spec: str) -> bool:

@@ -35,8 +35,9 @@ from transect.targets.http.chat.settings import (
     said_by_tool,
 )
 from transect.targets.http.ledger import NO_TOKENS, Reply, Tokens
-from transect.targets.http.messages import encode_as, image_key
+from transect.targets.http.messages import encode_as
 from transect.targets.http.settings import merged
+from transect.targets.python_objects import array_digest
 from transect.texts import encodable, one_line, words_of
 
 
@@ -87,7 +88,7 @@ class Shown:
     @cached_property
     def key(self) -> str:
         """What names the images and their order: of one image its own key, of several a digest of theirs."""
-        keys = [image_key(one) for one in self.pixels]
+        keys = [array_digest(one) for one in self.pixels]
         return keys[0] if len(keys) == 1 else hashlib.sha256(" ".join(keys).encode()).hexdigest()
 
     @property
