@@ -48,8 +48,9 @@ class Surroundings:
     @staticmethod
     def here(share: int) -> Surroundings:
         """Those of this process; share: workers that share its machine, 0 where each has one core."""
-        path = tuple(str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path)
-        return Surroundings(str(Path.cwd()), path, cores() // share if share else 1, _threads(), _products())
+        return Surroundings(
+            str(Path.cwd()), tuple(search_path()), cores() // share if share else 1, _threads(), _products()
+        )
 
     def crowded(self, workers: int, cores: int) -> str:
         """A warning where workers have several threads each, more in all than the cores; "" elsewhere.
@@ -84,6 +85,18 @@ class Surroundings:
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(self.threads)
         threadpool_limits(self.products, user_api="blas")
+
+
+def search_path() -> list[str]:
+    """Where this process finds modules, the working folder by its name."""
+    return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
+
+
+def rebuilt(kind: type[TransectError], text: str) -> TransectError:
+    """An error of ours that another process raised, by its text: the constructors of some take other arguments."""
+    error = kind.__new__(kind, text)
+    error.args = (text,)
+    return error
 
 
 def _threads() -> int:
@@ -142,9 +155,7 @@ class Failed:
     def _error(self) -> Exception:
         ours = getattr(errors, self.kind, None)
         if isinstance(ours, type) and issubclass(ours, TransectError):
-            error = ours.__new__(ours, self.text)  # the constructors of some take other arguments
-            error.args = (self.text,)
-            return error
+            return rebuilt(ours, self.text)
         own = getattr(builtins, self.kind, None)
         if isinstance(own, type) and issubclass(own, Exception) and not issubclass(own, UnicodeError):
             return own(self.text)

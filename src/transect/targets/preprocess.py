@@ -193,8 +193,8 @@ def _align_fault(settings: _Table) -> str:
         return f"align: expected one of {', '.join(SIZES)}, got {align!r}"
     if settings["crop"] is not None or (size is not None and size[0] != size[1]):
         return f"align: expected no crop and a square size beside it, got crop {settings['crop']} and size {size}"
-    if filter_name not in FILTERS:
-        return f"filter: expected one of {', '.join(FILTERS)} beside align, got {filter_name!r}"
+    if filter_name not in _ALIGNING:
+        return f"filter: expected one of {', '.join(_ALIGNING)} beside align, got {filter_name!r}"
     landmarks = settings["landmarks"]
     return "" if landmarks is None or isinstance(landmarks, str) else f"landmarks: expected a path, got {landmarks!r}"
 
@@ -226,13 +226,8 @@ share; its coordinates are of the middles of pixels, pixel 0 at 0.
 """
 SIZES: Final = {"arcface-112": 112, "ffhq": 256, "box": 160}
 """The crops that `align` names, and their side in pixels where no size is stated."""
-FILTERS: Final = {
-    "nearest": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
-}
-COUNTS: Final = (5, 68)
-"""Landmarks that are understood: ARCFACE's five in its order, and the 68 of 300-W in dlib's order."""
+_ALIGNING: Final = ("nearest", "bilinear", "bicubic")
+"""The filters that Pillow has for a turned crop."""
 _WIDER: Final = 1.25
 """Side of the crop "box" over the longer side of the face's box."""
 
@@ -284,7 +279,7 @@ def cropped(
     """
     picture = Image.fromarray(np.ascontiguousarray(pixels))
     data = tuple(map(float, to_image.ravel()))
-    return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, FILTERS[filter_name]))
+    return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, _FILTERS[filter_name]))
 
 
 def _maps(factor: np.ndarray, shift: np.ndarray) -> Float[np.ndarray, "n 2 3"]:
@@ -389,7 +384,7 @@ def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:
     from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
     predictor = FaceLandmarks(file)
-    if predictor.points not in COUNTS or predictor.points == len(ARCFACE):
+    if predictor.points == len(ARCFACE):
         raise BadInput(
             f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; name another"
         )

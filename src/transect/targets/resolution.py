@@ -29,11 +29,9 @@ from transect.targets.python_objects import NoSuchModule, fingerprint, import_ob
 from transect.targets.words.speakers import LOCAL, gives_words, no_questions, question_set, shared
 from transect.texts import words_of
 
-_DLIB_FACES = "face-recognition"
-_DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
-_MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
-_OPEN = {"hf": "transect.targets.hf.opening", "timm": "transect.targets.timm_model"}
+_WITHOUT_OWN_CODE = ("opencv", "dlib", "hf", "timm", _CLASSIFIER, LOCAL)
+"""Prefixes of targets whose code and program are ours or a library's."""
 ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
@@ -102,18 +100,10 @@ def _here(spec: str, settings: _Options) -> Target:
     if "question" in settings:
         return _asked(spec, settings)
     scheme, _, argument = spec.partition(":")
-    if argument and scheme == _CLASSIFIER:
-        return _trained(argument, spec, settings)
-    if argument and scheme in _OPEN:
-        return _open_model(_OPEN[scheme], argument, spec, settings)
+    if argument and scheme in _KINDS:
+        return _KINDS[scheme](argument, spec, settings)
     if spec.endswith(".toml"):
         return _over_http(spec, settings)
-    if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
-        return _detector("transect.targets.dlib_face", argument, settings)
-    if argument and scheme in _DETECTORS:
-        return _detector(_DETECTORS[scheme], argument, settings)
-    if argument and scheme in _MODELS:
-        return _model(_MODELS[scheme], argument, spec, settings)
     if scheme in (entries := entry_points()):
         return _plugin(entries[scheme], argument, settings)
     return _python_object(spec, argument if scheme == "callable" else spec, settings)
@@ -124,8 +114,7 @@ def _runs_code_of_others(spec: str) -> bool:
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
-    ours = spec.endswith(".toml") or scheme in (_CLASSIFIER, LOCAL, *_OPEN, *_DETECTORS)
-    return not ours and ":" in spec
+    return ":" in spec and not spec.endswith(".toml") and scheme not in _WITHOUT_OWN_CODE
 
 
 def runs_named_code(spec: str) -> bool:
@@ -143,7 +132,7 @@ def runs_named_code(spec: str) -> bool:
 def _with_prefix(spec: str) -> str:
     """The spec of a bare path with the prefix of its kind; a plug-in of its name comes first. Raises BadInput."""
     scheme = spec.partition(":")[0]
-    if scheme in ("callable", _CLASSIFIER, *_OPEN, *_DETECTORS, *_MODELS) or scheme in entry_points():
+    if scheme == "callable" or scheme in _KINDS or scheme in entry_points():
         return spec
     if spec.lower().endswith(".onnx"):
         return f"onnx:{spec}"
@@ -214,8 +203,8 @@ def _asked(spec: str, settings: _Options) -> Target:
     return ask(model, question, coders_of(question, judge, scorers))
 
 
-def _detector(module: str, argument: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
+def _detector(argument: str, spec: str, options: _Options) -> Target:
+    load = _loader(spec)
     _check_options(argument, options, _keywords(load))
     target: Target = load(argument, **options)
     return target
@@ -229,8 +218,8 @@ def _over_http(path: str, options: dict[str, object]) -> Target:
     return load(path)
 
 
-def _open_model(module: str, argument: str, spec: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
+def _open_model(argument: str, spec: str, options: _Options) -> Target:
+    load = _loader(spec)
     _check_options(spec, options, tuple(field.name for field in dataclasses.fields(OpenOptions)))
     readers: Mapping[str, Callable[[Any], Any]] = {
         "task": _task, "preprocess": _preprocess, "labels": _texts, "templates": as_names,
@@ -247,13 +236,35 @@ def _trained(argument: str, spec: str, options: _Options) -> Target:
     return load_classifier(argument, name=_shown(spec), **options)
 
 
-def _model(module: str, argument: str, spec: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
+def _model(argument: str, spec: str, options: _Options) -> Target:
+    load = _loader(spec)
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
     _check_options(spec, rest, tuple(key for key in _keywords(load) if key not in ("name", "output", "preprocess")))
     target: Target = load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
     return target
+
+
+_KINDS: Mapping[str, Callable[[str, str, _Options], Target]] = {
+    **dict.fromkeys(("opencv", "dlib"), _detector),
+    **dict.fromkeys(("hf", "timm"), _open_model),
+    **dict.fromkeys(("torch", "onnx"), _model),
+    _CLASSIFIER: _trained,
+}
+"""By prefix, what opens a target from the rest of its spec, the whole, and options."""
+_MODULES = {
+    "opencv": "opencv", "dlib": "dlib_hog", "hf": "hf.opening", "timm": "timm_model", "torch": "torch_model",
+    "onnx": "onnx_model",
+}  # fmt: skip
+
+
+def _loader(spec: str) -> Callable[..., Any]:
+    """The function `load` of a target's kind; its module is imported now, since its library may be large."""
+    scheme, _, argument = spec.partition(":")
+    faces = scheme == "dlib" and argument.partition("@")[0] == "face-recognition"
+    module = "dlib_face" if faces else _MODULES[scheme]
+    load: Callable[..., Any] = importlib.import_module(f"transect.targets.{module}").load
+    return load
 
 
 def _shown(spec: str) -> str:

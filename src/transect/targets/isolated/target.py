@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect import errors
+from transect.engines.workers import rebuilt, search_path
 from transect.errors import BadInput, TargetChanged, TransectError
 from transect.records import Images, Predictions, Task
 from transect.targets.capabilities import BoxConvention
@@ -29,7 +30,7 @@ _PASSED_ON: Final = (
     "AnswersUnusable",
     "TargetChanged",
     "Interrupted",
-    "KeyboardInterrupt",
+    "MissingExtra",
 )
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
@@ -120,7 +121,7 @@ class IsolatedTarget:
     """
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
-        self._request = {"spec": spec, "options": _plain_options(options), "path": _path()}
+        self._request = {"spec": spec, "options": _plain_options(options), "path": search_path()}
         self._facts: Header | None = None
         self._lock = threading.Lock()
         self._process: _Process | None = self._started()
@@ -216,9 +217,7 @@ class IsolatedTarget:
         if process is not None:
             process.end()
 
-    def close(self) -> None:
-        """Ends the process."""
-        self.stop()
+    close = stop
 
 
 _LIVING: Final[weakref.WeakSet[_Process]] = weakref.WeakSet()
@@ -242,12 +241,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _error(facts: Header) -> TransectError:
     """The error that a message reports, as this process raises it."""
     kind, text = str(facts["error"]), str(facts.get("text", ""))
+    if kind == "KeyboardInterrupt":
+        return errors.Interrupted(text)
     if kind in _PASSED_ON:
-        return getattr(errors, kind, errors.Interrupted)(text)
-    if kind == "MissingExtra":
-        missing = errors.MissingExtra("", "")
-        missing.args = (text,)
-        return missing
+        return rebuilt(getattr(errors, kind), text)
     known = getattr(errors, kind, None)
     return BadInput(text) if isinstance(known, type) and issubclass(known, BadInput) else NoAnswer(text)
 
@@ -282,11 +279,6 @@ def _plain_option(value: object) -> object:
     if isinstance(value, Preprocess):
         return {key: inner for key, inner in asdict(value).items() if inner is not None}
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def _path() -> list[str]:
-    """Where this process finds modules, the working folder by its name."""
-    return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
 
 
 def _class(value: object) -> str | int | None:

@@ -256,6 +256,11 @@ class PairwiseQuestion:
         """Seconds that one pair may take."""
         return self.asks * self._shared.patience
 
+    @property
+    def metered(self) -> bool:
+        """Whether the model's calls are counted and may cost something."""
+        return self._shared.meter is not None
+
     def describe(self) -> Mapping[str, Any]:
         """The question, the rules of reading, and the model."""
         return {"name": self.name, "kind": "pairs", **_facts(self.question, self._shared.speaker)}
