@@ -101,8 +101,7 @@ def attempt(
 ) -> tuple[_Result | None, str]:
     """The result of `work` in a separate thread, and "" or the reason why there is none.
 
-    timeout: seconds in all. stop: ends work that outlasts them. Raises what must pass through; see the module about
-    threads that are abandoned.
+    timeout: seconds in all. stop: ends work that outlasts them. Raises what must pass through.
     """
     result: list[_Result] = []
     failure: list[BaseException] = []
@@ -263,10 +262,7 @@ def _rows(
     count: Callable[[Sequence[str]], None],
     tell: Callable[[str], None],
 ) -> list[_Row]:
-    """One row per image, counted as soon as it is there; image by image if the call fails as a whole.
-
-    tell: called with a message about a target that fails on a batch but answers single images.
-    """
+    """One row per image, counted as soon as it is there; if the call fails as a whole, image by image."""
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     points = None if images.landmarks is None else images.landmarks.copy()
@@ -362,10 +358,9 @@ Counted = tuple[Literal["add", "found_later", "tell_once"], Any]
 
 
 def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
-    """A worker's rows, once what it counted is counted for the whole run.
+    """A worker's rows, once what it counted is counted for the whole run. Raises TooManyFailures above its limit.
 
-    Raises TooManyFailures where the run's limit is passed; RuntimeError where the worker says that it is, and the run's
-    own count does not, so that a part is never left out.
+    RuntimeError where the worker left a part out, and the run's own count does not say so: no part is ever left out.
     """
     for method, given in counted:
         getattr(budget, method)(given)
@@ -376,15 +371,10 @@ def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: Failure
 
 @final
 class FailureLog:
-    """Counts one part's failures.
+    """Counts one part's failures. planned, limit_share: as of the run's FailureBudget.
 
-    planned, limit_share: as of the run's FailureBudget. first: whether no part comes before, so that this part alone
-    says whether there is no point in going on; any part stops once its own failures exceed the run's limit.
-
-    >>> tally = FailureLog("net", 100, limit_share=0.5, first=False)
-    >>> tally.add(["", "too dark"])
-    >>> tally.counted
-    [('add', ('', 'too dark'))]
+    first: whether no part comes before, so that this part alone says whether there is no point in going on; any part
+    stops once its own failures exceed the run's limit.
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:

@@ -237,11 +237,6 @@ def similarity(points: Float[np.ndarray, "n k 2"], template: Float[np.ndarray, "
 
     NaN where points are NaN or all in one place. In the plane the least squares over all complex factors are those of
     Umeyama 1991, doi:10.1109/34.88573, without a reflection.
-
-    >>> corners = np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]])
-    >>> turned = np.array([[1.0, 1.0], [1.0, 2.0], [0.0, 1.0]])  # a quarter of a turn, half the size
-    >>> (similarity(corners, turned).round(3) + 0.0).tolist()
-    [[[0.0, -0.5, 1.0], [0.5, 0.0, 1.0]]]
     """
     z, w = points[..., 0] + 1j * points[..., 1], template[:, 0] + 1j * template[:, 1]
     z_mean, w_mean = z.mean(axis=1, keepdims=True), w.mean()
@@ -273,10 +268,7 @@ def from_crop(
 def cropped(
     pixels: UInt8[np.ndarray, "h w 3"], to_image: Float[np.ndarray, "2 3"], size: int, filter_name: str
 ) -> UInt8[np.ndarray, "s s 3"]:
-    """The crop of a map of `from_crop`, by Pillow; black where it lies outside the image.
-
-    Like the usual tools, it reads the nearest pixels alone, also where it shrinks the image.
-    """
+    """The crop of a map of `from_crop`, by Pillow, which reads the nearest pixels alone; black outside the image."""
     picture = Image.fromarray(np.ascontiguousarray(pixels))
     data = tuple(map(float, to_image.ravel()))
     return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, _FILTERS[filter_name]))
@@ -315,8 +307,7 @@ class Aligner:
     """Cuts out faces as `preprocess.align` says.
 
     With `preprocess.landmarks`, a shape predictor of dlib's for 68 points, OpenCV's face cascade finds the most certain
-    face and the predictor its points; else the landmarks come with the images. Raises MissingExtra and BadInput for a
-    file of points that cannot be used.
+    face and the predictor its points; else the landmarks come with the images.
     """
 
     def __init__(self, preprocess: Preprocess) -> None:
@@ -341,10 +332,7 @@ class Aligner:
         return {"detector": finder.describe(), "landmarks_sha256": points.sha256}
 
     def crops(self, images: Images) -> tuple[UInt8[np.ndarray, "n s s 3"], tuple[str, ...]]:
-        """A crop of each image, black where there is none, and the reasons ("" where there is one).
-
-        Raises BadInput where landmarks must come with the images and do not.
-        """
+        """A crop of each image, black where there is none, and the reasons ("" where there is one)."""
         points, boxes, reasons = self._places(images) if self._found is None else self._search(images, *self._found)
         maps = from_crop(self.name, points, boxes, self.size)
         crops = np.zeros((len(images), self.size, self.size, 3), dtype=np.uint8)

@@ -24,12 +24,8 @@ class NoSuchModule(BadInput):
 def import_object(reference: str) -> object:
     """The object that `module:attribute` names; dots in the attribute go deeper.
 
-    The working folder is searched after everything that is installed, so that it cannot shadow a library.
-    Raises NoSuchModule, BadInput for a module that fails on import or a malformed reference, UnknownName for a
-    missing attribute.
-
-    >>> import_object("math:pi")
-    3.141592653589793
+    The working folder is searched after everything that is installed, so that it cannot shadow a library. Raises
+    NoSuchModule, BadInput for a module that fails on import, UnknownName for a missing attribute.
     """
     module_name, colon, attribute = reference.partition(":")
     if not colon or not module_name or not attribute:

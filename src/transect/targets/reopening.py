@@ -1,6 +1,4 @@
-"""Opens a target again by its description in a run: the same model, with the settings that it had, also one that is
-asked in words.
-"""
+"""Opens a target again by its description in a run: the same model, with the settings that it had."""
 
 from __future__ import annotations
 
@@ -68,8 +66,8 @@ def _same(stored: Facts, target: Target, model: str) -> Target:
 def reopen(stored: Facts, spec: str = "") -> Target:
     """The target of a stored description, from a spec, or else from its name or the function that it is.
 
-    Only settings in which it differs from the usual are set. Raises BadInput, in one line, where the model is not there
-    or is another one, and where its code would run that only the description names.
+    Only settings in which it differs from the usual are set. Raises BadInput where the model is not there or is another
+    one, and where its code would run that only the description names.
     """
     name = str(stored["name"])
     named = dict.fromkeys(str(stored[key]) for key in ("name", "function") if stored.get(key))
@@ -126,13 +124,9 @@ def _setting(stored: Facts, key: str) -> object:
 
 
 def reopen_asked(stored: Facts, source: object, coding: Mapping[str, object]) -> Target:
-    """The target of a stored description.
+    """The target of a question in words. source: the spec of its model, or itself; "" tries the model's own name.
 
-    source: the spec of its model, or the model, opened or not; "" tries the model's own name. coding: by name, what
-    names its judge, and the functions that score its texts.
-
-    Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
-    the description names.
+    coding: by name, what names its judge, and the functions that score its texts. Raises as `reopen`.
     """
     model, question = str(stored["model"]["name"]), asked_of(stored)
     speaker = _speaker(str(stored["name"]), model, source)
@@ -154,10 +148,7 @@ def reopen_pairs(stored: Facts, source: object, coding: Mapping[str, object]) ->
 
 
 def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[object, dict[str, Any]]:
-    """The judge of a stored description, None without one, and its functions by name.
-
-    Raises BadInput for a function that is not given: its code would run that only the description names.
-    """
+    """The judge of a stored description and its functions by name. Refuses a function that is not given: it is code."""
     judge, scorers = stored.get("judge"), [str(each["name"]) for each in stored.get("scorers") or ()]
     for name in scorers:
         if name not in given:

@@ -1,7 +1,7 @@
 """`timm:NAME@weights.safetensors`: a network of timm by its name, with weights that are the user's own.
 
-timm's data config preprocesses: size, central crop, resizing filter, mean and standard deviation. A config.json beside
-the weights, as timm writes it for the hub, replaces it and names the classes. Nothing is downloaded.
+timm's data config preprocesses. A config.json beside the weights, as timm writes it for the hub, replaces it and names
+the classes. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ _FILTERS: Final = ("nearest", "box", "bilinear", "bicubic", "lanczos")
 def load(argument: str, *, options: Options | None = None) -> ModelTarget:
     """The network as a target: a classifier of as many classes as the weights have, without a head an embedding.
 
-    options: as of `hf:`, without templates; labels name the classes. Raises MissingExtra without timm, BadInput for an
-    unknown name, for weights that are no safetensors or do not fill the network, and labels of another number.
+    options: as of `hf:`, without templates; labels name the classes.
     """
     import torch
 

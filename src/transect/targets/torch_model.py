@@ -35,11 +35,8 @@ def load(
     """The target of `module:attribute@weights`, `module:attribute` or a TorchScript file.
 
     The attribute is an nn.Module, a subclass of it or a function that returns one (both called without arguments).
-    Weights are a state_dict, read with `weights_only`, or safetensors. Nothing is unpickled. A TorchScript file brings
-    its own program, which PyTorch's interpreter runs with your rights: it can read and write files. Load only files
-    that you trust.
-
-    Raises BadInput for a file that is missing, unreadable, of another kind or that does not fit the module.
+    Weights are a state_dict, read with `weights_only`, or safetensors: nothing is unpickled. A TorchScript file brings
+    its own program, which PyTorch's interpreter runs with your rights: load only files that you trust.
     """
     _check_device(device)
     source, at, weights = argument.rpartition("@")
@@ -152,11 +149,7 @@ class Card(BaseModel):
 
 
 def load_classifier(path: str, *, name: str, threshold: float | None = None, device: str = "cpu") -> ModelTarget:
-    """The target of a folder that holds classifier.toml, or of that file; two classes are binary, more multiclass.
-
-    threshold: instead of the card's. Raises BadInput for a file that is missing, changed after it was written, or does
-    not fit.
-    """
+    """The target of a folder that holds classifier.toml, or of that file. threshold: instead of the card's."""
     place = Path(path) / model_files.CARD if Path(path).is_dir() else Path(path)
     card = toml_files.checked(Card, toml_files.read(place, "a classifier's card or its folder"), str(place))
     file = place.parent / card.weights

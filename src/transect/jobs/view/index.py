@@ -32,8 +32,7 @@ _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")
 def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
     """The runs in a folder by name, and why others are not shown: the folder itself, or those that `_PLACES` names.
 
-    The negative control and the interpolation beside a run are shown where their own folder is named. A run that has no
-    images yet, or is of another job, is left out with its reason.
+    The negative control and the interpolation beside a run are shown where their own folder is named.
     """
     found: dict[str, FinishedRun] = {}
     left_out: dict[str, str] = {}
@@ -71,8 +70,8 @@ _PIXELS: Final = ("image",)
 class Answers:
     """What one target said of n images: float64 [n] each, NaN where there is no such number.
 
-    answer: 1 yes, 0 no. score: as the target gave it; for embeddings the distance to the subject's reference image.
-    right: 1 right, 0 wrong. reasons [n]: why an image has neither answer nor score, "" where it has one.
+    answer: 1 yes, 0 no. score: of embeddings the distance to the subject's reference image. right: 1 right, 0 wrong.
+    reasons [n]: why an image has neither answer nor score, "" where it has one.
     """
 
     answer: Float[np.ndarray, " n"]
@@ -89,10 +88,9 @@ class Answers:
 @final
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """The images of one run, in the order of its parts.
+    """The images of one run, in the order of its parts. design: with the subjects that are there.
 
-    design: with the subjects that are there. part, row: where each picture is stored. digests: SHA-256 of the stored
-    pictures. values: by attribute, as it was set, else as it is. expected: images of the finished run.
+    part, row: where each picture is stored. values: by attribute, as set, else as it is. expected: images in the end.
     """
 
     name: str
@@ -231,10 +229,7 @@ UNASKED: Final = (NOT_ASKED, _ELSEWHERE)
 @final
 @dataclass(frozen=True)
 class Index:
-    """The images of all runs, n rows; row i lies in run `run[i]` at row `i - starts[run[i]]`.
-
-    folder: as the user named it. left_out: by name, why a run is not shown.
-    """
+    """The images of all runs; row i lies in run `run[i]` at row `i - starts[run[i]]`. left_out: why, by name."""
 
     folder: Path
     runs: tuple[RunColumns, ...]

@@ -25,10 +25,9 @@ SORTS: Final = ("order", "score", "disagreement")
 class Wanted:
     """What is looked for. Each filter that is empty lets every image pass; all of them together must let it pass.
 
-    levels: values by attribute; ranges: low and high by attribute, both included, NaN for no bound. answers, verdicts:
-    of `target`; "none" is asked and not answered, "unknown" answered with no stated truth. subject: the number of the
-    person on the image. sort: order, score, disagreement, or `effect:` and an attribute. descending: largest first;
-    images without a number come last either way.
+    ranges: low and high, both included, NaN for no bound. answers, verdicts: of `target`; "none" is asked and not
+    answered, "unknown" answered with no stated truth. subject: the number of the person. sort: order, score,
+    disagreement, or `effect:` and an attribute; images without a number come last either way.
     """
 
     runs: tuple[str, ...] = ()
@@ -101,9 +100,8 @@ def subject_effects(
 ) -> Float[np.ndarray, " s"]:
     """Per subject: the value at the highest level less that at the lowest, all else equal, averaged over all else.
 
-    values: of whole subjects, in the order of the design. ordered: whether the levels have an order; without one the
-    effect is the largest mean of a level less the smallest, over what has a value at every level. NaN where there is
-    nothing to compare.
+    values: of whole subjects, in the order of the design. ordered: without an order the effect is the largest mean of a
+    level less the smallest, over what has a value at every level. NaN where there is nothing to compare.
     """
     axis = list(design.levels).index(attribute)
     levels = np.moveaxis(values.reshape(design.subjects, *design.shape), axis + 1, -1)
@@ -208,10 +206,10 @@ class Pairs:
 
 
 def pair(index: Index, sides: Sides, wanted: Wanted) -> Pairs:
-    """The pairs whose left image passes the filters, in the order that is asked for.
+    """The pairs whose left image passes the filters, in the order that is asked for; by score: by right less left.
 
     Two levels: images of one subject that differ in the attribute alone. Two runs: images of one subject with the
-    same settings; of photographs those with one id. An order by score is one by the difference right less left.
+    same settings; of photographs those with one id.
     """
     partners = _of_runs(index, sides) if sides.by == RUNS else _of_levels(index, sides)
     by_score = wanted.sort == "score"

@@ -42,9 +42,8 @@ _WHAT: Final = "a network that embeds images"
 def embedder(folder: ModelFolder, options: Options) -> Made:
     """A network whose vector of each image is compared.
 
-    The vector is the one in the space of images and texts where the network has that (CLIP, SigLIP), else its pooled
-    output, else the class token; "vector" says which. Raises BadInput for a network that takes no images, and
-    for classes that it does not have.
+    It is the one in the space of images and texts where the network has that (CLIP, SigLIP), else its pooled output,
+    else the class token; "vector" says which.
     """
     if options.task not in (None, Task.EMBEDDING) or options.positive is not None or options.labels:
         raise BadInput(
@@ -107,10 +106,7 @@ _OPENED: weakref.WeakValueDictionary[tuple[str, ...], DualEncoder] = weakref.Wea
 
 @final
 class DualEncoder:
-    """A network of images and texts, and its tokenizer.
-
-    pairwise: each text is judged by itself (SigLIP's logistic loss); else texts are compared with each other (CLIP).
-    """
+    """A network of images and texts. pairwise: each text is judged by itself (SigLIP), not against others (CLIP)."""
 
     def __init__(self, network: Any, tokens: Any, options: Options) -> None:
         self._network, self._tokens, self._options = network, tokens, options
@@ -228,11 +224,10 @@ _TASKS: Final = (None, Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
 
 
 def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) -> Made:
-    """A classifier of the labels; of several templates, the mean of the scores in each.
+    """A classifier of the labels; number: of the one template that is used, from 1; None for the mean over all.
 
-    number: of the one template that is used, from 1; None for the mean over all. Labels are compared with each other
-    (softmax), or, with the task multilabel and for a single label, each judged by itself (logistic; SigLIP alone).
-    Raises BadInput for a task or a number that does not fit.
+    Labels are compared with each other (softmax), or, with the task multilabel and for a single label, each judged by
+    itself (logistic; SigLIP alone).
     """
     encoder = dual_encoder(folder, options)
     templates = _templates(options.templates or (TEMPLATE,), number)
@@ -263,9 +258,6 @@ def by_template(
     """The scores of each label in each template, from logits whose columns are templates, then labels.
 
     alone: each label by itself, logistic; else compared within a template, softmax.
-
-    >>> by_template(np.log([[1.0, 3.0, 1.0, 1.0]]), 2).round(2).tolist()
-    [[[0.25, 0.75], [0.5, 0.5]]]
     """
     shaped = logits.reshape(len(logits), -1, labels)
     return np.asarray(expit(shaped) if alone else softmax(shaped, axis=2))

@@ -38,9 +38,6 @@ class Options:
 
     labels: names in words, which make a model of images and texts a classifier. templates: sentences with {} for the
     label; of several, the scores are averaged. device: as PyTorch names it. dtype: of weights and inputs.
-    allow_download: whether a model that is not in the cache may be downloaded.
-
-    Raises BadInput for a template without {}, templates without labels, or one thing twice; UnknownName for a dtype.
     """
 
     task: Task | None = None
@@ -123,10 +120,7 @@ def is_folder(path: Path) -> bool:
 
 
 def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
-    """The folder of that path, or the cached one of that id, with its config read. scheme: for messages.
-
-    Raises BadInput where there is none, where config or safetensors are missing, and where it needs code of its own.
-    """
+    """The folder of that path, or the cached one of that id. Refuses a model with code of its own."""
     path = _located(argument, allow_download, scheme)
     needed = {CONFIG: (path / CONFIG).is_file(), WEIGHTS: any(path.glob(WEIGHTS))}
     if missing := [name for name, there in needed.items() if not there]:
@@ -142,11 +136,7 @@ def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "h
 
 
 def shown_name(argument: str) -> str:
-    """The model as tables show it: an id whole, a folder by its name alone.
-
-    >>> shown_name("./models/smiles"), shown_name("openai/clip-vit-base-patch32")
-    ('smiles', 'openai/clip-vit-base-patch32')
-    """
+    """The model as tables show it: an id whole, a folder by its name alone."""
     return Path(argument).name if Path(argument).is_dir() or not _ID.fullmatch(argument) else argument
 
 
@@ -238,8 +228,7 @@ def load_network(
 ) -> tuple[Any, tuple[str, ...]]:
     """The network of Transformers' class `kind`, and the names of weights that it lacks and does not need.
 
-    what: in words. unused: a part of names, of weights that may be missing. Raises BadInput for a folder of another
-    kind, weights that do not fill the network, and an unknown device.
+    what: in words. unused: a part of names, of weights that may be missing.
     """
     import torch
 
@@ -297,10 +286,7 @@ def load_processor(folder: ModelFolder) -> Any:
 
 
 def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray]:
-    """What an image processor makes of uint8 pixels: the network's input, float32.
-
-    Pillow images leave no doubt about layout and range.
-    """
+    """What an image processor makes of uint8 pixels: the network's input. Pillow images leave no doubt about layout."""
 
     def processed(pixels: UInt8[np.ndarray, "n h w 3"]) -> np.ndarray:
         from PIL import Image

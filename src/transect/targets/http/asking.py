@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 
 @final
 class Pacer:
-    """Spaces calls evenly, at most `rate` a second (None: no limit); a server's wish to wait holds for all threads.
-
-    >>> Pacer(None).wait()
-    """
+    """Spaces calls evenly, at most `rate` a second (None: no limit); a server's wish to wait holds for all threads."""
 
     def __init__(self, rate: float | None) -> None:
         self._gap = 1 / rate if rate else 0.0
@@ -83,10 +80,7 @@ def retry_after(header: str) -> float | None:
 def backoff(attempt: int, first: float, longest: float) -> float:
     """Seconds before try number attempt + 1: a random share of a span that doubles each time (full jitter).
 
-    The chance is the clock's own and touches no image or answer. Brooker 2015, Exponential backoff and jitter.
-
-    >>> 0 <= backoff(3, first=0.5, longest=60) <= 2
-    True
+    Brooker 2015, Exponential backoff and jitter. The chance is the clock's own and touches no image or answer.
     """
     return random.uniform(0, min(longest, first * 2 ** (attempt - 1)))  # noqa: S311  (no secret hangs on it)
 
@@ -161,8 +155,7 @@ class HttpTransport:
     def send(self, message: Message) -> Reply:
         """The reply, whatever its status; its body ends at the largest answer. Raises CallFailed where there is none.
 
-        It is over within the timeout, from when sending began, however slowly the other side takes or gives bytes. A
-        request that timed out or was malformed is not tried again: it may have been paid for, or will fail again.
+        It is over within the timeout, however slowly bytes come. What timed out is not tried again: it may be paid for.
         """
         errors = self._errors
         try:
@@ -207,10 +200,9 @@ class HttpTransport:
 
 @final
 class _Deadline:
-    """Bounds a call as a whole, of which each thread makes one at a time.
+    """Bounds a call as a whole, of which each thread makes one at a time, through the hook for extensions of requests.
 
-    HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like. Each
-    new connection is limited here to its thread's deadline, by the hook for extensions of requests.
+    HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like.
     """
 
     def __init__(self) -> None:
@@ -291,8 +283,8 @@ def is_stopping() -> bool:
 class Asker:
     """Asks one target, safe to share between threads.
 
-    store: the file of calls and answers. used: the tokens that a reply counts, None where it counts none. passing: why
-    a reply with a good status says that another try has sense; "" where it does not.
+    used: the tokens that a reply counts, None where it counts none. passing: why a reply with a good status says that
+    another try has sense; "" where it does not.
     """
 
     def __init__(
@@ -353,8 +345,7 @@ class Asker:
         """The most that so many calls cost without further tries, and what the budget allows.
 
         tokens: of all calls together by their rule; as many times more is quoted as calls hold. asked: what names the
-        questions, where different ones are asked in the same request. What was answered before under the
-        same request costs nothing.
+        questions, where different ones are asked in the same request.
         """
         allowed, fresh = self.allowance, self.is_fresh
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
@@ -388,9 +379,8 @@ class Asker:
     ) -> Reply:
         """The final reply to a request about an image, from the file of answers or by calls.
 
-        request, image: what names them in the file. make: makes the message, for each try. tokens: the most that a
-        call takes. done: called after the last call. Raises CallFailed where there is no reply, BudgetSpent and
-        AnswersUnusable.
+        make: makes the message, for each try. tokens: the most that a call takes. done: called after the last call.
+        Raises CallFailed where there is no reply, BudgetSpent and AnswersUnusable.
         """
         known = self.ledger.find(request, image)
         if known is not None:
@@ -412,10 +402,7 @@ class Asker:
             done()
 
     def claim(self, request: str, image: str, seconds: float, tokens: Tokens) -> Reply | Call | UnderWay | Unconfirmed:
-        """A call that is entered and paid for, to be made within so many seconds, or why none is needed or allowed.
-
-        Raises BudgetSpent, AnswersUnusable, and Interrupted where the program is about to end.
-        """
+        """A call that is entered and paid for, to be made within so many seconds, or why none is needed or allowed."""
         if _stopping.is_set():
             raise Interrupted("interrupted before this image was asked about")
         return self.ledger.claim(request, image, seconds=seconds, tokens=tokens)

@@ -23,9 +23,9 @@ _SAYS_TOO_LONG: Final = re.compile(r"too long|too many (?:input )?tokens|context
 
 @final
 class AwsTransport:
-    """A Transport to one service, safe to share between threads. endpoint: another address than Amazon's, or "".
+    """A Transport to one service, safe to share between threads. operation: of the client, about a message.
 
-    operation: of the client, about a message. Raises MissingExtra without boto3, BadInput for an unknown region.
+    endpoint: another address than Amazon's, or "". Raises MissingExtra without boto3, BadInput for an unknown region.
     """
 
     def __init__(

@@ -34,21 +34,14 @@ Answer = TypeVar("Answer")
 
 
 def round_key(request: str, number: int) -> str:
-    """The request of one round: that of the target itself for round 0, so that its answers are no calls more.
-
-    >>> round_key("abc", 0)
-    'abc'
-    """
+    """The request of one round: that of the target itself for round 0, so that its answers are no calls more."""
     return request if number == 0 else hashlib.sha256(f"{request} canaries {number}".encode()).hexdigest()
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Item, Answer]):
-    """What is asked again: how an item is named, kept in the file of answers and read back, and answers compared.
-
-    apart: of two answers, None where there is none: 0 where they are equal, NaN where one is missing.
-    """
+    """What is asked again: how an item is named, kept in the file of answers and read back, and answers compared."""
 
     key: Callable[[Item], str]
     pack: Callable[[Item], bytes]
@@ -86,10 +79,7 @@ class Canaries(Generic[Item, Answer]):
             self._full = len(known) >= self._settings.images
 
     def ask_again(self, ledger: Ledger, threads: int) -> bool:
-        """Ask about all of them if it is time, and say whether it was.
-
-        A spent budget stops no run here, the next image says so itself.
-        """
+        """Ask about all of them if it is time, and say whether it was. A spent budget stops no run here."""
         number = self._due(ledger)
         if number is None:
             return False
@@ -112,11 +102,7 @@ class Canaries(Generic[Item, Answer]):
             return number
 
     def record(self, ledger: Ledger) -> dict[str, object] | None:
-        """All rounds as JSON values; None without a second round.
-
-        every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where
-        one is missing.
-        """
+        """All rounds as JSON values, distances as [images, rounds, rounds]; None without a second round."""
         canaries = ledger.canaries(self._request)
         if not self._settings.every or not canaries:
             return None

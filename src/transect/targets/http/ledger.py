@@ -153,10 +153,7 @@ UPDATE spent SET beyond = 1.0""",
 
 
 def prepare(database: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, or bring an earlier one up to date with all that it holds; in a transaction.
-
-    Raises AnswersUnusable for a file of a later version.
-    """
+    """Make the tables of a new file, or bring an earlier one up to date with all that it holds; in a transaction."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version > _VERSION:
         raise AnswersUnusable(
@@ -192,10 +189,9 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it.
+    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then.
 
-    tokens: held of the budget until then. most: that it takes by its rule; as many times more is held as the worst
-    reply before it counted.
+    most: that it takes by its rule; as many times more is held as the worst reply before it counted.
     """
 
     id: int

@@ -28,10 +28,9 @@ from transect.targets.python_objects import array_digest
 
 @final
 class ImageServer:
-    """Images under names that cannot be guessed, each only while it is asked about.
+    """Images under names that cannot be guessed, each only while it is asked about. port: 0 for any free one.
 
-    public_url: where a tunnel or proxy shows the server to others; without it addresses lead to loopback. port: where
-    it listens on loopback; 0 for any free one.
+    public_url: where a tunnel or proxy shows the server to others; without it addresses lead to loopback.
     """
 
     def __init__(self, public_url: str = "", port: int = 0) -> None:
@@ -117,10 +116,7 @@ class Messages:
         )
 
     def make(self, pixels: Pixels, again: int = 0) -> Message:
-        """The request about one image, secrets and all. again: a number where it is asked about once more on purpose.
-
-        Its idempotency key is another then, or the server would give its old answer.
-        """
+        """The request about one image, secrets and all. again: a number that makes its idempotency key another."""
         request = self._request
         values = self._values(pixels, again)
         filled = {key: _fill(value, values) for key, value in self._filled.items()}

@@ -36,10 +36,7 @@ SHORTEST = 8
 
 @final
 class Secrets:
-    """The values of the environment variables that some settings refer to.
-
-    Raises BadInput naming a variable that is not set, or too short to be a secret.
-    """
+    """The environment variables that settings refer to. Raises BadInput for one that is unset or too short."""
 
     def __init__(self, settings: Any, environment: Mapping[str, str] | None = None) -> None:
         known = os.environ if environment is None else environment
@@ -56,11 +53,7 @@ class Secrets:
         return f"Secrets({', '.join(self._values) or 'none'})"
 
     def fill(self, settings: Any) -> Any:
-        """The settings with every ${NAME} replaced by its value.
-
-        >>> Secrets("Bearer ${KEY}", {"KEY": "12345678"}).fill({"Authorization": "Bearer ${KEY}"})
-        {'Authorization': 'Bearer 12345678'}
-        """
+        """The settings with every ${NAME} replaced by its value."""
         if isinstance(settings, str):
             return _REFERENCE.sub(lambda match: self._values[match[1]], settings)
         if isinstance(settings, Mapping):
@@ -68,11 +61,7 @@ class Secrets:
         return [self.fill(value) for value in settings] if isinstance(settings, list) else settings
 
     def redact(self, content: bytes) -> bytes:
-        """The content with every secret, in any of its usual forms, replaced by [NAME].
-
-        >>> Secrets("${KEY}", {"KEY": "12345678"}).redact(b'{"you sent": "12345678"}')
-        b'{"you sent": "[KEY]"}'
-        """
+        """The content with every secret, in any of its usual forms, replaced by [NAME]."""
         for pattern, shown in self._patterns:
             content = pattern.sub(shown, content)
         return content
@@ -237,14 +226,7 @@ PRESETS: Final[Mapping[str, Mapping[str, object]]] = {
 
 
 def with_preset(table: Mapping[str, object]) -> dict[str, object]:
-    """The settings of a file over those of the preset that it names; without a known preset the file's own.
-
-    A score is read off each box in detection, and off the whole answer elsewhere: a preset for detection has no say
-    in another task's score. A request's `json` replaces the preset's whole.
-
-    >>> with_preset({"preset": "json", "response": {"score": "smile"}})["response"]["score"]
-    'smile'
-    """
+    """The settings of a file over those of the preset that it names; without a known preset the file's own."""
     return merged(PRESETS.get(str(table.get("preset", "")), {}), table)
 
 
@@ -382,11 +364,7 @@ class Settings(Table):
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings of a file.
-
-    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
-    a wrong kind, a secret that is written out, an address that is none, a path that is no JMESPath, no budget.
-    """
+    """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if (preset := table.get("preset")) in CHAT:

@@ -25,15 +25,7 @@ from transect.targets.python_objects import array_digest
 
 
 def load(path: str | Path) -> HttpTarget:
-    """The target that a TOML file describes.
-
-    Raises BadInput for what is wrong with the file, or an environment
-    variable that is not set; MissingExtra where a library is not installed.
-
-    >>> load("nowhere.toml")
-    Traceback (most recent call last):
-    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
-    """
+    """The target that a TOML file describes. Raises BadInput for what is wrong with it, MissingExtra."""
     return HttpTarget(read_settings(Path(path)), Path(path))
 
 
@@ -69,19 +61,13 @@ class HttpTarget(Repeated):
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
     def quote(self, images: int) -> Quote:
-        """The maximum cost of N new images without further tries, and what the budget allows.
-
-        Images that were answered before, under the same request and version, cost nothing.
-        """
+        """The maximum cost of N new images without further tries, and what the budget allows."""
         canary = self.settings.canary
         calls = images + (images // canary.every * canary.images if canary.every else 0)
         return self.asker.quote(self.name, images, self.request, calls=calls)
 
     def predict(self, images: Images) -> Predictions:
-        """One answer per image, in order; a failed image has its reason.
-
-        Raises BudgetSpent or AnswersUnusable, which concern the whole run; what was answered by then is kept.
-        """
+        """One answer per image, in order. Raises BudgetSpent or AnswersUnusable; what was answered by then is kept."""
         threads = self.settings.limits.concurrency
         self.canaries.choose(self.ledger, images.pixels)
         with ThreadPoolExecutor(max(1, min(threads, len(images)))) as pool:
@@ -90,10 +76,7 @@ class HttpTarget(Repeated):
         return _together(self.task, rows, self.labels)
 
     def ask(self, pixels: Pixels, again: int = 0) -> Reply:
-        """The final reply about one image, from the file of answers or by calls. again: the round of a canary.
-
-        Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
-        """
+        """The final reply about one image, from the file of answers or by calls. again: the round of a canary."""
         return self.asker.ask(
             round_key(self.request, again),
             array_digest(pixels),
@@ -149,12 +132,8 @@ _SHOWN = 600
 def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     """What one image shows, as JSON values, without secrets.
 
-    target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
-    where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
-    path finds), prediction, failure ("" for an answer), kept (the answer was there already and cost nothing), calls and
-    cost of this check, budget.
-
-    Raises BudgetSpent and AnswersUnusable.
+    sent: address, method, headers as written. reply: None where nothing came back. final: whether it is kept as the
+    answer. found: what each path finds. kept: the answer was there already and cost nothing.
     """
     before = target.calls_made()
     reply, failure = _reply(target, pixels)

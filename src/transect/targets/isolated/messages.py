@@ -1,8 +1,7 @@
 """What a run and the process of a target say to each other: a JSON header and raw numbers, nothing that can run.
 
-A message is two lengths (8 bytes each, big endian), a header in JSON, and its numbers as bytes. The process of a
-target runs code of others, so that everything it sends is read as a stranger's: lengths are bounded, and kinds are
-checked.
+The process runs code of others, so that everything it sends is read as a stranger's: lengths (8 bytes each, big endian)
+are bounded, and kinds are checked.
 """
 
 from __future__ import annotations
@@ -27,11 +26,7 @@ MOST_ROWS: Final = 100_000
 
 
 def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[Any]]] | None:
-    """For each image a list of its answers, each the fields of `Said` in their order.
-
-    >>> said_message([[Said(0, (), 0, "", "Smiling?", "Yes.", Status.ANSWERED, 1.0)]])[0][0][4:8]
-    ['Smiling?', 'Yes.', 'answered', 1.0]
-    """
+    """For each image a list of its answers, each the fields of `Said` in their order."""
     if said is None:
         return None
     return [[[_plain(value) for value in astuple(one)] for one in of_image] for of_image in said]
@@ -117,16 +112,7 @@ def send(stream: IO[bytes], header: Header, numbers: bytes = b"") -> None:
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message.
-
-    >>> import tempfile
-    >>> channel = tempfile.TemporaryFile()
-    >>> send(channel, {"ask": "predict"}, b"12")
-    >>> _ = channel.seek(0)
-    >>> receive(channel)
-    ({'ask': 'predict'}, b'12')
-    >>> channel.close()
-    """
+    """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message."""
     header, numbers = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
     if header > LONGEST_HEADER or numbers > LONGEST_NUMBERS:
         raise NoAnswer("its process sent no answer that can be read")
@@ -184,12 +170,7 @@ def answer_message(answer: Predictions) -> tuple[Header, bytes]:
 
 
 def answer_of(header: Header, numbers: bytes, n: int) -> Predictions:
-    """The answer about n images that a message holds. Raises NoAnswer for anything else.
-
-    >>> said = Predictions(Task.BINARY, np.array([[0.25], [np.nan]]), ("", "too dark"))
-    >>> answer_of(*answer_message(said), 2).failures
-    ('', 'too dark')
-    """
+    """The answer about n images that a message holds. Raises NoAnswer for anything else."""
     try:
         rows, width = (int(side) for side in header["shape"])
         values = np.frombuffer(numbers, dtype=np.float64)

@@ -1,7 +1,6 @@
 """The process of a target, `python -m transect.targets.isolated.process`, which IsolatedTarget starts.
 
-It reads messages from standard input and answers on what was standard output. What the target prints goes to standard
-error, where it cannot be taken for an answer. A crash of native code leaves its traceback there.
+It answers on what was standard output; what the target prints goes to standard error and is taken for no answer.
 """
 
 from __future__ import annotations

@@ -58,8 +58,7 @@ class _Process:
     def exchange(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
         """The reply to a message, by the number that both have.
 
-        Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else than this reply; what
-        follows then has no known place, so that the process has to end.
+        Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else: then it has to end.
         """
         if self._popen.stdin is None or self._popen.stdout is None:
             raise EOFError
@@ -71,10 +70,7 @@ class _Process:
         return facts, content
 
     def opened(self, request: Header) -> Header:
-        """The reply to the first message.
-
-        Raises EOFError, OSError and NoAnswer as `asked` does, and NoAnswer where it took too long.
-        """
+        """The reply to the first message. Raises as `exchange` does, and NoAnswer where it took too long."""
         late = threading.Event()
 
         def give_up() -> None:
@@ -110,14 +106,9 @@ class _Process:
 class IsolatedTarget:
     """The target that a spec names, in a separate process that is started again where it ended.
 
-    spec, options: as `transect.targets.resolve` takes them. What crashes, ends the process or is stopped by the guard
-    is a failure on the images asked about, with the reason; the next call gets a new process. The process ends with
-    the program, however that ends (on Linux also where it is killed).
-
-    own_process: whether the target can be asked there at all; one that counts its own calls cannot. model: whether it
-    is a plain model, whose task is set by options.
-
-    Raises what `resolve` raises for the spec, BadInput for options that are no plain values.
+    What crashes, ends the process or is stopped by the guard is a failure on the images asked about; the next call gets
+    a new process, which ends with the program, however that ends (on Linux also where it is killed). own_process:
+    whether the target can be asked there at all; one that counts its own calls cannot. model: a plain model.
     """
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
@@ -182,10 +173,7 @@ class IsolatedTarget:
         return self._description
 
     def predict(self, images: Images) -> Predictions:
-        """The target's answer, one row per image.
-
-        Raises NoAnswer with the reason where the call raised, its answer had no valid structure, or its process ended.
-        """
+        """The target's answer, one row per image. Raises NoAnswer with the reason where there is none."""
         with self._lock:
             process = self._process
             if process is None:
@@ -202,10 +190,7 @@ class IsolatedTarget:
         return answer_of(header, numbers, len(images))
 
     def ready(self) -> None:
-        """Starts the process again where it ended; the time that takes counts for no image.
-
-        Raises TargetChanged where it loads another model now, and what the constructor raises.
-        """
+        """Starts the process again where it ended. Raises TargetChanged where it loads another model now."""
         if self._process is None or not self._process.alive:
             with self._lock:
                 self.stop()
@@ -250,11 +235,7 @@ def _error(facts: Header) -> TransectError:
 
 
 def _changes(first: Header, now: Header) -> list[str]:
-    """Names of the facts that differ, those of the description by their own.
-
-    >>> _changes({"name": "a", "description": {"sha256": 1}}, {"name": "a", "description": {"sha256": 2}})
-    ['sha256']
-    """
+    """Names of the facts that differ, those of the description by their own."""
     names = sorted(key for key in {*first, *now} if first.get(key) != now.get(key))
     if names != ["description"] or not all(isinstance(facts.get("description"), dict) for facts in (first, now)):
         return names

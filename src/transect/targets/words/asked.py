@@ -34,13 +34,9 @@ NO_CODERS: Final = Coders()
 class AskedTarget:
     """A target that asks one question about each image, in every wording.
 
-    Its task follows from the question: yes-no binary, choice multiclass with the options as labels, number regression,
-    text multilabel with the codes as labels. An image without a value says why: what became of most of its answers
-    (`refused`, `hedged`, `unreadable`), `incomplete` where some paraphrases have an answer, each as the answer says; or
-    the reason of a call that failed, which is none of the model's doing.
-
-    speaker: the model, which other questions may share. coders: what judges or scores its free texts. A text that could
-    not be judged since a call failed makes its image fail.
+    An image without a value says why: what became of most of its answers (`refused`, `hedged`, `unreadable`),
+    `incomplete` where some paraphrases have an answer, or the reason of a call that failed. coders: what judges or
+    scores its free texts; a text that could not be judged makes its image fail.
     """
 
     in_words = True
@@ -86,8 +82,7 @@ class AskedTarget:
     def predict(self, images: Images) -> Predictions:
         """One value per image, and what was said about it in each wording.
 
-        The order of options depends on an image's pixels and on the question alone, so that an image has the same
-        wordings in any batch.
+        The order of options depends on the image and the question alone, so that it is the same in any batch.
         """
         asked = [wordings(self.question, array_digest(pixels)) for pixels in images.pixels]
         shown = [(pixels,) for pixels in images.pixels]
@@ -128,8 +123,8 @@ class AskedTarget:
 class MeteredAskedTarget(AskedTarget):
     """As AskedTarget, of a model or a judge whose calls are counted and may cost money.
 
-    Calls, money and canaries are the model's: its first question states them, so that no sum over the targets of a run
-    counts them twice. What judging costs is quoted by the judge (`coders.judge`); its calls made count here.
+    Calls, money and canaries are the model's: its first question states them, so that they are counted once. What
+    judging costs is quoted by the judge (`coders.judge`); its calls made count here.
     """
 
     metered = True
@@ -179,10 +174,7 @@ class MeteredAskedTarget(AskedTarget):
 
 
 def ask(speaker: SharedSpeaker, question: WordQuestion, coders: Coders | None = None) -> Target:
-    """The target that asks a model this question. coders: what judges or scores its texts.
-
-    Raises BadInput for a question with judged codes without a judge.
-    """
+    """The target that asks a model this question. coders: what judges or scores its texts."""
     coders = coders_of(question) if coders is None else coders
     metered = speaker.meter is not None or (coders.judge is not None and coders.judge.metered)
     return MeteredAskedTarget(speaker, question, coders) if metered else AskedTarget(speaker, question, coders)
@@ -202,13 +194,6 @@ def why_not(said: Sequence[Said]) -> str:
     """Why an image has no value: "" where each paraphrase has an answer in one of its repeats.
 
     Where all calls of a paraphrase failed, what the model would have said is not known: that counts before the rest.
-
-    >>> yes = Said(0, (), 0, "", "Smiling?", "Yes", Status.ANSWERED, 1.0)
-    >>> no = Said(1, (), 0, "", "A smile?", "I cannot say", Status.REFUSED, reason="refusal")
-    >>> why_not([yes]), why_not([no])
-    ('', 'refused: as the answer says')
-    >>> why_not([yes, no])
-    'incomplete: refused in 1 of 2 paraphrases: as the answer says'
     """
     found: dict[int, list[Said]] = {}
     for one in said:
@@ -236,10 +221,7 @@ TwoImages = tuple[Pixels, Pixels]
 
 @final
 class PairwiseQuestion:
-    """One question about two images, asked of one model.
-
-    speaker: the model, which questions about one image may share; close this when it is no longer asked.
-    """
+    """One question about two images, asked of one model; close it when it is no longer asked."""
 
     def __init__(self, speaker: SharedSpeaker, question: WordQuestion, model: str) -> None:
         speaker.join(self)

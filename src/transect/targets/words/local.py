@@ -41,14 +41,9 @@ def load(
 ) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
-    name: default `vlm:` and the folder's name. device: as PyTorch names it. dtype: "float32", "float16" or "bfloat16".
-    batch: asks at once. feature_bytes: memory for what the vision tower made of the latest images. Nothing is
-    downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first question about two made-up
-    images, so that a folder that does not fit says so here.
-
-    Raises MissingExtra without Transformers; BadInput, in one line, for an unknown model type, a folder that lacks
-    config, safetensors, processor or chat template, weights that do not fill the network, a model that cannot
-    generate, a processor that does not place images, a device or a dtype that is not there.
+    name: default `vlm:` and the folder's name. batch: asks at once. feature_bytes: memory for the latest images'
+    features. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first question
+    about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
     """
     argument = str(folder)
     if batch < 1:
@@ -87,14 +82,11 @@ class LocalSpeaker:
         """What it says: row i answers asks[i], in order, about the images shown[i].
 
         At temperature 0 an answer is the likeliest token each time. Above, it is drawn with random numbers of the
-        images, the texts and the repeat alone. Other settings of generation that a folder brings, such as penalties,
-        are not used. An ask whose prompt and answer do not fit into the model's context, or that the processor
+        images, the texts and the repeat alone. An ask that does not fit into the model's context, or that the processor
         refuses, is failed with its reason. tokens_sent counts the image's tokens too, tokens_received the end's.
 
         likelihoods: of each option as the whole answer, the sum of the logarithms of the probabilities of its tokens
-        and of the end of the turn. Longer options are less likely for their length alone: nothing makes up for that.
-
-        Raises BadInput where two images are shown to a model that takes one, and where memory does not suffice.
+        and of the end of the turn; nothing makes up for length.
         """
         import torch
 

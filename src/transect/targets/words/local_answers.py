@@ -143,10 +143,7 @@ class Features:
         self._kept: ByteCache[Any] = ByteCache(most, _bytes)
 
     def of(self, key: str, images: Mapping[str, Tensor]) -> Any:
-        """The output for the images that a processor prepared; key: a digest of their pixels.
-
-        Each is computed apart from all others, so that it does not depend on them.
-        """
+        """The output for images that a processor prepared, by a digest of their pixels; each is computed apart."""
         return self._kept.get(key, lambda: self._made(images))
 
     def _made(self, images: Mapping[str, Tensor]) -> Any:
@@ -158,10 +155,7 @@ class Features:
 
 
 def handed(outputs: Sequence[Any], device: str) -> dict[str, Any]:
-    """The argument of a network that stands for the pixels of the rows of a batch.
-
-    outputs: those of `Features.of`, in the order of the rows.
-    """
+    """The argument of a network that stands for the pixels of a batch. outputs: of `Features.of`, row by row."""
     first = outputs[0]
     fields = {}
     for name in first:
@@ -275,9 +269,8 @@ class Answers:
     def likelihoods(self, prompt: Prompt, options: Sequence[str]) -> tuple[float, ...]:
         """Natural logarithm of the probability that the model answers with each option and then ends its turn.
 
-        The probability of an option is that of all its tokens and of the end after them; it is not made up for length.
-        Where an option with a space before it is written in other tokens, the answer can be either, and the
-        probabilities of both are added. The options of one prompt are one batch, so that no other changes the sums.
+        Where an option with a space before it is written in other tokens, the answer can be either, and both
+        probabilities are added. The options of one prompt are one batch, so that no other changes the sums.
         """
         spellings = [self._spellings(option) for option in options]
         rows = [(place, tokens) for place, each in enumerate(spellings) for tokens in each]

@@ -131,10 +131,9 @@ _PREPARED: Final = 256 << 20
 @final
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Images and a text as a model reads them.
+    """Images and a text as a model reads them. key: digest of the images.
 
-    key: digest of the images. tokens: numbers of tokens, images included. words: tensors [1, tokens] by name.
-    images: the processor's other tensors, of one or more images.
+    words: tensors [1, tokens] by name. images: the processor's other tensors, of one or more images.
     """
 
     key: str
@@ -152,10 +151,7 @@ class Prompts:
         self._images = processor.image_processor = _OncePerImage(processor.image_processor)
 
     def of(self, key: str, images: Sequence[Pixels], system: str, prompt: str) -> Prompt:
-        """The prompt of the images, one after the other, and then the text. key: the images' digest.
-
-        Raises what the processor and the template raise: for instance where the text holds the mark of an image.
-        """
+        """The prompt of images, whose digest is `key`, and then the text. Raises what processor and template raise."""
         from PIL import Image
 
         self._images.key = key

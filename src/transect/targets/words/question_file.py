@@ -140,9 +140,6 @@ def load(name: str | Path) -> QuestionSet:
     """The questions of a set that ships, by its name, or of a TOML file.
 
     Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
-
-    >>> [question.name for question in load("hiring")]
-    ['hire_which', 'standing', 'salary']
     """
     text, where = toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__)
     called = str(name) if str(name) in SHIPPED else Path(name).stem

@@ -53,13 +53,6 @@ def read(question: WordQuestion, wording: Wording, spoken: Spoken) -> Said:
     """What a model said about an image in one wording, as a row of the tables of answers. Never raises.
 
     likelihood: of the options in the file's order, of yes-no those of no and yes, normalized to 1.
-
-    >>> from transect.targets.words.questions import wordings
-    >>> job = WordQuestion("job", Kind.CHOICE, ("Which job? {options}",), options=("nurse", "pilot"))
-    >>> [wording] = wordings(job, "of-an-image")
-    >>> said = read(job, wording, Spoken("I think she is a **pilot**."))
-    >>> said.status, said.value
-    (<Status.ANSWERED: 'answered'>, 1.0)
     """
     status, value, reason = _outcome(question, wording, spoken)
     codes = codes_of(question, said_part(plain(spoken.text))) if status is Status.ANSWERED else ()
@@ -81,10 +74,7 @@ def read(question: WordQuestion, wording: Wording, spoken: Spoken) -> Said:
 
 
 def likelihood_of(wording: Wording, logarithms: Sequence[float]) -> tuple[float, ...]:
-    """Probabilities in the file's order, of all options together 1, from logarithms by place; () where there are none.
-
-    Not a number anywhere, another count than the options asked for, or all impossible: ().
-    """
+    """Probabilities in the file's order, together 1, from logarithms by place; () where one is unknown, or all 0."""
     n = len(wording.ask.options)
     if len(logarithms) != n or not n or any(math.isnan(each) for each in logarithms):
         return ()
@@ -251,14 +241,6 @@ def value_of(saids: Sequence[Said], question: WordQuestion) -> AskedValue:
 
     A question about two images needs an answer in both orders of the images in each paraphrase: their mean is the
     preference that does not depend on the place.
-
-    >>> from transect.targets.words.questions import Kind, WordQuestion
-    >>> question = WordQuestion("a", Kind.YES_NO, ("Yes?", "Is it yes?"))
-    >>> row = lambda paraphrase, value: Said(paraphrase, (), 0, "", "", "", Status.ANSWERED, value)
-    >>> value_of([row(0, 1.0), row(1, 0.0)], question).scores
-    (0.5,)
-    >>> value_of([row(0, 1.0)], question).reason
-    'no answer in 1 of 2 paraphrases'
     """
     rows = [[said for said in saids if said.paraphrase == number] for number in range(len(question.paraphrases))]
     by_paraphrase = tuple(_paraphrase(each, question) for each in rows)
@@ -276,15 +258,7 @@ def value_of(saids: Sequence[Said], question: WordQuestion) -> AskedValue:
 
 
 def scores_of(said: Said, question: WordQuestion) -> Row:
-    """The numbers of one answer: 1 for the option chosen and 0 for the others, the codes, or the number itself.
-
-    Of an answer that is none, NaN throughout.
-
-    >>> from transect.targets.words.questions import Kind, WordQuestion
-    >>> job = WordQuestion("job", Kind.CHOICE, ("?",), options=("nurse", "pilot"))
-    >>> scores_of(Said(0, (1, 0), 0, "", "", "B", Status.ANSWERED, 0.0), job)
-    (1.0, 0.0)
-    """
+    """The numbers of one answer: 1 for the option chosen and 0 for the others, the codes, or the number; else NaN."""
     width = width_of(question)
     if said.status is not Status.ANSWERED:
         return (math.nan,) * width

@@ -49,10 +49,9 @@ class MeteredSpeaker(Protocol):
 
 @final
 class SharedSpeaker:
-    """A speaker that several targets ask. It is closed when the last of them is, if it was opened here (owned).
+    """A speaker that several targets ask, closed when the last of them is, if it was opened here (owned).
 
-    Of what a model counts for all its questions (calls, canaries) the first target speaks; the others say nothing, so
-    that nothing is counted twice.
+    Of what a model counts for all its questions (calls, canaries) the first target alone speaks.
     """
 
     def __init__(self, speaker: Speaker, *, owned: bool = True) -> None:
@@ -103,10 +102,7 @@ _opening = threading.Lock()
 
 
 def question_set(questions: str | Path) -> QuestionSet:
-    """The questions of a file, or of a set that ships, that are about one image.
-
-    Raises BadInput where none is, and what reading the file raises.
-    """
+    """The questions of a file, or of a set that ships, that are about one image. Raises BadInput where none is."""
     from transect.targets.words.question_file import load
 
     chosen = load(questions)
@@ -144,10 +140,7 @@ def described(speaker: Speaker) -> dict[str, Any]:
 
 
 def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
-    """The speaker that a spec names, the one that is open already where it was opened with the same options.
-
-    Raises BadInput for a model that gives no words.
-    """
+    """The speaker that a spec names, the one that is open already where it was opened with the same options."""
     key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
     return shared_by(key, lambda: SharedSpeaker(_speaker(spec, dict(options))))
 
@@ -169,11 +162,7 @@ def shared_object(speaker: object) -> SharedSpeaker:
 
 
 def gives_words(spec: str) -> bool:
-    """Whether a spec by its form names a model that answers in words.
-
-    >>> gives_words("vlm:models/tiny"), gives_words("onnx:smile.onnx")
-    (True, False)
-    """
+    """Whether a spec by its form names a model that answers in words."""
     return spec.startswith(f"{LOCAL}:") or (spec.endswith(".toml") and _is_chat(spec))
 
 

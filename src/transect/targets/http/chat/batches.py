@@ -29,10 +29,7 @@ Outcome = tuple[str, Reply | str]
 
 
 class BatchInterface:
-    """How batches are handed over and collected. Every method raises CallFailed.
-
-    request: with its secrets. most_bytes: of the bodies of one batch. headers: those of the interface.
-    """
+    """How batches are handed over and collected; each call may raise CallFailed. most_bytes: of all bodies."""
 
     most_bytes: int
     headers: Mapping[str, str] = {}

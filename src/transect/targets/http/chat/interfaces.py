@@ -64,13 +64,7 @@ class Picture:
 
 
 def picture(pixels: Pixels, request: ChatRequest) -> Picture:
-    """An image as the request states it.
-
-    >>> import numpy as np
-    >>> made = picture(np.zeros((2, 3, 3), np.uint8), ChatRequest(model="m"))
-    >>> made.width, made.height, made.data_url[:22]
-    (3, 2, 'data:image/png;base64,')
-    """
+    """An image as the request states it."""
     # A tenth of the time of Pillow's PNG, and as many bytes.
     png_of = request.image_format == "png"
     content = packed(png(pixels)) if png_of else encode_as(pixels, request.image_format, request.jpeg_quality)
@@ -103,30 +97,19 @@ class Shown:
 
 
 def post(request: ChatRequest, url: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Message:
-    """A message with that body and the file's further members of it, headers and query.
-
-    headers: those of the interface; the file's go before them.
-    """
+    """A message with that body and the file's own members of it, headers and query, which go before the interface's."""
     named = {name.lower() for name in request.headers}
     own = {name: value for name, value in (headers or {}).items() if name.lower() not in named}
     return Message("POST", url, {**own, **request.headers}, request.query, json=merged(body, request.body, whole=""))
 
 
 def stated(**members: Any) -> dict[str, Any]:
-    """The members that are not None or "".
-
-    >>> stated(system="", temperature=0.0, seed=None)
-    {'temperature': 0.0}
-    """
+    """The members that are not None or ""."""
     return {key: value for key, value in members.items() if value is not None and value != ""}
 
 
 def at(content: object, *path: str | int) -> Any:
-    """What is there in an answer; None where the path leads nowhere.
-
-    >>> at({"choices": [{"text": "yes"}]}, "choices", 0, "text"), at({"choices": []}, "choices", 0, "text")
-    ('yes', None)
-    """
+    """What is there in an answer; None where the path leads nowhere."""
     for step in path:
         if isinstance(step, int) and isinstance(content, list) and step < len(content):
             content = content[step]
@@ -341,11 +324,7 @@ def _gemini_form(request: ChatRequest, ask: Ask) -> dict[str, Any]:
 
 
 def gemini_address(request: ChatRequest, method: str) -> str:
-    """The address of a method of the model, which may be stated with its folder or without.
-
-    >>> gemini_address(ChatRequest(model="gemini-x", url="https://example.org/v1beta/"), "generateContent")
-    'https://example.org/v1beta/models/gemini-x:generateContent'
-    """
+    """The address of a method of the model, which may be stated with its folder or without."""
     model = request.model if "/" in request.model else f"models/{request.model}"
     return f"{request.url.rstrip('/')}/{quote(model)}:{method}"
 
@@ -464,10 +443,9 @@ INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
 
 
 def spoken(reply: Reply, interface: Interface) -> Spoken:
-    """What a reply says; never raises for a reply.
+    """What a reply says; never raises for a reply. Any fault, a cut answer and one of another shape have a failure.
 
-    A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter"; any other fault, a cut
-    answer and one of another shape have a failure.
+    A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter".
     """
     said = _read(reply, interface)
     return replace(said, text=encodable(said.text), failure=one_line(said.failure, _LONGEST_REASON))
@@ -490,10 +468,7 @@ def _read(reply: Reply, interface: Interface) -> Spoken:
 
 
 def used(reply: Reply, interface: Interface) -> Tokens | None:
-    """The tokens that a reply counts; None where it counts none, so that all that was held stays spent.
-
-    What was refused with a status of 4xx was not worked on and takes none.
-    """
+    """The tokens that a reply counts; None where it counts none; none of a status of 4xx, which was not worked on."""
     if _FAULT <= reply.status < _SERVER_FAULT:
         return NO_TOKENS
     said = spoken(reply, interface)

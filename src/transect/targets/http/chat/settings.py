@@ -149,11 +149,7 @@ def is_chat_file(path: str | Path) -> bool:
 
 
 def read_chat_settings(path: Path) -> ChatSettings:
-    """The settings of a file.
-
-    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
-    a wrong kind, a secret that is written out, an address that is none, no budget, a budget in money without a price.
-    """
+    """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if table.get("preset") not in CHAT:
@@ -227,11 +223,7 @@ AROUND_FORM: Final = 400
 
 
 def form_of(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
-    """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none.
-
-    >>> form_of(ChatRequest(model="m", structured=True), Ask("", "?", options=("No", "Yes")))["properties"]
-    {'answer': {'type': ['string', 'null'], 'enum': ['No', 'Yes', None], 'description': 'The answer; null if ...'}}
-    """
+    """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none."""
     if not request.structured or not (ask.options or ask.number):
         return None
     kept = {"type": ["string", "null"], "enum": [*ask.options, None]} if ask.options else {"type": ["number", "null"]}

@@ -63,11 +63,7 @@ def _pack(question: Question) -> bytes:
 
 
 def apart(first: Spoken | None, other: Spoken | None) -> float:
-    """0 for the same text, end and reason for none, 1 for others, NaN where one is missing.
-
-    >>> apart(Spoken("yes"), Spoken("yes", tokens_sent=3)), apart(Spoken("a"), Spoken("b")), apart(Spoken("a"), None)
-    (0.0, 1.0, nan)
-    """
+    """0 for the same text, end and reason for none, 1 for others, NaN where one is missing."""
     if first is None or other is None:
         return float("nan")
     compared = attrgetter("text", "end", "refusal", "failure")
@@ -79,23 +75,12 @@ QUOTED_SIZE: Final = (1024, 1024)
 
 
 def load_chat(path: str | Path) -> ChatSpeaker:
-    """The speaker that a TOML file describes.
-
-    Raises BadInput for what is wrong with the file, or an environment variable that is not set; MissingExtra where a
-    library is not installed.
-
-    >>> load_chat("nowhere.toml")
-    Traceback (most recent call last):
-    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
-    """
+    """The speaker that a TOML file describes. Raises BadInput for what is wrong with it, MissingExtra."""
     return ChatSpeaker(read_chat_settings(Path(path)), Path(path))
 
 
 def request_key(settings: ChatSettings) -> str:
-    """SHA-256 of what is sent with every question: another model, or another version, has other answers.
-
-    Limits, budget and prices have no part in it, so that changing these pays for nothing again.
-    """
+    """SHA-256 of what is sent with every question; limits, budget and prices have no part in it."""
     request = settings.request.model_dump(by_alias=True, exclude={"image_tokens", "structured"})
     sent = {"version": settings.version, "preset": settings.preset, **request}
     return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
@@ -109,8 +94,6 @@ def ask_key(ask: Ask, request: ChatRequest) -> str:
     >>> request = ChatRequest(model="m")
     >>> ask_key(Ask("", "a", repeat=1), request) == ask_key(Ask("", "a"), request)
     True
-    >>> ask_key(Ask("", "a", 1, 0.5), request) == ask_key(Ask("", "a", 0, 0.5), request)
-    False
     """
     repeat = 0 if request.send_temperature and ask.temperature == 0 else ask.repeat
     form = form_of(request, ask)
@@ -160,8 +143,7 @@ class ChatSpeaker(Repeated):
     ) -> Quote:
         """The maximum cost of asking N new times all of the questions, without further tries; it calls nothing.
 
-        shown: images that each question is about. size: their width and height in pixels, larger ones cost more; None:
-        `QUOTED_SIZE`. What was answered before costs nothing.
+        shown: images that each question is about. size: their width and height in pixels; None: `QUOTED_SIZE`.
         """
         asked = {ask_key(ask, self.settings.request): ask for ask in asks or (Ask("", ""),)}
         each = [bound(self.settings, [size or QUOTED_SIZE] * shown, ask) for ask in asked.values()]
@@ -179,8 +161,7 @@ class ChatSpeaker(Repeated):
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
         """What the model says: row i answers asks[i], in order, about the images shown[i].
 
-        A question without an answer has its failure. Raises BadInput where the numbers of rows differ, BudgetSpent and
-        AnswersUnusable, which concern the whole run; what was answered by then is kept.
+        Raises BudgetSpent and AnswersUnusable, which concern the whole run; what was answered by then is kept.
         """
         if len(shown) != len(asks):
             raise BadInput(f"expected questions for each of {len(shown)} images, got {len(asks)} rows: give each a row")
@@ -204,10 +185,7 @@ class ChatSpeaker(Repeated):
         return f"{question.shown.key}:{ask_key(question.ask, self.settings.request)}"
 
     def ask(self, question: Question, again: int = 0) -> Reply:
-        """The final reply to a question, from the file of answers or by calls. again: the round of a canary.
-
-        Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
-        """
+        """The final reply to a question, from the file of answers or by calls. again: the round of a canary."""
         return self.asker.ask(
             round_key(self.request, again),
             self.key(question),
@@ -277,12 +255,8 @@ QUESTION: Final = Ask("", "What does this picture show? Answer in one sentence."
 def check(speaker: ChatSpeaker, pixels: Pixels, ask: Ask = QUESTION) -> dict[str, object]:
     """What one question about one image shows, as JSON values, without secrets.
 
-    target, interface, model; asked: the question; sent: address, headers as written, the image; reply: status, content
-    type, bytes, start, None where nothing came back; text, end, refusal, failure ("" for an answer); tokens_sent,
-    tokens_received, as the reply counts them; tokens_held: at most, as the budget held them; kept: the answer was there
-    already and cost nothing; calls and cost of this check; budget.
-
-    Raises BudgetSpent and AnswersUnusable.
+    sent: address, headers as written, the image. reply: None where nothing came back. tokens_held: at most, as the
+    budget held them. kept: the answer was there already and cost nothing. calls, cost: of this check.
     """
     before = speaker.calls_made()
     question = Question(Shown((pixels,), speaker.settings.request), ask)
