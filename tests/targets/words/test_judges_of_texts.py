@@ -123,9 +123,8 @@ def test_repeats_that_could_be_judged_are_averaged():
     question = WordQuestion("alt", Kind.TEXT, ("Describe.", "Say."), codes=(WARM,), repeats=2, temperature=1.0)
     rows = [(0, 0, 1.0), (0, 1, np.nan), (1, 0, 0.0), (1, 1, 1.0)]
     saids = [Said(p, (), r, "", "", "t", Status.ANSWERED, codes=(code,)) for p, r, code in rows]
-    assert value_of(saids, question).scores == (0.75,)
-    assert value_of(saids, question).reason == ""
-    assert np.isnan(value_of(saids[1:2] + saids[2:], question).scores[0])
+    assert value_of(saids, question) == (0.75,)
+    assert np.isnan(value_of(saids[1:2] + saids[2:], question)[0])
 
 
 CODE = '[[question]]\nname = "alt"\nkind = "text"\nprompt = "Describe."\n[[question.code]]\nname = "warm"\n'

@@ -116,7 +116,7 @@ class AskedTarget:
     def _row(self, said: Sequence[Said]) -> tuple[ndarray, str]:
         reason = why_not(said) or failure_of(said)
         nothing = np.full(max(len(self.labels), 1), np.nan)
-        return (nothing, reason) if reason else (np.asarray(value_of(said, self.question).scores, dtype=np.float64), "")
+        return (nothing, reason) if reason else (np.asarray(value_of(said, self.question), dtype=np.float64), "")
 
 
 @final
