@@ -68,10 +68,7 @@ _OBJECTS: Final = 256 << 20
 
 @final
 class OnRay:
-    """An Engine on Ray. address: HOST:PORT of a cluster's head node, "auto", or "" for a Ray of this machine alone.
-
-    workers: parts at once; None for one per core (or GPU) of the cluster. room: cores of the cluster, or this machine.
-    """
+    """An Engine on Ray, at HOST:PORT, "auto", or "" for this machine alone. room: cores that parts may take."""
 
     apart = True
 

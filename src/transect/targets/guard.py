@@ -83,8 +83,7 @@ def guarded(
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
     timeout = max(timeout, patience_of(target))
     starts = range(0, len(images), batch)
-    count = budget.add if budget else _uncounted
-    tell = budget.tell_once if budget else _uncounted
+    count, tell = (budget.add, budget.tell_once) if budget else (_uncounted, _uncounted)
     parts = [images.take(slice(start, start + batch)) for start in starts]
     rows = [row for part in parts for row in _rows(target, part, timeout, count, tell)]
     predictions = _assemble(target, rows)
@@ -99,10 +98,7 @@ _Result = TypeVar("_Result")
 def attempt(
     work: Callable[[], _Result], timeout: float, stop: Callable[[], None] | None = None
 ) -> tuple[_Result | None, str]:
-    """The result of `work` in a separate thread, and "" or the reason why there is none.
-
-    timeout: seconds in all. stop: ends work that outlasts them. Raises what must pass through.
-    """
+    """The result of `work` in a thread, and "" or why there is none. stop: ends work that outlasts `timeout`."""
     result: list[_Result] = []
     failure: list[BaseException] = []
 
@@ -358,10 +354,7 @@ Counted = tuple[Literal["add", "found_later", "tell_once"], Any]
 
 
 def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
-    """A worker's rows, once what it counted is counted for the whole run. Raises TooManyFailures above its limit.
-
-    RuntimeError where the worker left a part out, and the run's own count does not say so: no part is ever left out.
-    """
+    """A worker's rows, once what it counted is counted for the whole run. No part is ever left out without a reason."""
     for method, given in counted:
         getattr(budget, method)(given)
     if rows is None:

@@ -66,10 +66,7 @@ class ModelTarget:
         return pixels if self._processor is None else self._processor(pixels)
 
     def predict(self, images: Images) -> Predictions:
-        """One answer per image, in order; none, with the reason, where a face cannot be aligned.
-
-        Raises BadInput where the model's output does not fit its task.
-        """
+        """One answer per image, in order; none, with the reason, where a face cannot be aligned."""
         if self._aligner is None:
             return self._answers(images)
         crops, lost = self._aligner.crops(images)

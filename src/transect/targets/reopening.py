@@ -124,10 +124,7 @@ def _setting(stored: Facts, key: str) -> object:
 
 
 def reopen_asked(stored: Facts, source: object, coding: Mapping[str, object]) -> Target:
-    """The target of a question in words. source: the spec of its model, or itself; "" tries the model's own name.
-
-    coding: by name, what names its judge, and the functions that score its texts. Raises as `reopen`.
-    """
+    """As `reopen`, of a question in words. source: its model, or "". coding: its judge and functions, by name."""
     model, question = str(stored["model"]["name"]), asked_of(stored)
     speaker = _speaker(str(stored["name"]), model, source)
     return _same(stored, ask(speaker, question, coders_of(question, *_coders(stored, coding))), model)

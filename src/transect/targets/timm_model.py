@@ -31,10 +31,7 @@ _FILTERS: Final = ("nearest", "box", "bilinear", "bicubic", "lanczos")
 
 
 def load(argument: str, *, options: Options | None = None) -> ModelTarget:
-    """The network as a target: a classifier of as many classes as the weights have, without a head an embedding.
-
-    options: as of `hf:`, without templates; labels name the classes.
-    """
+    """The network as a target: a classifier of as many classes as the weights have, without a head an embedding."""
     import torch
 
     options = options or Options()

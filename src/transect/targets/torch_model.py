@@ -15,6 +15,7 @@ from transect.errors import BadInput
 from transect.records import Task
 from transect.runs import model_files, toml_files
 from transect.runs.model_files import check_weights, read_weights
+from transect.targets.hf.loading import on_device
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
@@ -38,11 +39,10 @@ def load(
     Weights are a state_dict, read with `weights_only`, or safetensors: nothing is unpickled. A TorchScript file brings
     its own program, which PyTorch's interpreter runs with your rights: load only files that you trust.
     """
-    _check_device(device)
     source, at, weights = argument.rpartition("@")
     if not at and argument.endswith(_SCRIPT_SUFFIXES):
         path = model_files.check_readable(Path(argument))
-        return of_module(_torch_script(path, device), name, output, preprocess, device, _file_facts(path))
+        return of_module(_torch_script(path), name, output, preprocess, device, _file_facts(path))
     module = _instance(import_object(source if at else argument), argument)
     if not at:
         return of_module(module, name, output, preprocess, device, {"code_sha256": fingerprint(module)})
@@ -64,7 +64,7 @@ def of_module(
     import torch
 
     facts = {"library": f"PyTorch {torch.__version__}", "device": device, **(facts or {})}
-    module = module.to(device).eval()
+    module = on_device(module, device).eval()
 
     def run(inputs: np.ndarray) -> object:
         with torch.inference_mode():
@@ -95,7 +95,7 @@ def _instance(value: object, argument: str) -> torch.nn.Module:
     return value
 
 
-def _torch_script(path: Path, device: str) -> torch.nn.Module:
+def _torch_script(path: Path) -> torch.nn.Module:
     import torch
 
     kind = model_files.kind_of(path)
@@ -107,7 +107,7 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch deprecates the format; files of it remain
         try:
-            module: torch.nn.Module = torch.jit.load(path, map_location=device)  # type: ignore[no-untyped-call]
+            module: torch.nn.Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
         except (RuntimeError, ValueError) as error:
             raise BadInput(f"model file {path}: TorchScript that does not load: {words_of(error, 160)}") from None
     return module
@@ -122,15 +122,6 @@ def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) ->
 
 def _file_facts(path: Path) -> dict[str, object]:
     return {"file": path.name, "sha256": model_files.sha256(path)}
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({words_of(error, 160)})") from None
 
 
 class Card(BaseModel):

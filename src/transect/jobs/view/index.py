@@ -30,10 +30,7 @@ _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")
 
 
 def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
-    """The runs in a folder by name, and why others are not shown: the folder itself, or those that `_PLACES` names.
-
-    The negative control and the interpolation beside a run are shown where their own folder is named.
-    """
+    """The runs in a folder by name, and why others are not shown; what stands beside a run has to be named itself."""
     found: dict[str, FinishedRun] = {}
     left_out: dict[str, str] = {}
     held = {record.parent for place in _PLACES for record in folder.glob(f"{place}run.json")}
@@ -88,10 +85,7 @@ class Answers:
 @final
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """The images of one run, in the order of its parts. design: with the subjects that are there.
-
-    part, row: where each picture is stored. values: by attribute, as set, else as it is. expected: images in the end.
-    """
+    """The images of one run, by part and row, with what was set, else is true. expected: how many there will be."""
 
     name: str
     run: FinishedRun
@@ -160,16 +154,12 @@ def _check_order(run: FinishedRun, images: pa.Table, design: Design) -> None:
 
 def _values(images: pa.Table, attributes: Mapping[str, Attribute]) -> dict[str, Float[np.ndarray, " n"]]:
     """By attribute: the value that was set, else the true one."""
-    return {
-        name: images[column].to_numpy().astype(np.float64)
-        for name in attributes
-        for column in [_column(images, name)]
-        if column
-    }
-
-
-def _column(images: pa.Table, name: str) -> str:
-    return next((each for each in (f"intended.{name}", f"true.{name}") if each in images.column_names), "")
+    found = {}
+    for name in attributes:
+        columns = [each for each in (f"intended.{name}", f"true.{name}") if each in images.column_names]
+        if columns:
+            found[name] = images[columns[0]].to_numpy().astype(np.float64)
+    return found
 
 
 def _answers(run: finished_run.Run, target: TargetEntry) -> Answers:

@@ -13,8 +13,6 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import Answers, Index, RunColumns, asked
 from transect.records import Design
 
-ANSWERS: Final = ("yes", "no", "none")
-VERDICTS: Final = ("right", "wrong", "unknown")
 EFFECT: Final = "effect:"
 """Begins an order by the effect of an attribute on each subject."""
 SORTS: Final = ("order", "score", "disagreement")
@@ -145,13 +143,17 @@ def _values(index: Index, name: str) -> Float[np.ndarray, " n"]:
 
 def _answering(index: Index, wanted: Wanted) -> Bool[np.ndarray, " n"]:
     """Which images have one of the answers and one of the verdicts that are looked for."""
-    everything = np.ones(len(index), dtype=bool)
-    _check("answer", wanted.answers, ANSWERS)
-    _check("verdict", wanted.verdicts, VERDICTS)
+    passing = np.ones(len(index), dtype=bool)
     if not (wanted.answers or wanted.verdicts):
-        return everything
+        return passing
     by_answer, by_verdict = kinds_of(index.target(wanted.target))
-    return np.asarray(_any(by_answer, wanted.answers, everything) & _any(by_verdict, wanted.verdicts, everything))
+    for what, given, kinds in (("answer", wanted.answers, by_answer), ("verdict", wanted.verdicts, by_verdict)):
+        for name in given:
+            if name not in kinds:
+                raise BadInput(f"{what}: expected {', '.join(kinds)}, got {name!r}; choose one of them")
+        if given:
+            passing &= np.logical_or.reduce([kinds[name] for name in given])
+    return passing
 
 
 def kinds_of(said: Answers) -> tuple[dict[str, Bool[np.ndarray, " n"]], dict[str, Bool[np.ndarray, " n"]]]:
@@ -159,18 +161,6 @@ def kinds_of(said: Answers) -> tuple[dict[str, Bool[np.ndarray, " n"]], dict[str
     by_answer = {"yes": said.answer == 1, "no": said.answer == 0, "none": asked(said) & ~said.answered}
     by_verdict = {"right": said.right == 1, "wrong": said.right == 0, "unknown": said.answered & np.isnan(said.right)}
     return by_answer, by_verdict
-
-
-def _any(
-    kinds: Mapping[str, Bool[np.ndarray, " n"]], chosen: tuple[str, ...], everything: Bool[np.ndarray, " n"]
-) -> Bool[np.ndarray, " n"]:
-    return np.logical_or.reduce([kinds[name] for name in chosen]) if chosen else everything
-
-
-def _check(what: str, given: tuple[str, ...], known: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in known:
-            raise BadInput(f"{what}: expected {', '.join(known)}, got {name!r}; choose one of them")
 
 
 RUNS: Final = "run"
@@ -194,10 +184,7 @@ class Sides:
 @final
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the left and right images [m], and how many images of the left side have no partner.
-
-    targets: whose answers stand on the left and on the right; "" where a run has no target.
-    """
+    """Rows of the left and right images [m], left ones that are alone, and whose answers stand on each side, or ""."""
 
     left: Int[np.ndarray, " m"]
     right: Int[np.ndarray, " m"]

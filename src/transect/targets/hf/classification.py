@@ -91,10 +91,7 @@ def labels_of(network: Any) -> tuple[str, ...]:
 
 
 def detector(folder: ModelFolder, options: Options) -> Made:
-    """A detector whose boxes of the class `positive` count; of one class it need not be named.
-
-    Boxes are those of Transformers' `post_process_object_detection`, in pixels of the network's input.
-    """
+    """A detector whose boxes of the class `positive` count; Transformers' own `post_process_…` makes the boxes."""
     if options.task not in (None, Task.DETECTION) or options.labels:
         raise BadInput(f"model folder {folder.path}: an object detector has boxes and no labels of yours: leave --task "
                        "and --labels out, and name the class that counts with --positive")  # fmt: skip

@@ -226,10 +226,7 @@ def library() -> Any:
 def load_network(
     folder: ModelFolder, kind: str, what: str, options: Options, *, unused: str = ""
 ) -> tuple[Any, tuple[str, ...]]:
-    """The network of Transformers' class `kind`, and the names of weights that it lacks and does not need.
-
-    what: in words. unused: a part of names, of weights that may be missing.
-    """
+    """The network of Transformers' class `kind`, and the weights that it lacks, whose names have `unused` in them."""
     import torch
 
     try:

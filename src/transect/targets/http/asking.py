@@ -7,7 +7,6 @@ from __future__ import annotations
 import email.utils
 import hashlib
 import logging
-import random
 import ssl
 import threading
 import time
@@ -75,14 +74,6 @@ def retry_after(header: str) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, moment - time.time())
-
-
-def backoff(attempt: int, first: float, longest: float) -> float:
-    """Seconds before try number attempt + 1: a random share of a span that doubles each time (full jitter).
-
-    Brooker 2015, Exponential backoff and jitter. The chance is the clock's own and touches no image or answer.
-    """
-    return random.uniform(0, min(longest, first * 2 ** (attempt - 1)))  # noqa: S311  (no secret hangs on it)
 
 
 MEGABYTE = 1_000_000
@@ -281,11 +272,7 @@ def is_stopping() -> bool:
 
 @final
 class Asker:
-    """Asks one target, safe to share between threads.
-
-    used: the tokens that a reply counts, None where it counts none. passing: why a reply with a good status says that
-    another try has sense; "" where it does not.
-    """
+    """Asks one target, safe between threads. used: tokens of a reply. passing: why another try has sense, or ""."""
 
     def __init__(
         self,
@@ -342,11 +329,7 @@ class Asker:
     def quote(
         self, name: str, images: int, request: str, *, calls: int, tokens: Tokens = NO_TOKENS, asked: str = ""
     ) -> Quote:
-        """The most that so many calls cost without further tries, and what the budget allows.
-
-        tokens: of all calls together by their rule; as many times more is quoted as calls hold. asked: what names the
-        questions, where different ones are asked in the same request.
-        """
+        """The most that so many calls with these tokens cost without further tries. asked: what names the questions."""
         allowed, fresh = self.allowance, self.is_fresh
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
         tokens = tokens if fresh else tokens.times(self.ledger.beyond())
@@ -377,11 +360,7 @@ class Asker:
         tokens: Tokens = NO_TOKENS,
         done: Callable[[], None] = lambda: None,
     ) -> Reply:
-        """The final reply to a request about an image, from the file of answers or by calls.
-
-        make: makes the message, for each try. tokens: the most that a call takes. done: called after the last call.
-        Raises CallFailed where there is no reply, BudgetSpent and AnswersUnusable.
-        """
+        """The final reply to a request about an image, from the file of answers or by calls. make: for each call."""
         known = self.ledger.find(request, image)
         if known is not None:
             return known
@@ -421,8 +400,11 @@ class Asker:
             self._opened.close()
 
     def _pause(self, state: RetryCallState) -> float:
+        """A random share of a span that doubles each time (full jitter: Brooker 2015), or as long as was asked."""
+        from tenacity import wait_random_exponential
+
         error = state.outcome.exception() if state.outcome else None
-        wait = backoff(state.attempt_number, self._limits.first_wait, self._limits.longest_wait)
+        wait = wait_random_exponential(self._limits.first_wait, self._limits.longest_wait)(state)
         return max(wait, error.wait) if isinstance(error, _Wait) else wait
 
     def _try(self, request: str, image: str, make: Callable[[], Message], tokens: Tokens) -> Reply:

@@ -23,10 +23,7 @@ _SAYS_TOO_LONG: Final = re.compile(r"too long|too many (?:input )?tokens|context
 
 @final
 class AwsTransport:
-    """A Transport to one service, safe to share between threads. operation: of the client, about a message.
-
-    endpoint: another address than Amazon's, or "". Raises MissingExtra without boto3, BadInput for an unknown region.
-    """
+    """A Transport to an operation of one service, safe between threads. endpoint: in place of Amazon's address."""
 
     def __init__(
         self,

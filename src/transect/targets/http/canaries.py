@@ -179,10 +179,7 @@ def of_images(read: Callable[[Reply, int, int], Predictions]) -> Kind[Pixels, Pr
 
 
 class Repeated:
-    """What a target and a chat model behind a web address have alike: calls and money in a file, and canaries.
-
-    on_round: called with `asked_again()` whenever the canaries were asked about again.
-    """
+    """What a target and a chat model behind a web address have alike: calls and money in a file, and canaries."""
 
     metered = True
     name: str

@@ -343,10 +343,7 @@ class Ledger:
                 database.execute("UPDATE spent SET beyond = max(beyond, ?)", (used.beyond(call.most),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
-        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back.
-
-        A call that is settled already stays as it is.
-        """
+        """Nothing came back. sent: it may have arrived, so that it stays counted; else it is given back."""
         with self._transaction() as database:
             if not self._is_open(call):
                 return

@@ -28,10 +28,7 @@ from transect.targets.python_objects import array_digest
 
 @final
 class ImageServer:
-    """Images under names that cannot be guessed, each only while it is asked about. port: 0 for any free one.
-
-    public_url: where a tunnel or proxy shows the server to others; without it addresses lead to loopback.
-    """
+    """Images under names that cannot be guessed, each while it is asked about; on loopback, or behind `public_url`."""
 
     def __init__(self, public_url: str = "", port: int = 0) -> None:
         self._images: dict[str, tuple[bytes, str]] = {}

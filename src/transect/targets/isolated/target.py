@@ -56,10 +56,7 @@ class _Process:
         return self._popen.poll() is None
 
     def exchange(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """The reply to a message, by the number that both have.
-
-        Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else: then it has to end.
-        """
+        """The reply with the number of a message. EOFError and OSError: the process ended; NoAnswer: it has to end."""
         if self._popen.stdin is None or self._popen.stdout is None:
             raise EOFError
         self._calls += 1

@@ -80,10 +80,7 @@ class AskedTarget:
         }
 
     def predict(self, images: Images) -> Predictions:
-        """One value per image, and what was said about it in each wording.
-
-        The order of options depends on the image and the question alone, so that it is the same in any batch.
-        """
+        """One value per image, and what was said in each wording, whose order depends on image and question alone."""
         asked = [wordings(self.question, array_digest(pixels)) for pixels in images.pixels]
         shown = [(pixels,) for pixels in images.pixels]
         spoken = self._shared.speaker.speak(shown, [[wording.ask for wording in of_image] for of_image in asked])

@@ -79,10 +79,7 @@ class Judge:
         return {"name": self.name, "asked_sha256": how, **described(self._shared.speaker)}
 
     def judged(self, question: WordQuestion, saids: Sequence[Said]) -> list[Said]:
-        """The answers with the judge's codes; those that are none, as they are.
-
-        A judge that refuses, hedges or cannot be read gives NaN, with its reason.
-        """
+        """The answers with the judge's codes, NaN with the reason where it gives none; what is no answer, as it is."""
         texts = {plain(one.text) for one in saids if one.status is Status.ANSWERED}
         asked = [(code.judge, text) for code in question.judged for text in sorted(texts)]
         said = self._spoken(asked)

@@ -71,10 +71,7 @@ class Chosen:
 
 @final
 class Prescribed:
-    """Each row says its prescribed tokens and then ends; `logarithm` [rows] sums the logarithms of their probabilities.
-
-    The end counts as likely as all end tokens together.
-    """
+    """Each row says its tokens and any end; `logarithm` [rows] sums the logarithms of their probabilities."""
 
     def __init__(self, rows: Sequence[Sequence[int]], ends: Sequence[int], device: str) -> None:
         import torch
@@ -250,10 +247,7 @@ class Answers:
         return looked.logits
 
     def answer(self, requests: Sequence[Request], batch: int) -> list[Answer]:
-        """What the model says to each, `batch` at once, each the same whatever else is asked.
-
-        Where rounding could have led to another token in a batch, the request is answered again by itself.
-        """
+        """What the model says to each, `batch` at once; alone where rounding could have led to another token."""
         found: dict[int, Answer | None] = {}
         for numbers in self._batches(requests, batch):
             found |= zip(numbers, self._together([requests[number] for number in numbers]), strict=True)

@@ -131,10 +131,7 @@ _PREPARED: Final = 256 << 20
 @final
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Images and a text as a model reads them. key: digest of the images.
-
-    words: tensors [1, tokens] by name. images: the processor's other tensors, of one or more images.
-    """
+    """Images and a text as a model reads them. words: tensors [1, tokens]; images: the processor's other tensors."""
 
     key: str
     tokens: int

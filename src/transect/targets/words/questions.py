@@ -200,11 +200,6 @@ class Wording:
     order: tuple[int, ...]
     ask: Ask
 
-    @property
-    def images(self) -> tuple[int, int]:
-        """Of a question about two images: which of the caller's two is shown first, and which second."""
-        return self.order[0], self.order[1]
-
 
 def wordings(question: WordQuestion, images_key: str) -> tuple[Wording, ...]:
     """Every wording of a question about some images, paraphrase by paraphrase, then repeat; of a pair in both orders.

@@ -49,10 +49,7 @@ class MeteredSpeaker(Protocol):
 
 @final
 class SharedSpeaker:
-    """A speaker that several targets ask, closed when the last of them is, if it was opened here (owned).
-
-    Of what a model counts for all its questions (calls, canaries) the first target alone speaks.
-    """
+    """A speaker that several targets ask; the first speaks of its calls. It is closed with the last, if owned."""
 
     def __init__(self, speaker: Speaker, *, owned: bool = True) -> None:
         self.speaker, self._owned = speaker, owned
@@ -163,7 +160,12 @@ def shared_object(speaker: object) -> SharedSpeaker:
 
 def gives_words(spec: str) -> bool:
     """Whether a spec by its form names a model that answers in words."""
-    return spec.startswith(f"{LOCAL}:") or (spec.endswith(".toml") and _is_chat(spec))
+    local = spec.startswith(f"{LOCAL}:")
+    if local or not spec.endswith(".toml"):
+        return local
+    from transect.targets.http.chat.settings import is_chat_file
+
+    return is_chat_file(spec)
 
 
 def no_words(name: object) -> BadInput:
@@ -182,12 +184,6 @@ def no_questions(name: object) -> BadInput:
         f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "
         f"the name of a set that ships ({', '.join(SHIPPED)})"
     )
-
-
-def _is_chat(path: str) -> bool:
-    from transect.targets.http.chat.settings import is_chat_file
-
-    return is_chat_file(path)
 
 
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:

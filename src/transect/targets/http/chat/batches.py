@@ -217,16 +217,6 @@ class Asked:
     make: Callable[[], Message]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The questions of one batch with their calls; taken: questions dealt with; is_spent: the budget ended it."""
-
-    entered: list[tuple[Asked, Call, Message]]
-    taken: int
-    is_spent: bool = False
-
-
 def batch_interface(settings: ChatSettings, filled: ChatRequest) -> BatchInterface:
     """How batches of an interface are handed over. filled: the request with its secrets."""
     if settings.preset == "anthropic-messages":
@@ -267,16 +257,16 @@ class Batcher:
     def _hand_over(self, waiting: list[Asked]) -> list[Asked]:
         """Hand over as many batches as the budget allows; returns the questions that are left."""
         while waiting:
-            part = self._enter(waiting)
-            waiting = waiting[part.taken :]
-            if part.entered:
-                self._start(part.entered)
-            if part.is_spent:  # what the batches hold must come back first
+            entered, taken, is_spent = self._enter(waiting)
+            waiting = waiting[taken:]
+            if entered:
+                self._start(entered)
+            if is_spent:  # what the batches hold must come back first
                 break
         return waiting
 
-    def _enter(self, waiting: Sequence[Asked]) -> _Part:
-        """Enter the calls of one batch."""
+    def _enter(self, waiting: Sequence[Asked]) -> tuple[list[tuple[Asked, Call, Message]], int, bool]:
+        """Enter the calls of one batch; how many questions were dealt with, and whether the budget ended it."""
         entered: list[tuple[Asked, Call, Message]] = []
         size = taken = 0
         for one in waiting[: self._batch.size]:
@@ -289,7 +279,7 @@ class Batcher:
             except BudgetSpent:
                 if not entered and not self._asker.ledger.batches(self._request):
                     raise
-                return _Part(entered, taken, is_spent=True)
+                return entered, taken, True
             taken += 1
             if isinstance(claimed, Call):
                 entered.append((one, claimed, message))
@@ -297,7 +287,7 @@ class Batcher:
                 self._failed[one.key] = UNCONFIRMED
             elif isinstance(claimed, UnderWay):
                 self._failed[one.key] = "batch: asked by another program just now"
-        return _Part(entered, taken)
+        return entered, taken, False
 
     def _start(self, entered: Sequence[tuple[Asked, Call, Message]]) -> None:
         self._keys |= {call.id: one.key for one, call, _ in entered}

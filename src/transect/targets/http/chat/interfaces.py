@@ -443,10 +443,7 @@ INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
 
 
 def spoken(reply: Reply, interface: Interface) -> Spoken:
-    """What a reply says; never raises for a reply. Any fault, a cut answer and one of another shape have a failure.
-
-    A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter".
-    """
+    """What a reply says; never raises. A provider that declines, also by a fault, has `refusal`, else a failure."""
     said = _read(reply, interface)
     return replace(said, text=encodable(said.text), failure=one_line(said.failure, _LONGEST_REASON))
 

@@ -141,10 +141,7 @@ class ChatSpeaker(Repeated):
     def quote(
         self, images: int, asks: Sequence[Ask] = (), *, shown: int = 1, size: tuple[int, int] | None = None
     ) -> Quote:
-        """The maximum cost of asking N new times all of the questions, without further tries; it calls nothing.
-
-        shown: images that each question is about. size: their width and height in pixels; None: `QUOTED_SIZE`.
-        """
+        """The maximum cost of asking N new times all of the questions about `shown` images, without further tries."""
         asked = {ask_key(ask, self.settings.request): ask for ask in asks or (Ask("", ""),)}
         each = [bound(self.settings, [size or QUOTED_SIZE] * shown, ask) for ask in asked.values()]
         canary = self.settings.canary
@@ -159,10 +156,7 @@ class ChatSpeaker(Repeated):
         )
 
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
-        """What the model says: row i answers asks[i], in order, about the images shown[i].
-
-        Raises BudgetSpent and AnswersUnusable, which concern the whole run; what was answered by then is kept.
-        """
+        """What the model says: row i answers asks[i] about shown[i]. What was answered before an error is kept."""
         if len(shown) != len(asks):
             raise BadInput(f"expected questions for each of {len(shown)} images, got {len(asks)} rows: give each a row")
         pictures = [Shown(pixels, self.settings.request) for pixels in shown]
