@@ -108,7 +108,8 @@ class Preprocess:
 
     def __str__(self) -> str:
         crop = "whole image" if self.crop is None else f"central square ({self.crop:g} of the shorter side)"
-        crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {self._landmarks_of()}"
+        points = "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
+        crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {points}"
         size = f", resized to {self.size[0]}x{self.size[1]} ({self.filter})" if self.size else ""
         low, high = self.range
         scaled = [f"mean {_numbers(self.mean)}"] if any(self.mean) else []
@@ -124,9 +125,6 @@ class Preprocess:
         scaled = low + ready.astype(np.float32) * np.float32((high - low) / 255)
         normal = (scaled - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
         return np.ascontiguousarray(normal if self.layout == "NHWC" else normal.transpose(0, 3, 1, 2), dtype=np.float32)
-
-    def _landmarks_of(self) -> str:
-        return "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
 
     def boxes_to_image(self, boxes: Float[np.ndarray, "m 5"], image_shape: tuple[int, int]) -> Float[np.ndarray, "m 5"]:
         """Boxes (x0, y0, x1, y1, confidence) of the model's input, in pixels of the image (height, width) given."""

@@ -166,13 +166,12 @@ def _answers(run: finished_run.Run, target: TargetEntry) -> Answers:
     """The answers of one target, as far as it was asked."""
     asked = _asked(run, target)
     if asked is None:
-        nothing = np.full(len(run.images), np.nan)
-        return Answers(nothing, nothing, nothing, np.full(len(nothing), NOT_ASKED, dtype=object))
+        return _nothing(len(run.images), NOT_ASKED)
     part = run if len(asked) == len(run.images) else finished_run.of_images(run.folder, run.images.slice(0, len(asked)))
     if asked["id"].to_pylist() != part.images["id"].to_pylist():
         raise BadInput(f"{run.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
     outcomes = TargetOutcomes(part, target, tables.predictions_of(asked, target.task))
-    return _padded(_counted(outcomes), len(run.images))
+    return _joined([_counted(outcomes), _nothing(len(run.images) - len(asked), NOT_ASKED)])
 
 
 def _asked(run: finished_run.Run, target: TargetEntry) -> pa.Table | None:
@@ -199,16 +198,6 @@ def _counted(outcomes: TargetOutcomes) -> Answers:
     answer = outcomes.outcome("answer")
     right = nothing if labels is None else 1 - outcomes.outcome("error").values
     return Answers(answer.values, score.values, right, answer.reasons)
-
-
-def _padded(answers: Answers, n: int) -> Answers:
-    """The answers with images behind them that nobody asked about yet."""
-    more = n - len(answers.answer)
-    if not more:
-        return answers
-    nothing = np.full(more, np.nan)
-    answer, score, right = (np.concatenate([each, nothing]) for each in (answers.answer, answers.score, answers.right))
-    return Answers(answer, score, right, np.concatenate([answers.reasons, np.full(more, NOT_ASKED, dtype=object)]))
 
 
 _ELSEWHERE: Final = "not a target of this run"
@@ -261,7 +250,10 @@ class Index:
     def answers(self) -> Mapping[str, Answers]:
         """By target, with no answer where a run does not have it."""
         names = dict.fromkeys(name for run in self.runs for name in run.answers)
-        return {name: _joined([run.answers.get(name) or _nothing(len(run)) for run in self.runs]) for name in names}
+        return {
+            name: _joined([run.answers.get(name) or _nothing(len(run), _ELSEWHERE) for run in self.runs])
+            for name in names
+        }
 
     def place(self, row: int) -> tuple[RunColumns, int]:
         """The run of a row, and its row there. Raises BadInput beyond the rows."""
@@ -318,9 +310,9 @@ def _joined(parts: Sequence[Answers]) -> Answers:
     return Answers(*(np.concatenate(column) for column in columns))
 
 
-def _nothing(n: int) -> Answers:
+def _nothing(n: int, reason: str) -> Answers:
     nothing = np.full(n, np.nan)
-    return Answers(nothing, nothing, nothing, np.full(n, _ELSEWHERE, dtype=object))
+    return Answers(nothing, nothing, nothing, np.full(n, reason, dtype=object))
 
 
 def asked(answers: Answers) -> np.ndarray:

@@ -54,13 +54,13 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
     network, missing = load_network(folder, kind, _WHAT, options, unused=_POOLER)
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise BadInput(f"model folder {folder.path}: expected {_WHAT}, got {folder.architecture}, which takes none")
-    name = _name(network, kind, pooled=not missing)
+    name, vectors_of = _vectors(network, kind, pooled=not missing)
 
     def run(inputs: np.ndarray) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
-            vectors = _vectors(network, input_tensor(inputs, options), name)
+            vectors = vectors_of(input_tensor(inputs, options))
         return np.asarray(vectors.flatten(1).double().cpu().numpy())
 
     return Made(run, OutputSpec(Task.EMBEDDING, threshold=options.threshold), {"vector": name})
@@ -76,24 +76,19 @@ def pooled_of(answer: Any) -> Any:
     return getattr(answer, "pooler_output", answer)
 
 
-def _name(network: Any, kind: str, *, pooled: bool) -> str:
+def _vectors(network: Any, kind: str, *, pooled: bool) -> tuple[str, Callable[[Any], Any]]:
+    """Which vectors of images a network has, and how they are had."""
+
+    def pooled_or_first(pixels: Any) -> Any:
+        answer = network(pixel_values=pixels)
+        vectors = getattr(answer, "pooler_output", None) if pooled else None
+        return answer.last_hidden_state[:, 0] if vectors is None else vectors
+
     if hasattr(network, "get_image_features"):
-        return "image features"
+        return "image features", lambda pixels: image_features(network, pixels)
     if kind.endswith(_PROJECTED):
-        return "image embeds"
-    return "pooled output" if pooled else "class token"
-
-
-def _vectors(network: Any, pixels: Any, name: str) -> Any:
-    if name == "image features":
-        return image_features(network, pixels)
-    answer = network(pixel_values=pixels)
-    if name == "image embeds":
-        return answer.image_embeds
-    pooled = getattr(answer, "pooler_output", None)
-    if name == "pooled output" and pooled is not None:
-        return pooled
-    return answer.last_hidden_state[:, 0]
+        return "image embeds", lambda pixels: network(pixel_values=pixels).image_embeds
+    return "pooled output" if pooled else "class token", pooled_or_first
 
 
 _WHAT_OF_DUAL: Final = "a network of images and texts (CLIP, SigLIP)"

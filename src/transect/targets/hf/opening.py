@@ -91,8 +91,9 @@ def _head(folder: ModelFolder, options: Options) -> str | None:
     """What the saved network ends in, None for no head; where its config names no class, what the task needs."""
     if not folder.architecture:
         return _OF_TASK.get(options.task) if options.task and not options.labels else None
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
     for head, mapping in _HEADS.items():
-        names = getattr(_auto(), mapping).values()
+        names = getattr(auto, mapping).values()
         if any(folder.architecture in (name if isinstance(name, tuple | list) else (name,)) for name in names):
             return head
     if folder.architecture.endswith(_BASES):
@@ -111,7 +112,3 @@ def _check_known(folder: ModelFolder) -> None:
             f"model folder {folder.path}: unknown model type {folder.model_type!r} (Transformers "
             f"{library().__version__}): {did_you_mean(folder.model_type, list(known), most=1)}"
         )
-
-
-def _auto() -> Any:
-    return importlib.import_module("transformers.models.auto.modeling_auto")

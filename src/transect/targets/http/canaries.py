@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar, final
 
 import numpy as np
@@ -23,10 +24,10 @@ from transect.errors import BudgetSpent
 from transect.records import CallCounts, Predictions
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
-from transect.targets.http.asking import Asker, CallFailed
-from transect.targets.http.ledger import Ledger, Reply
+from transect.targets.http.asking import Asker, CallFailed, Transport
+from transect.targets.http.ledger import Allowance, Ledger, Reply
 from transect.targets.http.messages import Pixels, encode_as
-from transect.targets.http.settings import Canary
+from transect.targets.http.settings import Canary, Secrets
 from transect.targets.python_objects import array_digest
 
 Item = TypeVar("Item")
@@ -182,11 +183,23 @@ class Repeated:
     """What a target and a chat model behind a web address have alike: calls and money in a file, and canaries."""
 
     metered = True
-    name: str
-    request: str
-    asker: Asker
     canaries: Canaries[Any, Any]
-    on_round: Callable[[dict[str, object]], None] | None
+    on_round: Callable[[dict[str, object]], None] | None = None
+
+    def __init__(
+        self, settings: Any, path: Path, request: str, transport: Transport, secrets: Secrets, **reading: Any
+    ) -> None:
+        self.name, self.request = settings.name or path.stem, request
+        answers, allowance = settings.answers, {**settings.budget.model_dump(), **settings.price.model_dump()}
+        self.asker = Asker(
+            path.parent / (answers.file or f"{path.stem}.answers.sqlite"),
+            Allowance(**allowance),
+            settings.limits,
+            transport,
+            secrets,
+            ask_unconfirmed=answers.unconfirmed == "ask",
+            **reading,
+        )
 
     @property
     def ledger(self) -> Ledger:

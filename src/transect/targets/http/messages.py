@@ -141,20 +141,17 @@ class Messages:
             self._server.close()
 
     def _values(self, pixels: Pixels, again: int) -> Mapping[str, Callable[[], Any]]:
-        request, tensor = self._request, self._tensor(pixels)
+        request = self._request
         key = hashlib.sha256(f"{self._key}{array_digest(pixels)}{again or ''}".encode()).hexdigest()
         return {
             "image_base64": lambda: base64.b64encode(encoded(pixels, request)).decode(),
             "image_url": lambda: self._serve(pixels),
-            "tensor": lambda: tensor().ravel().tolist(),
-            "tensor_shape": lambda: list(tensor().shape),
+            "tensor": lambda: self._preprocess.apply(pixels[None]).ravel().tolist(),
+            "tensor_shape": lambda: list(self._preprocess.apply(pixels[None]).shape),
             "width": lambda: pixels.shape[1],
             "height": lambda: pixels.shape[0],
             "idempotency_key": lambda: key,
         }
-
-    def _tensor(self, pixels: Pixels) -> Callable[[], np.ndarray]:
-        return lambda: self._preprocess.apply(pixels[None])
 
     def _serve(self, pixels: Pixels) -> str:
         if self._server is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, final
@@ -15,10 +15,10 @@ from transect.records import Images, Predictions, Quote, Task
 from transect.runs import pictures
 from transect.runs.json_records import plain
 from transect.targets.http.answers import AnswerReader, NoAnswer, failed, outline, parse
-from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.aws import AwsTransport
 from transect.targets.http.canaries import Canaries, Repeated, of_images, round_key
-from transect.targets.http.ledger import Allowance, Reply
+from transect.targets.http.ledger import Reply
 from transect.targets.http.messages import Messages, Pixels, content_type, encoded, request_key
 from transect.targets.http.settings import REKOGNITION, Settings, read_settings
 from transect.targets.python_objects import array_digest
@@ -34,24 +34,11 @@ class HttpTarget(Repeated):
     """A Target that asks over HTTP. It counts its calls (`metered`), so that no trial calls are made."""
 
     def __init__(self, settings: Settings, path: Path) -> None:
-        self.settings, self.name = settings, settings.name or path.stem
-        self.reader = AnswerReader(settings)
-        self.messages = Messages(settings)
+        self.settings, self.reader, self.messages = settings, AnswerReader(settings), Messages(settings)
         self.task, self.labels, self.threshold = settings.task, settings.labels, self.reader.spec.threshold
         self.positive = self.reader.spec.positive_column
-        self.request = request_key(settings)
-        store = path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite")
-        budget, price = settings.budget, settings.price
-        self.asker = Asker(
-            store,
-            Allowance(budget.calls, budget.money, price.per_call, price.currency),
-            settings.limits,
-            _transport(settings),
-            self.messages.secrets,
-            ask_unconfirmed=settings.answers.unconfirmed == "ask",
-        )
+        super().__init__(settings, path, request_key(settings), _transport(settings), self.messages.secrets)
         self.canaries = Canaries(settings.canary, self.request, self.ask, of_images(self.reader.read))
-        self.on_round: Callable[[dict[str, object]], None] | None = None
 
     def describe(self) -> dict[str, object]:
         """What is asked and how answers are read, without secrets; limits, budget and price are no part of it."""

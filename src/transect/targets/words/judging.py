@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, final
 from weakref import WeakKeyDictionary
 
@@ -167,17 +167,8 @@ def _ask(question: str, text: str) -> Ask:
 def _judged(code: str, question: str, text: str, said: Mapping[tuple[str, str], Spoken]) -> Judged:
     asked = WordQuestion(code, Kind.YES_NO, (question,))
     found = read(asked, Wording(0, 0, (), _ask(question, text)), said[question, text])
-    return Judged(
-        code,
-        found.system,
-        found.prompt,
-        found.text,
-        found.status,
-        found.value,
-        found.tokens_sent,
-        found.tokens_received,
-        found.reason,
-    )
+    shared = {field.name: getattr(found, field.name) for field in fields(Judged) if field.name != "code"}
+    return Judged(code=code, **shared)
 
 
 @final

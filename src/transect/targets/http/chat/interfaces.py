@@ -147,12 +147,22 @@ def no_answer(content: object, where: str) -> Spoken:
 
 
 _ENDS: Final[Mapping[str, End]] = {
-    "stop": "end",
-    "length": "length",
-    "content_filter": "filter",
-    "tool_calls": "tool",
-    "function_call": "tool",
+    **dict.fromkeys(("stop", "STOP", "end_turn", "stop_sequence"), "end"),
+    **dict.fromkeys(
+        ("length", "MAX_TOKENS", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), "length"
+    ),
+    **dict.fromkeys(("content_filter", "refusal", "guardrail_intervened", "content_filtered"), "filter"),
+    **dict.fromkeys(
+        ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR"), "filter"
+    ),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "malformed_tool_use"), "tool"),
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "tool"),
 }
+"""Why an answer ended, in the words of any of the interfaces; another word is "other"."""
+
+
+def _end(reason: object) -> End:
+    return _ENDS.get(str(reason), "other")
 
 
 def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -160,9 +170,8 @@ def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask
     images = [{"type": "image_url", "image_url": stated(url=one.data_url, detail=request.detail)} for one in shown]
     asked = {"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}
     system = [{"role": "system", "content": ask.system}] if ask.system else []
-    official = (
-        urlsplit(request.url).hostname == OPENAI
-    )  # newer models there refuse max_tokens, others know no other name
+    # Newer models there refuse max_tokens, others know no other name.
+    official = urlsplit(request.url).hostname == OPENAI
     name = request.max_tokens_name or ("max_completion_tokens" if official else "max_tokens")
     form = named_form(request, ask)
     body = stated(
@@ -183,8 +192,7 @@ def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "choices[0].message")
     text, declined = _text(said.get("content")), said.get("refusal")
     refusal = declined if isinstance(declined, str) else ""
-    reason = at(choice, "finish_reason")
-    end: End = "tool" if said.get("tool_calls") and not text else _ENDS.get(str(reason), "other")
+    end: End = "tool" if said.get("tool_calls") and not text else _end(at(choice, "finish_reason"))
     return Spoken(
         text=text or refusal,
         end=end,
@@ -197,9 +205,6 @@ def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
 def _text(content: object) -> str:
     """A text, or the texts of parts."""
     return content if isinstance(content, str) else texts(items(content))
-
-
-_CUT: Final[Mapping[str, End]] = {"max_output_tokens": "length", "content_filter": "filter"}
 
 
 def openai_responses_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -228,7 +233,7 @@ def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
     text = texts([part for part in parts if part.get("type") == "output_text"])
     refusal = texts([part for part in parts if part.get("type") == "refusal"], "refusal")
     calls = any(str(item.get("type")).endswith("_call") for item in items(output))
-    end: End = _CUT.get(str(at(content, "incomplete_details", "reason")), "other")
+    end = _end(at(content, "incomplete_details", "reason"))
     if content.get("status") == "completed":
         end = "tool" if calls and not text and not refusal else "end"
     return Spoken(
@@ -241,14 +246,6 @@ def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
 
 
 VERSION: Final = {"anthropic-version": "2023-06-01"}
-_ENDS_OF_ANTHROPIC_MESSAGES: Final[Mapping[str, End]] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool",
-    "refusal": "filter",
-}
 
 
 def anthropic_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -276,7 +273,7 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "content")
     parts = items(content["content"])
     answered = next((said_by_tool(part.get("input")) for part in parts if part.get("name") == NAME), "")
-    end = _ENDS_OF_ANTHROPIC_MESSAGES.get(str(content.get("stop_reason")), "other")
+    end = _end(content.get("stop_reason"))
     usage = at(content, "usage")
     return Spoken(
         text=answered or texts([part for part in parts if part.get("type") == "text"]),
@@ -285,16 +282,6 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
         tokens_sent=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         tokens_received=count(usage, "output_tokens"),
     )
-
-
-_FILTERS: Final = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR")
-_TOOLS: Final = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
-_ENDS_OF_GEMINI: Final[Mapping[str, End]] = {
-    "STOP": "end",
-    "MAX_TOKENS": "length",
-    **dict.fromkeys(_FILTERS, "filter"),
-    **dict.fromkeys(_TOOLS, "tool"),
-}
 
 
 def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -342,7 +329,7 @@ def gemini_spoken(content: Mapping[str, Any]) -> Spoken:
     parts = items(at(candidate, "content", "parts"))
     text = texts([part for part in parts if not part.get("thought")])
     calls = any("functionCall" in part for part in parts)
-    end: End = "tool" if calls and not text else _ENDS_OF_GEMINI.get(str(candidate.get("finishReason")), "other")
+    end: End = "tool" if calls and not text else _end(candidate.get("finishReason"))
     return Spoken(text, end, end == "filter", tokens_sent=sent, tokens_received=_received(usage))
 
 
@@ -352,18 +339,6 @@ def _received(usage: object) -> int | None:
     if answered is None and count(usage, "promptTokenCount") is not None:
         return count(usage, "thoughtsTokenCount") or 0
     return answered
-
-
-_ENDS_OF_BEDROCK_CONVERSE: Final[Mapping[str, End]] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool",
-    "malformed_tool_use": "tool",
-    "guardrail_intervened": "filter",
-    "content_filtered": "filter",
-}
 
 
 def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -390,7 +365,7 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "output.message.content")
     calls = [at(part, "toolUse") for part in items(said)]
     answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
-    end = _ENDS_OF_BEDROCK_CONVERSE.get(str(content.get("stopReason")), "other")
+    end = _end(content.get("stopReason"))
     usage = at(content, "usage")
     return Spoken(
         text=answered or texts(items(said)),

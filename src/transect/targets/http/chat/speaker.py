@@ -22,13 +22,13 @@ from transect.runs.folder import canonical_json
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
 from transect.spoken_answers import Ask, Pixels, Spoken
-from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.aws import AwsTransport
 from transect.targets.http.canaries import Canaries, Kind, Repeated, round_key
 from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
 from transect.targets.http.chat.interfaces import INTERFACES, Shown, passing, spoken, used
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings, bound, form_of, read_chat_settings
-from transect.targets.http.ledger import Allowance, Reply, Tokens
+from transect.targets.http.ledger import Reply, Tokens
 from transect.targets.http.messages import encode_as
 from transect.targets.http.settings import BEDROCK, Secrets
 from transect.targets.http.target import shown_reply
@@ -106,26 +106,22 @@ class ChatSpeaker(Repeated):
     """A Speaker that asks over HTTP. It counts its calls and tokens (`metered`), so that no trial calls are made."""
 
     def __init__(self, settings: ChatSettings, path: Path) -> None:
-        self.settings, self.name = settings, settings.name or path.stem
-        self.request = request_key(settings)
-        self._interface = INTERFACES[settings.preset]
+        self.settings, self._interface = settings, INTERFACES[settings.preset]
         request = settings.request
         self.secrets = Secrets({"headers": request.headers, "query": request.query, "json": request.body})
         filled = {key: self.secrets.fill(getattr(request, key)) for key in ("headers", "query", "body")}
         self._filled = request.model_copy(update=filled)
-        self.asker = Asker(
-            path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite"),
-            _allowance(settings),
-            settings.limits,
+        super().__init__(
+            settings,
+            path,
+            request_key(settings),
             _transport(settings),
             self.secrets,
-            ask_unconfirmed=settings.answers.unconfirmed == "ask",
             used=lambda reply: used(reply, self._interface),
             passing=passing,
         )
         kind = of_questions(self.key, self.read, request)
         self.canaries = Canaries(settings.canary, self.request, self.ask, kind)
-        self.on_round: Callable[[dict[str, object]], None] | None = None
 
     @property
     def patience(self) -> float:
@@ -214,19 +210,6 @@ class ChatSpeaker(Repeated):
         finally:
             batcher.close()
         return [Spoken(failure=found) if isinstance(found, str) else self.read(found) for found in answers]
-
-
-def _allowance(settings: ChatSettings) -> Allowance:
-    budget, price = settings.budget, settings.price
-    return Allowance(
-        budget.calls,
-        budget.money,
-        price.per_call,
-        price.currency,
-        budget.tokens,
-        price.per_million_sent,
-        price.per_million_received,
-    )
 
 
 def _transport(settings: ChatSettings) -> Transport:
