@@ -101,7 +101,10 @@ def _here(spec: str, settings: _Options) -> Target:
         return _asked(spec, settings)
     scheme, _, argument = spec.partition(":")
     if argument and scheme in _KINDS:
-        return _KINDS[scheme](argument, spec, settings)
+        module, opened = _KINDS[scheme]
+        if scheme == "dlib" and argument.partition("@")[0] == "face-recognition":
+            module = "dlib_face"
+        return opened(importlib.import_module(f"transect.targets.{module}"), argument, spec, settings)
     if spec.endswith(".toml"):
         return _over_http(spec, settings)
     if scheme in (entries := entry_points()):
@@ -203,10 +206,9 @@ def _asked(spec: str, settings: _Options) -> Target:
     return ask(model, question, coders_of(question, judge, scorers))
 
 
-def _detector(argument: str, spec: str, options: _Options) -> Target:
-    load = _loader(spec)
-    _check_options(argument, options, _keywords(load))
-    target: Target = load(argument, **options)
+def _detector(module: Any, argument: str, _: str, options: _Options) -> Target:
+    _check_options(argument, options, _keywords(module.load))
+    target: Target = module.load(argument, **options)
     return target
 
 
@@ -218,53 +220,42 @@ def _over_http(path: str, options: dict[str, object]) -> Target:
     return load(path)
 
 
-def _open_model(argument: str, spec: str, options: _Options) -> Target:
-    load = _loader(spec)
+def _open_model(module: Any, argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, tuple(field.name for field in dataclasses.fields(OpenOptions)))
     readers: Mapping[str, Callable[[Any], Any]] = {
         "task": _task, "preprocess": _preprocess, "labels": _texts, "templates": as_names,
     }  # fmt: skip
     settings = {key: readers[key](value) if key in readers else value for key, value in options.items()}
-    target: Target = load(argument, options=OpenOptions(**settings))
+    target: Target = module.load(argument, options=OpenOptions(**settings))
     return target
 
 
-def _trained(argument: str, spec: str, options: _Options) -> Target:
-    from transect.targets.torch_model import load_classifier
-
+def _trained(module: Any, argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, ("threshold", "device"))
-    return load_classifier(argument, name=_shown(spec), **options)
+    target: Target = module.load_classifier(argument, name=_shown(spec), **options)
+    return target
 
 
-def _model(argument: str, spec: str, options: _Options) -> Target:
-    load = _loader(spec)
+def _model(module: Any, argument: str, spec: str, options: _Options) -> Target:
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
-    _check_options(spec, rest, tuple(key for key in _keywords(load) if key not in ("name", "output", "preprocess")))
-    target: Target = load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
+    _check_options(
+        spec, rest, tuple(key for key in _keywords(module.load) if key not in ("name", "output", "preprocess"))
+    )
+    target: Target = module.load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
     return target
 
 
-_KINDS: Mapping[str, Callable[[str, str, _Options], Target]] = {
-    **dict.fromkeys(("opencv", "dlib"), _detector),
-    **dict.fromkeys(("hf", "timm"), _open_model),
-    **dict.fromkeys(("torch", "onnx"), _model),
-    _CLASSIFIER: _trained,
+_KINDS: Mapping[str, tuple[str, Callable[[Any, str, str, _Options], Target]]] = {
+    "opencv": ("opencv", _detector),
+    "dlib": ("dlib_hog", _detector),
+    "hf": ("hf.opening", _open_model),
+    "timm": ("timm_model", _open_model),
+    "torch": ("torch_model", _model),
+    "onnx": ("onnx_model", _model),
+    _CLASSIFIER: ("torch_model", _trained),
 }
-"""By prefix, what opens a target from the rest of its spec, the whole, and options."""
-_MODULES = {
-    "opencv": "opencv", "dlib": "dlib_hog", "hf": "hf.opening", "timm": "timm_model", "torch": "torch_model",
-    "onnx": "onnx_model",
-}  # fmt: skip
-
-
-def _loader(spec: str) -> Callable[..., Any]:
-    """The function `load` of a target's kind; its module is imported now, since its library may be large."""
-    scheme, _, argument = spec.partition(":")
-    faces = scheme == "dlib" and argument.partition("@")[0] == "face-recognition"
-    module = "dlib_face" if faces else _MODULES[scheme]
-    load: Callable[..., Any] = importlib.import_module(f"transect.targets.{module}").load
-    return load
+"""By prefix, the module that opens a target, and how it is called; libraries may be large, so it is imported late."""
 
 
 def _shown(spec: str) -> str:
