@@ -26,6 +26,7 @@ from transect.texts import words_of
 SCHEME: Final = "vlm"
 BATCH: Final = 32
 FEATURE_BYTES: Final = 2 << 30
+"""Memory for what the vision tower made of the latest images."""
 _IMAGES_AT_ONCE: Final = 32
 _PROBE: Final = "Is this a person?"
 
@@ -33,24 +34,21 @@ _PROBE: Final = "Is this a person?"
 def load(
     folder: str | Path,
     *,
-    name: str = "",
     device: str = "cpu",
     dtype: str = "float32",
     batch: int = BATCH,
-    feature_bytes: int = FEATURE_BYTES,
 ) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
-    name: default `vlm:` and the folder's name. batch: asks at once. feature_bytes: memory for the latest images'
-    features. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first question
-    about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
+    batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first
+    question about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
     """
     argument = str(folder)
     if batch < 1:
         raise BadInput(f"batch: expected a number of asks from 1, got {batch}")
     model = opened(argument, device, dtype)
     with quiet(argument, "vlm"):
-        return LocalSpeaker(name or f"{SCHEME}:{Path(argument).name}", argument, model, batch, feature_bytes)
+        return LocalSpeaker(f"{SCHEME}:{Path(argument).name}", argument, model, batch)
 
 
 @final
@@ -68,7 +66,7 @@ class _Call:
 class LocalSpeaker:
     """A `Speaker` whose model runs on this machine; made by `load`. Several targets may share one, also in threads."""
 
-    def __init__(self, name: str, folder: str, model: Opened, batch: int, feature_bytes: int) -> None:
+    def __init__(self, name: str, folder: str, model: Opened, batch: int) -> None:
         self.name = name
         self._folder, self._longest, self._batch, self._facts = folder, model.longest, batch, model.facts
         self._prompts = Prompts(model.processor)
@@ -76,7 +74,7 @@ class LocalSpeaker:
         self._answers = Answers(model.network, model.processor.tokenizer, dtype, device)
         self._lock = threading.Lock()
         self._takes: dict[int, str] = {}
-        self._encoding = self._probed(model.network, ROUNDING[dtype], feature_bytes)
+        self._encoding = self._probed(model.network, ROUNDING[dtype])
 
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
         """What it says: row i answers asks[i], in order, about the images shown[i].
@@ -176,7 +174,7 @@ class LocalSpeaker:
             "the prompt or lower max_tokens"
         )
 
-    def _probed(self, network: Any, rounding: float, feature_bytes: int) -> str:
+    def _probed(self, network: Any, rounding: float) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
         import torch
 
@@ -191,7 +189,7 @@ class LocalSpeaker:
                 ) from None
             if not can_be_handed(network):
                 return "encoded with every batch, since the architecture takes no features in place of pixels"
-            self._answers.features = Features(network, feature_bytes)
+            self._answers.features = Features(network, FEATURE_BYTES)
             try:
                 once = self._answers.first_logits(prompts)
             except Exception as error:  # an architecture that lays its features out in another way
