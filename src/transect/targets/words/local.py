@@ -40,8 +40,8 @@ def load(
 ) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
-    batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first
-    question about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
+    batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a
+    first question about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
     """
     argument = str(folder)
     if batch < 1:
