@@ -252,11 +252,7 @@ _NO_BOXES = np.zeros((0, 5))
 
 
 def _rows(
-    target: Target,
-    images: Images,
-    timeout: float,
-    count: Callable[[Sequence[str]], None],
-    tell: Callable[[str], None],
+    target: Target, images: Images, timeout: float, count: Callable[[Sequence[str]], None], tell: Callable[[str], None]
 ) -> list[_Row]:
     """One row per image, counted as soon as it is there; if the call fails as a whole, image by image."""
     n = len(images)

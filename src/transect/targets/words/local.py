@@ -31,13 +31,7 @@ _IMAGES_AT_ONCE: Final = 32
 _PROBE: Final = "Is this a person?"
 
 
-def load(
-    folder: str | Path,
-    *,
-    device: str = "cpu",
-    dtype: str = "float32",
-    batch: int = BATCH,
-) -> LocalSpeaker:
+def load(folder: str | Path, *, device: str = "cpu", dtype: str = "float32", batch: int = BATCH) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
     batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a
@@ -157,11 +151,7 @@ class LocalSpeaker:
         answer = call.answers[_same(key, ask)]
         likelihoods = call.likelihoods[*place, ask.options] if ask.options else ()
         return Spoken(
-            answer.text,
-            answer.end,
-            likelihoods=likelihoods,
-            tokens_sent=prompt.tokens,
-            tokens_received=answer.tokens,
+            answer.text, answer.end, likelihoods=likelihoods, tokens_sent=prompt.tokens, tokens_received=answer.tokens
         )
 
     def _too_long(self, prompt: Prompt, ask: Ask) -> str:

@@ -36,11 +36,7 @@ ONLY_OF: Final = {
     "wordlists": (Kind.TEXT,),
 }
 """Keys that only questions of some kinds have."""
-_PLACEHOLDERS: Final = {
-    Kind.CHOICE: ("options",),
-    Kind.PAIR: ("options",),
-    Kind.NUMBER: ("low", "high", "unit"),
-}
+_PLACEHOLDERS: Final = {Kind.CHOICE: ("options",), Kind.PAIR: ("options",), Kind.NUMBER: ("low", "high", "unit")}
 _Fault = tuple[str, str]
 """A key of a question, and what is wrong with it."""
 
