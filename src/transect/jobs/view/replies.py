@@ -144,10 +144,7 @@ def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[s
 
 
 def transect_reply(index: Index, name: str, subject: int) -> dict[str, Any]:
-    """One subject of a run: the axes, and each image, by cell, the last axis fastest, with the answers of all targets.
-
-    before, after: the subjects next to this one. Raises UnknownName for another run, BadInput for another subject.
-    """
+    """One subject of a run and its neighbours: the axes, and each image, by cell, with the answers of all targets."""
     number = index.named(name)
     run = index.runs[number]
     rows = np.flatnonzero(run.people == subject)

@@ -250,10 +250,7 @@ def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) 
 def by_template(
     logits: Float[np.ndarray, "n m"], labels: int, *, alone: bool = False
 ) -> Float[np.ndarray, "n templates labels"]:
-    """The scores of each label in each template, from logits whose columns are templates, then labels.
-
-    alone: each label by itself, logistic; else compared within a template, softmax.
-    """
+    """Scores by template and label, from logits of all texts; alone: logistic, else softmax within a template."""
     shaped = logits.reshape(len(logits), -1, labels)
     return np.asarray(expit(shaped) if alone else softmax(shaped, axis=2))
 

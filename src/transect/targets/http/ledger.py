@@ -174,10 +174,7 @@ _BATCH: Final = "a batch:"
 @final
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from one call: HTTP's status, type and body (cut off where `reason` says so).
-
-    reason: why it can be no answer, "" where it can. retry_after: the value of the header of that name.
-    """
+    """What came back from one call, in HTTP's terms. reason: why it can be no answer, such as a body cut off, or ""."""
 
     status: int
     content_type: str
@@ -212,10 +209,7 @@ class Unconfirmed:
 
 @final
 class Ledger:
-    """The file of one target's calls and answers; safe to share between threads and processes.
-
-    Raises AnswersUnusable where the file cannot be read or written, here and in every method.
-    """
+    """The calls and answers of one target, safe between processes. Its methods raise AnswersUnusable where it fails."""
 
     def __init__(self, path: Path, allowance: Allowance, *, ask_unconfirmed: bool = False) -> None:
         self.path, self.allowance, self._ask_unconfirmed = path, allowance, ask_unconfirmed

@@ -36,10 +36,7 @@ class MeteredSpeaker(Protocol):
     metered: bool
 
     def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
-        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
-
-        size: their width and height in pixels; None where they are not known.
-        """
+        """The most that it costs to ask all texts about N new images, or sets of `shown`, of that width and height."""
         ...
 
     def calls_made(self) -> tuple[int, float]:

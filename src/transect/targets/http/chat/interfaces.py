@@ -450,11 +450,7 @@ def used(reply: Reply, interface: Interface) -> Tokens | None:
 
 
 def passing(reply: Reply) -> str:
-    """Why a reply with a good status says that another try has sense; "" where it does not.
-
-    >>> passing(Reply(200, "application/json", b'{"status": "failed", "error": {"code": "server_error"}}'))
-    'server_error within an answer'
-    """
+    """Why a reply with a good status says that another try has sense; "" where it does not."""
     if reply.reason or reply.status >= _FAULT or b'"error"' not in reply.body:
         return ""
     try:

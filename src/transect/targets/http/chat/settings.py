@@ -301,13 +301,7 @@ def limit(request: ChatRequest, ask: Ask) -> int:
 
 
 def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
-    """The most that one call can take. sizes: width and height of each image in pixels.
-
-    >>> from transect.targets.http.chat.settings import ChatRequest
-    >>> settings = ChatSettings(preset="anthropic-messages", request=ChatRequest(model="m"))
-    >>> bound(settings, [(280, 280)], Ask("", "Smiling?", max_tokens=5))
-    Tokens(sent=213, received=5)
-    """
+    """The most that one call can take. sizes: width and height of each image in pixels."""
     rule, request = RULES[settings.preset], settings.request
     images = sum(request.image_tokens or rule(width, height) for width, height in sizes)
     form = form_of(request, ask)
