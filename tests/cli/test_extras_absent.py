@@ -30,10 +30,8 @@ def _module(name):
     return importlib.import_module(f"transect.{name}")
 
 
-def _http_settings(preset=None):
-    from transect.targets.http.settings import Settings
-
-    return Settings.model_construct(preset=preset, request=None, limits=None)
+def _aws_transport():
+    return _module("targets.http.aws").AwsTransport("rekognition", "", None, region="", endpoint="", limits=None)
 
 
 USES = {
@@ -42,8 +40,8 @@ USES = {
     "onnx": ("onnxruntime", lambda _: _module("targets").resolve("onnx:model.onnx")),
     "mediapipe": ("ai_edge_litert", lambda _: _module("marks").open_marks("mediapipe:face.task")),
     "huggingface": ("transformers.utils.logging", lambda _: _module("targets.hf.loading").quiet("folder").__enter__()),
-    "http": ("tenacity", lambda _: _module("targets.http.target")._transport(_http_settings())),
-    "rekognition": ("boto3", lambda _: _module("targets.http.aws").RekognitionTransport(_http_settings())),
+    "http": ("tenacity", lambda _: _module("targets.http.asking").Asker(None, None, None, None, None)),
+    "rekognition": ("boto3", lambda _: _aws_transport()),
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
     "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),

@@ -102,7 +102,7 @@ class PartAnswers:
     """A target's answers as rows of its tables, None where it failed too often; and what was counted, in order."""
 
     rows: tuple[pa.Table, ...] | None
-    counted: tuple[Counted, ...]
+    counted: Sequence[Counted]
 
 
 @final

@@ -163,7 +163,7 @@ def _coding(facts: Mapping[str, Any], given: Given) -> Mapping[str, object]:
 
 
 def _fresh_chat(path: Path, given: Given) -> SharedSpeaker:
-    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given))
+    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: SharedSpeaker(_chat(path, given)))
 
 
 def _chat(path: Path, given: Given) -> Speaker:
