@@ -13,7 +13,7 @@ from transect.analysis.finished_run import Run
 from transect.effects import Truth
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
-from transect.records import Annotations, Attribute, Question
+from transect.records import Attribute
 
 
 def answered(folder, path, rules=(), perceived=None):
@@ -99,8 +99,7 @@ def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path)
 
 
 def test_people_and_the_file_by_image_are_asked_one_by_one():
-    """People rated the smile alone: shares of earrings are those of the file by image, and people's truth is none."""
-    answers = {"smile": Annotations(Question("smile", "smile"), np.array([0, 0]), ("a", "b"), np.array([0.9, 0.2]))}
+    """People rated the smile alone: the truth of earrings is the file's, and people's truth of them is none."""
     columns, people = {"earrings": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
     earrings = Attribute("earrings", "binary", "wears earrings", levels=("off", "on"))
     known = {"earrings": earrings, "smile": Attribute("smile", "continuous", "smiles")}
@@ -108,10 +107,9 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
     def found(text):
         run = Mock(Run)
         run.known, truth = known, Truth.parse(text, known)
-        made = findings._rated_truth(run, truth, truth.attribute, columns, people, answers)
+        made = findings._rated_truth(run, truth, truth.attribute, columns, people)
         return [each.tolist() for each in made]
 
-    assert found("earrings") == [[0, 1], [], [0.25, 1]]
-    # of the two answers one is above .5, though the mean is at .55
-    np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan], [0.5, np.nan]])
-    assert found("face") == [[], [], []]
+    assert found("earrings") == [[0, 1], []]
+    np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan]])
+    assert found("face") == [[], []]

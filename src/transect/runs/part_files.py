@@ -32,11 +32,11 @@ _CHECKS: Final[Mapping[str, Mapping[str, _Check]]] = {
         "face_box": _is(pa.list_(pa.float64())),
         "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
     },
-    "predictions": {field.name: _is(field.type) for field in PREDICTIONS},
-    "answers": {field.name: _is(field.type) for field in ANSWERS},
-    "coded": {field.name: _is(field.type) for field in CODED},
+    "predictions/": {field.name: _is(field.type) for field in PREDICTIONS},
+    "answers/": {field.name: _is(field.type) for field in ANSWERS},
+    "coded/": {field.name: _is(field.type) for field in CODED},
 }
-"""By the folder of a table, what the type of a column must be."""
+"""By the table, or the folder of tables, what the type of a column must be."""
 _NUMBERS: Final = ("intended.", "true.")
 _COMPLETE: Final = (
     *("id", "subject", "cell", "image", "failed", "reason"),
@@ -49,7 +49,8 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
 
     wanted: whether the column of that name was read.
     """
-    checks = _CHECKS.get(table.partition("/")[0], {})
+    folder, slash, _ = table.partition("/")
+    checks = _CHECKS.get(folder + slash, {})
     for name, check in checks.items():
         if not wanted(name):
             continue

@@ -84,13 +84,12 @@ BEHIND = {
     "mitigation/networks.py": (backbone,),
     "targets/dlib_face.py": (resolve,),
     "targets/face_readers.py": (landmarks,),
-    "targets/hf/loading.py": (resolve, text_images),
+    "targets/hf/loading.py": (resolve, text_images, speaker),
     "targets/http/asking.py": (resolve, speaker),
     "targets/onnx_model.py": (resolve,),
     "targets/resolution.py": (resolve,),
     "targets/torch_model.py": (resolve,),
     "targets/words/coding.py": (scorer,),
-    "targets/words/local_folder.py": (speaker,),
     "targets/words/speakers.py": (speaker,),
 }
 """The modules that open what a text names, and the doors, with a guard, that lead to them."""

@@ -14,7 +14,7 @@ from transect.errors import BadInput
 
 RERUN = Rerun(
     values="treatment method metric layers columns exact caliper identity second-threshold default "
-    "covariate outcome change experiment-attribute ratio tolerance bins dose-gap base gate approximate seed pictures",
+    "covariate outcome change experiment-attribute ratio dose-gap base gate approximate seed pictures",
     data="features pairs table second references difficulty experiment",
     models="difficulty-weights",
     writes={"report": "", "out": "pairs.parquet"},
