@@ -22,8 +22,9 @@ from _records import FASTER, QUICK, record
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from transect.effects import Measure, analyse_transects, bca, logistic_bootstrap, sign_flip
-from transect.effects.resampling import resample_counts
+from transect.effects import Measure, analyse_transects, sign_flip
+from transect.effects.logistic import logistic_bootstrap
+from transect.effects.resampling import bca, resample_counts
 from transect.records import Attribute, Design
 
 SUBJECTS, CELLS, RESAMPLES = (100, 25, 200) if QUICK else (1000, 25, 2000)

@@ -42,7 +42,7 @@ STRATEGIES = {
 
 def rendered(subjects):
     """Points of the cube, and the brightness of the middle fifth of each face rendered there."""
-    world = worlds.open_world("faceworld", 48, "balanced", "cpu", None)
+    world = worlds.WorldSettings("faceworld", "balanced", 48, "cpu").open()
     space = space_of(world, VARY)
     points, brightness = stream(15, 2).random((subjects, len(VARY))), []
     for start in range(0, subjects, RENDERED):

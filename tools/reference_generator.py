@@ -88,7 +88,7 @@ def measured(path: Path, kept: Path | None, images: int) -> dict[str, Any]:
     found["curve"] = []
     seen = features_of(real, 0, _ON_THE_CURVE)
     for file in sorted(kept.glob("*.safetensors")) if kept else []:
-        found["curve"].append([int(file.stem), fid(seen, features_of(load(file), 0, _ON_THE_CURVE)).value])
+        found["curve"].append([int(file.stem), fid(seen, features_of(load(file), 0, _ON_THE_CURVE))])
     return found
 
 

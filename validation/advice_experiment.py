@@ -154,7 +154,7 @@ class Experiment:
         """1 where the answer is wrong."""
         rows, truth = np.arange(len(latents)), self.truth(latents)
         data = TaskData(Pictures(self.pixels(latents)), truth[:, None], rows % 2, (self.label,))
-        return ((scores_of(network, data, rows)[:, 0] >= 0) != truth).astype(np.float64)
+        return ((scores_of(network, data.pictures, rows)[:, 0] >= 0) != truth).astype(np.float64)
 
     def truth(self, latents: Latents) -> np.ndarray:
         """The label."""

@@ -15,17 +15,9 @@ from scipy.special import ndtr, stdtrit
 
 from transect.designs.matching import Matching, greedy, in_metric, make_sample, propensity
 from transect.effects import (
-    PredictionPowered,
-    Transported,
     aipw,
-    associations,
-    cut,
-    g_computation,
     holm,
     instrumental,
-    logistic_bootstrap,
-    logit,
-    max_t,
     mean_difference_interval,
     newcombe,
     ols,
@@ -36,11 +28,15 @@ from transect.effects import (
     sign_flip,
     transported,
     wilson,
-    wilson_clustered,
 )
 from transect.effects.contrasts import slopes
+from transect.effects.intervals import wilson_clustered
+from transect.effects.logistic import logistic_bootstrap
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
+from transect.effects.observational import associations, cut
+from transect.effects.prediction_powered import PredictionPowered
 from transect.effects.projection import PopulationShares
+from transect.effects.several_worlds import Transported
 from transect.records import Attribute, Effect
 from validation.planted import COVARIATES, RATED, TWINS
 
@@ -210,19 +206,18 @@ def _association(y: Float[np.ndarray, " n"], attribute: Float[np.ndarray, " n"])
     return association.estimate, association.low, association.high, association.p
 
 
-def _family(corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Contender:
+def _family(corrected: Callable[[np.ndarray], np.ndarray]) -> Contender:
     """The smallest of twenty p-values after a correction."""
 
     def smallest(y: np.ndarray) -> float:
         d = y[..., 1] - y[..., 0]
-        return float(np.nanmin(corrected(sign_flip(d)[0], d)))
+        return float(np.nanmin(corrected(sign_flip(d)[0])))
 
     return lambda tables: SimulatedEstimates.tests(smallest(y) for y in tables["family"])
 
 
-uncorrected_family = _family(lambda p, _: p)
-holm_family = _family(lambda p, _: holm(p))
-max_t_family = _family(lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
+uncorrected_family = _family(lambda p: p)
+holm_family = _family(holm)
 
 
 def common_effect(tables: Tables) -> SimulatedEstimates:
@@ -319,8 +314,6 @@ alone = named(attribute="attribute")
 recorded = named(attribute="attribute", covariate="covariate")
 
 adjusted_ols = fitted(ols, "outcome", recorded, by_subject=False)
-adjusted_g = each(lambda t: g_computation(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
-"""One outcome model, without interactions."""
 adjusted_aipw = each(lambda t: aipw(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
 """Doubly robust, with cross-fitting."""
 perceived_ols = fitted(ols, "square", _perceived)
@@ -330,7 +323,6 @@ instrumented_dragging = _instrumented("dragging", _seen, lambda t: {"intended": 
 """The perceived attribute, with the level that was set as instrument, where the control drags another along."""
 rated_ols = fitted(ols, "score", _seen)
 rated_instrument = _instrumented("score", _seen, named(intended="intended"))
-pair_logit = fitted(logit, "pairs", attribute_of("pairs"))
 clustered_ols = fitted(ols, "images", attribute_of("images"))
 image_ols = fitted(ols, "images", attribute_of("images"), by_subject=False)
 """Each image as if it were of a separate subject."""

@@ -17,16 +17,12 @@ from scipy.special import stdtrit
 from transect.effects import (
     adjusted_for_hidden,
     aipw,
-    associations,
     chosen_shares,
     e_value,
-    gee_logit,
     instrumental,
     level_abilities,
-    logit,
     mean_difference_interval,
     ols,
-    one_hot,
     place_bias,
     poisson,
     preference,
@@ -36,9 +32,10 @@ from transect.effects import (
     sign_flip,
     wording_effects,
 )
-from transect.effects.observational import cut
+from transect.effects.observational import associations, cut
 from transect.effects.option_shares import OptionShares
 from transect.effects.pair_perception import Bounded
+from transect.effects.samples import one_hot
 from transect.effects.wordings import WordingEffects
 from transect.records import Effect
 from validation.contenders import (
@@ -47,7 +44,6 @@ from validation.contenders import (
     SimulatedEstimates,
     Tables,
     alone,
-    attribute_of,
     by_seed,
     each,
     fitted,
@@ -63,14 +59,9 @@ from validation.planted_audits import Audited, WordingDraw, audits, heard, model
 
 _ALPHA: Final = 0.05
 
-fractional_images = fitted(logit, "images", attribute_of("images"), by_subject=False)
-fractional_subjects = fitted(logit, "images", attribute_of("images"))
-gee_subjects = fitted(gee_logit, "images", attribute_of("images"))
 adjusted_poisson = fitted(poisson, "outcome", recorded, by_subject=False)
 """Log ratio of rates."""
 unadjusted_poisson = fitted(poisson, "outcome", alone, by_subject=False)
-adjusted_logit = fitted(logit, "outcome", recorded, by_subject=False)
-"""Log odds ratio, read as if it were a log ratio of rates."""
 perceived_answers = fitted(ols, "answers", named(hair="hair"))
 aipw_of_kinds = each(lambda t: aipw(t["outcome"], t["attribute"], _indicators(t)))
 """Doubly robust, with an indicator per kind."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.effects import aipw, contrasts, g_computation, mean_difference_interval, newcombe
+from transect.effects import aipw, contrasts, mean_difference_interval, newcombe
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import attribute
 from transect.records import Design, Effect
@@ -158,11 +158,6 @@ def difference_of_groups(name: str, columns: Columns, covariates: Sequence[str])
     return float(higher.mean() - lower.mean()), float(low), float(high)
 
 
-def by_regression(name: str, columns: Columns, covariates: Sequence[str]) -> Answer:
-    """Logistic regression of the error on the attribute and the covariates, standardized to a difference of rates."""
-    return _answer(g_computation(columns["wrong"], {name: columns[name]}, {key: columns[key] for key in covariates}))
-
-
 def by_weighting(name: str, columns: Columns, covariates: Sequence[str]) -> Answer:
     """Augmented inverse-probability weighting on the covariates, with cross-fitting."""
     return _answer(aipw(columns["wrong"], {name: columns[name]}, {key: columns[key] for key in covariates}))
@@ -176,7 +171,6 @@ METHODS: Final = (
     Method(
         "difference of groups", "observation", "includes everything correlated with the group", difference_of_groups
     ),
-    Method("logistic regression", "adjustment", "the width of the smile is not annotated", by_regression),
     Method("AIPW", "adjustment", "the width of the smile is not annotated", by_weighting),
     Method("AIPW, no lipstick", "adjustment", "neither is lipstick", by_weighting, omitted=HIDDEN),
     Method("AIPW, smile measured", "adjustment", "everything that matters is known", by_weighting, ("smile",)),

@@ -374,7 +374,7 @@ FURTHER: Final = (
         "absolute errors",
         "errors are shares from 0 to 1, similar within a subject",
         _absolute_errors,
-        {"effect": 0.1, "log odds": log_odds_ratio(0.2, 0.3)},
+        {"effect": 0.1},
     ),
     PlantedWorld(
         "rates that multiply", "attribute and a common cause multiply the rate", _multiplied, {"ratio": np.log(1.5)}

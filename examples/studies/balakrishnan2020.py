@@ -109,7 +109,7 @@ def main() -> None:
     study.run("ratings", "annotate export", transects, format="ratings", scale="unit", out=ratings)
     # 5.2.1, 5.4 and 5.5: prune, take the right answer from the raters, and regress the errors.
     found = study.run(
-        "analyse", "report", transects, ratings=ratings, prune=["as-published"], reference=use.truth, model=["logit"],
+        "analyse", "report", transects, ratings=ratings, prune=["as-published"], reference=use.truth,
         by=use.by, bins=use.bins,
     )  # fmt: skip
     # Fig. 7, 8 and 17: agreement, what raters saw along the transects, and the images farthest from what they said;

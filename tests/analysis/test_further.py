@@ -14,9 +14,8 @@ from scipy.stats import norm
 import transect
 from transect.analysis import finished_run, reporting, secondary_results
 from transect.analysis.findings import analyse
-from transect.effects import holm, max_t
+from transect.effects import holm
 from transect.effects.contrasts import factorial_effects, interactions
-from transect.errors import UnknownName
 from transect.experiment.small_runs import control_design
 from transect.records import Design
 from transect.reports import summary
@@ -142,17 +141,6 @@ def test_every_number_of_the_page_stands_in_the_results(page, results):
     names = [element.get("id") for element in page.iter("section")]
     for part in ("interactions", "projection", "control", "plan"):
         assert f"study-0-{part}" in names
-
-
-def test_the_report_can_be_corrected_by_max_t(folder):
-    made = reporting.report(folder / "run", correction="max-t")
-    found = analyse(finished_run.read(folder / "run"))
-    expected = max_t(np.column_stack(found.differences))
-    np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
-    assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
-    with pytest.raises(UnknownName, match="unknown correction 'bonferroni': expected holm, benjamini-hochberg, max-t"):
-        reporting.report(folder / "run", correction="bonferroni")
-    reporting.report(folder / "run")
 
 
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):

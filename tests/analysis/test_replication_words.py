@@ -17,8 +17,9 @@ def world(name, *estimates, at=0, image_size=0, models=("m",), **stated):
     """A world whose attributes a, b, … have these estimates with their errors, of each model."""
     effects = tuple(
         WorldEffect(
-            at, model, model, attribute, "binary", "", "answer", "proportion", "", False, 0.0, 1.0, ("off", "on"), value,
-            value - Z * error, value + Z * error, 0.01 if abs(value) > Z * error else 0.5, 100,
+            world=at, target=model, digest=model, attribute=attribute, kind="binary", outcome="answer", unit="proportion",
+            slope=False, origin=0.0, to=1.0, labels=("off", "on"), estimate=value, low=value - Z * error,
+            high=value + Z * error, p_adjusted=0.01 if abs(value) > Z * error else 0.5, n_subjects=100,
         )
         for model in models
         for attribute, (value, error) in zip("abcdefg", estimates, strict=False)

@@ -10,8 +10,9 @@ WORLDS = [World(name, "audit", "rendered", "set", "faceworld", "", 60) for name 
 
 def effect(world, truth, outcome):
     return WorldEffect(
-        world, "m", "1", "smile", "binary", "", outcome, "proportion", truth, False, 0.0, 1.0, ("no", "yes"),
-        0.1, 0.0, 0.2, 0.01, 60,
+        world=world, target="m", digest="1", attribute="smile", kind="binary", outcome=outcome, unit="proportion",
+        truth=truth, slope=False, origin=0.0, to=1.0, labels=("no", "yes"), estimate=0.1, low=0.0, high=0.2,
+        p_adjusted=0.01, n_subjects=60,
     )  # fmt: skip
 
 

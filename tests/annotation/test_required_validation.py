@@ -151,7 +151,7 @@ def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):
 
 
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
-    world, target = worlds.open_world("faceworld", 32, "balanced"), as_target(audited.brightness)
+    world, target = worlds.WorldSettings("faceworld", "balanced", 32).open(), as_target(audited.brightness)
 
     def searched(*vary, path=failing):
         space = space_of(world, vary)

@@ -5,7 +5,6 @@ import pytest
 
 from transect.attacks import labelled
 from transect.attacks.balance import Cost, overview
-from transect.effects import wilson
 
 
 def test_shares_weigh_classes_the_same():
@@ -14,8 +13,6 @@ def test_shares_weigh_classes_the_same():
     found = overview(labelled(verbs, ["man"] * 4 + ["woman"] * 2))
     assert found.counts.tolist() == [[2, 2], [2, 0]]
     assert found.share == pytest.approx(np.array([[1 / 3, 2 / 3], [1.0, 0.0]]))
-    low, high = wilson(2, 4)
-    assert (found.low[0, 0], found.high[0, 0]) == (low, high)
     assert found.costs == tuple(Cost(alpha, 4, 6, 4, None) for alpha in (3.0, 2.0, 1.0))  # driving has no women at all
     assert found.worst == np.inf
 
@@ -23,7 +20,6 @@ def test_shares_weigh_classes_the_same():
 def test_a_label_that_does_not_occur_has_no_share():
     data = labelled([[1, 0], [1, 0]], [0, 1])
     assert np.isnan(overview(data).share[1]).all()
-    assert np.isnan(overview(data).low[1]).all()
 
 
 def test_of_several_labels_the_papers_heuristic_stands_beside_the_largest_subset():

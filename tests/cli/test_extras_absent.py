@@ -30,10 +30,8 @@ def _module(name):
     return importlib.import_module(f"transect.{name}")
 
 
-def _http_settings(preset=None):
-    from transect.targets.http.settings import Settings
-
-    return Settings.model_construct(preset=preset, request=None, limits=None)
+def _aws_transport():
+    return _module("targets.http.aws").AwsTransport("rekognition", "", None, region="", endpoint="", limits=None)
 
 
 USES = {
@@ -42,8 +40,8 @@ USES = {
     "onnx": ("onnxruntime", lambda _: _module("targets").resolve("onnx:model.onnx")),
     "mediapipe": ("ai_edge_litert", lambda _: _module("marks").open_marks("mediapipe:face.task")),
     "huggingface": ("transformers.utils.logging", lambda _: _module("targets.hf.loading").quiet("folder").__enter__()),
-    "http": ("tenacity", lambda _: _module("targets.http.target")._transport(_http_settings())),
-    "rekognition": ("boto3", lambda _: _module("targets.http.aws").RekognitionTransport(_http_settings())),
+    "http": ("tenacity", lambda _: _module("targets.http.asking").Asker(None, None, None, None, None)),
+    "rekognition": ("boto3", lambda _: _aws_transport()),
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
     "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),
@@ -107,10 +105,10 @@ draw = np.random.default_rng(0)
 labels = {name: draw.integers(0, 2, 60).tolist() for name in ("glasses", "smile", "yes")}
 images = {"hat": labels["glasses"], "yes": labels["yes"], "age": draw.normal(40, 10, 60), "who": [k // 2 for k in range(60)]}
 matched = {
-    "entropy": transect.match(images, "hat", method="entropy", covariates="age"),
+    "overlap": transect.match(images, "hat", method="overlap", covariates="age"),
     "greedy": transect.match(images, "hat", covariates="age", outcomes="yes", identity="who", caliper=20.0),
 }
-for method in ("optimal", "propensity", "mahalanobis", "coarsened", "cardinality"):
+for method in ("optimal", "propensity", "mahalanobis"):
     matched[method] = transect.match(images, "hat", method=method, covariates="age", outcomes="yes")
 with transect.view("run", quiet=True) as page:
     viewed = page.headline()
@@ -162,7 +160,7 @@ def test_jobs_that_make_no_images_need_no_torch(tmp_path):
     done = json.loads(ended.stdout)
     assert done["open_run"] == 8
     assert done["list_runs"] == 2 + len(done["match"])
-    assert done["match"] == ["cardinality", "coarsened", "entropy", "greedy", "mahalanobis", "optimal", "propensity"]
+    assert done["match"] == ["greedy", "mahalanobis", "optimal", "overlap", "propensity"]
     assert "8 images" in done["view"]
 
 

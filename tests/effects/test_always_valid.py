@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects.always_valid import always_valid_difference, always_valid_mean, always_valid_rate
+from transect.effects.always_valid import always_valid_difference, always_valid_mean
 
 NAN = np.nan
 SHARES = [(k + 0.5) / 50 for k in range(50)]
@@ -42,8 +42,8 @@ def test_the_chance_of_ever_missing_is_at_most_five_percent(rate):
     for n in range(1, 41):
         alive = np.append(alive, 0.0) * (1 - rate) + np.insert(alive, 0, 0.0) * rate
         for k in range(n + 1):
-            result = always_valid_rate(np.repeat([1.0, 0.0], [k, n - k]), np.ones(n), most=1)
-            if not result.low <= rate <= result.high:
+            result = always_valid_difference(np.repeat([1.0, -1.0], [k, n - k]))
+            if not result.low <= 2 * rate - 1 <= result.high:
                 missed += alive[k]
                 alive[k] = 0.0
     assert 0 < missed <= 0.05
@@ -61,17 +61,6 @@ def test_order_and_missing_differences_do_not_matter_and_signs_mirror(values, se
         assert result.low <= np.nanmean(d) <= result.high
 
 
-def test_a_rate_of_several_images_bets_on_subjects():
-    """Six subjects with two images, one with one; the stake by hand is 1 + τ (successes / θ - images) / 2 each time."""
-    hits, counts = np.array([2.0, 2, 1, 2, 2, 2, 1]), np.array([2.0, 2, 2, 2, 2, 2, 1])
-    result = always_valid_rate(hits, counts, most=2)
-    money = [math.prod(1 + s * (h / result.low - c) / 2 for h, c in zip(hits, counts, strict=True)) for s in SHARES]
-    assert sum(money) / 50 == pytest.approx(40, rel=1e-6)
-    single = always_valid_rate(hits[:6] / 2, np.ones(6), most=1)
-    double = always_valid_rate(hits[:6], np.full(6, 2.0), most=2)
-    assert (double.low, double.high) == pytest.approx((single.low, single.high))
-
-
 def test_scores_have_the_published_asymptotic_interval():
     """Equation (10) of Waudby-Smith et al. at α = .05, with ρ² n = (2 log 20 + log(2 log 20 + 1)) n / 100."""
     x = np.random.default_rng(1).normal(3, 2, size=64)
@@ -85,7 +74,6 @@ def test_scores_have_the_published_asymptotic_interval():
 
 def test_what_has_no_interval_says_why():
     assert always_valid_difference(np.full(3, NAN)).reason == "no subject has a difference"
-    assert always_valid_rate(np.zeros(3), np.zeros(3), most=1).reason == "no image has a valid answer"
     assert always_valid_mean(np.arange(24.0)).reason == "fewer than 25 subjects (24)"
     assert always_valid_mean(np.full(30, 0.1)).reason == "the differences do not vary"
     assert np.isnan(always_valid_mean(np.arange(24.0)).low)

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from transect.effects import bca
-from transect.effects.resampling import bca_interval
+from transect.effects.resampling import bca, bca_interval
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ternary"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.effects import interpolation_consistency
+from transect.effects.rates import interpolation_consistency
 
 NAN = np.nan
 

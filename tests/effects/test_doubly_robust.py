@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from transect.effects import aipw, g_computation
+from transect.effects import aipw
 from transect.effects.doubly_robust import PROPENSITIES, augmented, folds_of
 from transect.effects.samples import complete
 
@@ -19,32 +18,6 @@ def population(seed=0, subjects=150, images=3, effect=0.8):
     beard = (rng.random(len(groups)) < expit(old @ [0.8, 0.4])).astype(float)
     eta = -0.5 + effect * beard + old @ [0.7, 0.5]
     return (rng.random(len(groups)) < expit(eta)).astype(float), beard, old, groups
-
-
-def jackknife(estimator, y, treatment, covariates, groups):
-    left = [estimator(y[groups != g], treatment[groups != g], covariates[groups != g]) for g in np.unique(groups)]
-    n = len(left)
-    return np.sqrt((n - 1) / n * np.sum((np.array(left) - np.mean(left)) ** 2))
-
-
-def test_g_computation_agrees_with_statsmodels_predictions():
-    y, beard, old, groups = population()
-    judge = sm.GLM(y, sm.add_constant(np.column_stack([beard, old])), family=sm.families.Binomial()).fit(tol=1e-14)
-    ones, n = np.ones(len(y)), len(y)
-    means = [judge.predict(np.column_stack([ones, np.full(n, value), old])).mean() for value in (1.0, 0.0)]
-    made = g_computation(y, beard, old, clusters=groups)
-    assert made.estimate == pytest.approx(means[0] - means[1], rel=1e-8)
-    assert made.name == "treatment: g-computation"
-
-
-def test_the_error_of_g_computation_includes_the_draw_of_faces():
-    """With outcomes almost without noise the model is known, and only which faces were drawn is left."""
-    _, beard, old, groups = population(subjects=80)
-    noise = np.random.default_rng(0).normal(0, 0.01, len(beard))
-    y = np.clip(expit(-2 + 1.5 * beard + 2 * old[:, 0]) + noise, 0, 1)
-    made = g_computation(y, beard, old, clusters=groups)
-    judge = jackknife(lambda *data: g_computation(*data).estimate, y, beard, old, groups)
-    assert made.spec["standard_error"] == pytest.approx(judge, rel=0.05)
 
 
 def by_hand(y, treatment, covariates, groups, bounded):
@@ -128,7 +101,6 @@ def test_the_error_is_the_jackknife_s_over_subjects():
     assert estimate(groups >= 0).variance == pytest.approx(judge, rel=0.005)
 
 
-@pytest.mark.parametrize("estimator", [aipw, g_computation])
 @pytest.mark.parametrize(
     ("y", "treatment", "reason"),
     [
@@ -137,7 +109,7 @@ def test_the_error_is_the_jackknife_s_over_subjects():
         ([NAN, NAN, NAN], [0.0, 1.0, 1.0], "no complete row among 3"),
     ],
 )
-def test_what_cannot_be_estimated_is_nan_with_its_reason(estimator, y, treatment, reason):
-    effect = estimator(y, {"beard": treatment}, {"old": [0.0, 1.0, 2.0]})
+def test_what_cannot_be_estimated_is_nan_with_its_reason(y, treatment, reason):
+    effect = aipw(y, {"beard": treatment}, {"old": [0.0, 1.0, 2.0]})
     assert np.isnan([effect.estimate, effect.low, effect.p]).all()
     assert effect.reason.startswith(reason)

@@ -17,8 +17,7 @@ def world(seed: int, subjects: int = 30, noise: float = 0.0):
     own, moved = draws.normal(size=subjects)[who], 0.8 + 0.5 * draws.normal(size=subjects)
     drifted = own + moved[who] * set_ + 0.6 * draws.normal(size=len(who))
     outcome = SET * set_ + DRIFTED * drifted + draws.normal(size=subjects)[who] + 0.4 * draws.normal(size=len(who))
-    readings = [{"age": drifted + noise * draws.normal(size=len(who))} for _ in range(2)]
-    return outcome, {"smile": set_}, readings, who
+    return outcome, {"smile": set_}, {"age": drifted + noise * draws.normal(size=len(who))}, who
 
 
 def test_by_hand():
@@ -39,7 +38,7 @@ def test_by_hand():
 
 @pytest.mark.coverage
 def test_the_raw_effect_is_biased_and_the_adjusted_covers_the_truth():
-    found = [drift_adjusted(outcome, set_, first, who) for outcome, set_, (first, _), who in map(world, range(150))]
+    found = [drift_adjusted(outcome, set_, readings, who) for outcome, set_, readings, who in map(world, range(150))]
     raw, adjusted = np.array([each.raw.estimate for each in found]), [each.adjusted for each in found]
     assert raw.mean() == pytest.approx(SET + DRIFTED * 0.8, abs=0.02)
     assert np.mean([each.estimate for each in adjusted]) == pytest.approx(SET, abs=0.02)
@@ -49,17 +48,12 @@ def test_the_raw_effect_is_biased_and_the_adjusted_covers_the_truth():
 
 
 @pytest.mark.coverage
-def test_a_second_reader_undoes_the_noise_of_the_first():
-    """Noise as large as the drift's own spread hides half of it from one reader."""
+def test_noise_of_the_readings_hides_a_part_of_the_drift():
+    """Noise as large as the drift's own spread hides half of it."""
     simulated = [world(seed, noise=0.6) for seed in range(150)]
-    found = [drift_adjusted(y, set_, first, who, second=second) for y, set_, (first, second), who in simulated]
+    found = [drift_adjusted(y, set_, readings, who) for y, set_, readings, who in simulated]
     adjusted = np.mean([each.adjusted.estimate for each in found])
     assert SET + 0.1 < adjusted < SET + DRIFTED * 0.8 - 0.05
-    both = [each.instrumented for each in found if np.isfinite(each.instrumented.low)]
-    assert len(both) > 140  # the others' first stages are too weak
-    assert np.mean([each.estimate for each in both]) == pytest.approx(SET, abs=0.03)
-    covered = np.mean([each.low < SET < each.high for each in both])
-    assert 0.91 <= covered <= 0.985
 
 
 def test_where_everybody_drifts_alike_nothing_can_be_told_apart():
@@ -71,7 +65,7 @@ def test_where_everybody_drifts_alike_nothing_can_be_told_apart():
 
 
 def test_with_few_subjects_what_followed_most_is_adjusted_for():
-    outcome, set_, (first, _), who = world(0, subjects=PER_SUBJECTS)
+    outcome, set_, first, who = world(0, subjects=PER_SUBJECTS)
     steady = np.random.default_rng(2).normal(size=len(who))
     found = drift_adjusted(outcome, set_, {"steady": steady, **first}, who)
     assert (found.readings, found.left_out) == (("age",), ("steady",))

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from transect.effects import one_hot
+from transect.effects.samples import one_hot
 
 NAN = np.nan
 

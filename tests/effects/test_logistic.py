@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from transect.effects import logistic_bootstrap
-from transect.effects.logistic import solve
+from transect.effects.logistic import logistic_bootstrap, solve
 from transect.effects.resampling import resample_counts
-from transect.effects.samples import Labels
 
 
 def population(seed=0, subjects=150, images=4):
@@ -65,7 +63,6 @@ def test_separated_outcomes_keep_their_penalised_coefficient_and_say_so():
     made = logistic_bootstrap(y, np.column_stack([x, hat]), resamples=20)
     assert made.notes[-1] == "complete separation: only the penalty keeps it finite"
     assert made.coefficients[-1] == pytest.approx(judge(y, np.column_stack([x, hat]), np.ones(len(y)))[-2], abs=1e-6)
-    assert made.effects()[-1].reason == made.notes[-1]
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -73,9 +70,6 @@ def test_no_error_or_only_errors_is_nan_with_the_penalised_answer_said(value):
     made = logistic_bootstrap(np.full(50, value), np.arange(50.0), resamples=10)
     assert made.reason.startswith(f"no variation: all 50 outcomes are {value:g}; complete separation, the penalised")
     assert np.isnan(made.coefficients).all()
-    (effect,) = made.effects()
-    assert np.isnan([effect.estimate, effect.low, effect.high]).all()
-    assert effect.reason == made.reason
 
 
 def test_resamples_without_an_error_are_counted_not_solved():
@@ -86,7 +80,6 @@ def test_resamples_without_an_error_are_counted_not_solved():
     assert made.resamples_dropped == int((counts[:, 0] == 0).sum())
     assert 100 < made.resamples_dropped < 190
     assert np.isfinite(made.standard_deviations).all()
-    assert made.effects()[0].spec["resamples_dropped"] == made.resamples_dropped
 
 
 def test_the_level_that_always_errs_is_the_one_that_is_said_to():
@@ -106,13 +99,3 @@ def test_a_hard_resample_falls_back_to_halved_steps():
     found = solve(x, counts, np.array([1.0, 0.0]), np.array([60.0, -10.0]))
     y, rows = np.tile([0.0, 1.0], 3), np.repeat(x[:, :1], 2, axis=0)
     np.testing.assert_allclose(found[0], judge(y, rows, counts.reshape(-1)), atol=1e-6)
-
-
-def test_effects_have_percentile_intervals_and_no_test():
-    y, x, groups = population()
-    made = logistic_bootstrap(y, x, clusters=groups, resamples=200)
-    effect = made.effects(Labels("net", "error"), confidence=0.9)[0]
-    assert (effect.low, effect.high) == pytest.approx(tuple(np.quantile(made.replicates[:, 0], [0.05, 0.95])))
-    assert np.isnan(effect.p)
-    assert effect.spec["standard_deviation"] == pytest.approx(made.replicates[:, 0].std(ddof=1))
-    assert effect.interval_method == "percentile bootstrap by subject"

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from transect.effects import associations, cut
+from transect.effects.observational import associations, cut
 from transect.records import Attribute
 
 NAN = np.nan
@@ -109,14 +109,3 @@ def test_a_rare_outcome_has_no_interval_of_its_slope():
             assert slope.reason == ("" if interval else told)
         # The same numbers as a score, which has no events, have an interval.
         assert np.isfinite(associate(AGE, ages, y, is_binary=False)[1].low)
-
-
-def test_scores_add_up_to_the_estimate_subject_by_subject():
-    """Six images of four people, on: 1, 1, 0; off: 0, 1, 0. Mean 1/2, so that an image on adds ∓1/2 / 3 = ∓1/6."""
-    values = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, np.nan])
-    column = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-    people = np.array([0, 0, 1, 1, 2, 2, 3])
-    made = associate(GLASSES, column, values, subjects=people)[0]
-    # on: (1 - 1/2)/3 twice for 0, -1/6 for 1; off: +1/6 for the 0 of 1, then -1/6 and +1/6 for 2; nobody valid for 3
-    np.testing.assert_allclose(made.scores, [1 / 3, 0, 0, np.nan], atol=1e-15)
-    assert np.nansum(made.scores) == pytest.approx(made.estimate)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from transect.effects import compute, offered
-from transect.effects.outcomes import category
+from transect.effects import compute
+from transect.effects.outcomes import category, offered
 from transect.records import Predictions, Task
 
 NAN = np.nan

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects import detected, intersection_over_union
+from transect.effects.outcomes import detected
+from transect.effects.outcomes import overlap as overlap_of
 
 FACE = np.array([[0.0, 0.0, 10.0, 10.0]])
 
@@ -14,12 +15,12 @@ def box(x0, y0, x1, y1):
 def test_overlap_by_hand():
     # Half of the first: 50 / (100 + 50 - 50). A quarter each way: 25 / (100 + 100 - 25) = 1/7. Apart: 0.
     others = np.array([[0.0, 0, 10, 5], [5, 5, 15, 15], [20, 20, 30, 30]])
-    np.testing.assert_allclose(intersection_over_union(FACE, others), [[1 / 2, 1 / 7, 0]])
+    np.testing.assert_allclose(overlap_of(FACE[:, None], others), [[1 / 2, 1 / 7, 0]])
 
 
 def test_boxes_without_area_overlap_nothing():
     flat = np.array([[3.0, 3, 3, 3]])
-    assert intersection_over_union(flat, flat) == 0
+    assert overlap_of(flat, flat) == 0
 
 
 def test_a_box_is_found_from_the_stated_overlap_on():
@@ -42,5 +43,5 @@ def test_overlap_is_what_counting_pixels_says(a, b):
     grid_b[b[1] : b[3], b[0] : b[2]] = True
     union = (grid_a | grid_b).sum()
     expected = (grid_a & grid_b).sum() / union if union else 0.0
-    overlap = intersection_over_union(np.array([a], dtype=np.float64), np.array([b], dtype=np.float64))
-    np.testing.assert_allclose(overlap[0, 0], expected)
+    overlap = overlap_of(np.array(a, dtype=np.float64), np.array(b, dtype=np.float64))
+    np.testing.assert_allclose(overlap, expected)

@@ -2,14 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from transect.effects import (
-    correlations,
-    fractional_errors,
-    most_common_ratings,
-    perception_sensitivity,
-    share_of_yes,
-)
+from transect.effects import most_common_ratings, perception_sensitivity
 from transect.effects.intervals import mean_interval
+from transect.effects.sensitivity import correlations
 from transect.records import Annotations, Question
 
 NAN = np.nan
@@ -35,9 +30,6 @@ def test_the_matrix_by_hand():
             if np.isfinite(made.low[row, column]):
                 assert made.low[row, column] == pytest.approx(judge.low[0])
     np.testing.assert_array_equal(made.missing, [[0, 0], [3, 0]])
-    effects = made.effects()
-    assert [e.name for e in effects][1] == "hair: perceived beard"
-    assert effects[2].excluded == {"not rated at both ends": 3}
 
 
 def test_the_most_common_rating_of_levels_without_an_order():
@@ -58,8 +50,3 @@ def test_correlations_agree_with_pandas_pair_by_pair():
     made = correlations({name: table[name].to_numpy() for name in table})
     np.testing.assert_allclose(made.values, table.corr().to_numpy(), atol=1e-7)
     assert made.rows[0, 1] == int((table["a"].notna() & table["b"].notna()).sum())
-
-
-def test_shares_and_fractional_errors_by_hand():
-    np.testing.assert_allclose(share_of_yes([1.0, 2.0, np.nan], low=1, high=5, reverse=True), [1.0, 0.75, np.nan])
-    np.testing.assert_allclose(fractional_errors([0.9, 0.2], [0.75, 1.0]), [0.15, 0.8])

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from transect.designs import transect_design, transect_latents
-from transect.effects import PopulationShares, project, shares_of
-from transect.effects.projection import GROUP, IMPACT, RATE, RATIO, TREATMENT
+from transect.effects import project, shares_of
+from transect.effects.projection import GROUP, IMPACT, RATE, RATIO, TREATMENT, PopulationShares
 from transect.generators import load
 from transect.records import Attribute
 

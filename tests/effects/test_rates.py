@@ -6,7 +6,9 @@ from hypothesis.extra.numpy import arrays
 from oracles import effects_by_loops
 from scipy import stats
 
-from transect.effects import bca, transect_rates, wilson, wilson_clustered
+from transect.effects import transect_rates, wilson
+from transect.effects.intervals import wilson_clustered
+from transect.effects.resampling import bca
 
 NAN = np.nan
 LEVELS = {"tone": (1.0, 10.0), "glasses": (0.0, 1.0), "light": (-1.0, 0.0, 1.0)}

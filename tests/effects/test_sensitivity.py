@@ -1,5 +1,4 @@
 import numpy as np
-import pyarrow as pa
 
 from transect.effects import classification_sensitivity, score_sensitivity, wilson
 from transect.effects.sensitivity import NEAR
@@ -62,14 +61,3 @@ def test_flips_have_wilson_s_interval_upside_down_where_signed():
     low, high = wilson(1, 2)
     assert (made.down.low[2], made.down.high[2]) == (low, high)
     assert (made.down_signed.low[2], made.down_signed.high[2]) == (-high, -low)
-
-
-def test_a_table_of_images_is_the_same_as_the_grid():
-    subject, step = np.repeat([5, 6, 7, 8], 3), np.tile(STEPS, 4)
-    order = np.random.default_rng(0).permutation(12)
-    table = pa.table({"subject": subject[order], "step": step[order], "score": SCORES.ravel()[order]})
-    np.testing.assert_array_equal(
-        score_sensitivity(table).signed.values, score_sensitivity(SCORES, STEPS).signed.values
-    )
-    fewer = score_sensitivity(table.slice(1))
-    assert fewer.signed.subjects.sum() in (9, 11)  # a lost base loses the subject

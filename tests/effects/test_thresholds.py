@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, roc_curve
 
-from transect.effects import at_thresholds, threshold_curves
+from transect.effects.curves import at_thresholds, threshold_curves
 from transect.effects.intervals import wilson, wilson_clustered
 
 

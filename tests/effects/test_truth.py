@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from transect.effects import Truth
 from transect.effects.outcomes import truths_of
 from transect.errors import BadInput
-from transect.records import Annotations, Attribute, Question
+from transect.records import Attribute
 
 SMILE = Attribute("smile", "continuous", "smiles")
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
@@ -70,45 +70,32 @@ HAIR = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "lo
 
 
 @pytest.mark.parametrize(
-    ("text", "attribute", "means", "label", "yes"),
+    ("text", "attribute", "means", "label"),
     [
-        ("smile>0.5", SMILE, [0.2, 0.8], [0, 1], []),
-        # on a scale a mean rating is no share of yes: at 32 the label of age < 30 is no, though it lies low
-        ("smile>0.5", None, [0.2, np.nan], [0, np.nan], []),
-        ("age<30", AGE, [20, 32, 65], [1, 0, 0], []),
+        ("smile>0.5", SMILE, [0.2, 0.8], [0, 1]),
+        # at 32 the label of age < 30 is no, though it lies low on the scale
+        ("smile>0.5", None, [0.2, np.nan], [0, np.nan]),
+        ("age<30", AGE, [20, 32, 65], [1, 0, 0]),
         # the majority of an image's raters; a tie is no label
-        ("glasses", GLASSES, [0.25, 0.5, 1], [0, np.nan, 1], [0.25, 0.5, 1]),
-        ("glasses", None, [0.25, 0.75], [0, 1], [0.25, 0.75]),
-        ("glasses==on", GLASSES, [0.25, 0.75], [0, 1], [0.25, 0.75]),
-        ("glasses==off", GLASSES, [0.25, 0.75], [1, 0], [0.75, 0.25]),
-        ("glasses!=off", GLASSES, [0.25, 0.75], [0, 1], [0.25, 0.75]),
-        ("glasses!=on", GLASSES, [0.25, 0.75], [1, 0], [0.75, 0.25]),
-        # the level seen; no share of three levels
-        ("hair==bun", HAIR, [1, 2, np.nan], [1, 0, np.nan], []),
-        ("hair!=bun", HAIR, [1, 2], [0, 1], []),
-        # no share: a number as the truth, ratings beyond the scale
-        ("age", AGE, [30], [], []),
-        ("smile>0.5", SMILE, [4], [1], []),
-        ("glasses", GLASSES, [3], [], []),
+        ("glasses", GLASSES, [0.25, 0.5, 1], [0, np.nan, 1]),
+        ("glasses", None, [0.25, 0.75], [0, 1]),
+        ("glasses==on", GLASSES, [0.25, 0.75], [0, 1]),
+        ("glasses==off", GLASSES, [0.25, 0.75], [1, 0]),
+        ("glasses!=off", GLASSES, [0.25, 0.75], [0, 1]),
+        ("glasses!=on", GLASSES, [0.25, 0.75], [1, 0]),
+        # the level seen
+        ("hair==bun", HAIR, [1, 2, np.nan], [1, 0, np.nan]),
+        ("hair!=bun", HAIR, [1, 2], [0, 1]),
+        # no label: a number as the truth, ratings beyond two levels
+        ("age", AGE, [30], []),
+        ("smile>0.5", SMILE, [4], [1]),
+        ("glasses", GLASSES, [3], []),
     ],
 )
-def test_the_truth_as_raters_saw_it(text, attribute, means, label, yes):
+def test_the_truth_as_raters_saw_it(text, attribute, means, label):
     known = None if attribute is None else {attribute.name: attribute}
     found = Truth.parse(text, known).as_rated(np.array(means, dtype=float), attribute)
-    np.testing.assert_allclose(found[0], label)
-    np.testing.assert_allclose(found[1], yes)
-
-
-def test_shares_of_single_answers_count_those_on_the_side_of_yes():
-    """Image 0: 28, 29 and 39 (mean 32, label no) are two of three below 30; image 2: bun, bald and no answer."""
-    raters = ("a", "b", "c")
-    ages = Annotations(Question("age", "How old?"), np.array([0, 0, 0]), raters, np.array([28.0, 29.0, 39.0]))
-    young = Truth.parse("age<30", {"age": AGE})
-    np.testing.assert_allclose(young.share_of_answers(ages, 2, AGE), [2 / 3, np.nan])
-    hair = Annotations(Question("hair", "Which?"), np.array([2, 2, 2]), raters, np.array([1.0, 0.0, np.nan]))
-    bun = Truth.parse("hair==bun", {"hair": HAIR})
-    np.testing.assert_allclose(bun.share_of_answers(hair, 3, HAIR), [np.nan, np.nan, 0.5])
-    assert len(Truth.parse("age", {"age": AGE}).share_of_answers(ages, 2, AGE)) == 0
+    np.testing.assert_allclose(found, label)
 
 
 NAMED = ["a:b", "a:b=c", "m<0.1>"]

@@ -62,7 +62,7 @@ def test_an_inversion_resumes_with_workers(processes, folder, tmp_path):
 
 
 def test_a_worker_that_opens_another_generator_stops(folder):
-    recipe = inversion(folder).recipe()
+    recipe = inversion(folder).plan.recipe()
     recipe.open()
     facts = recipe.facts.replace('"the libraries":{', '"the libraries":{"else":"1",')
     other = ToolsRecipe(recipe.generator, recipe.space, None, recipe.distance, recipe.files, recipe.device, facts)

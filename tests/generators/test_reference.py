@@ -6,7 +6,7 @@ import pytest
 
 from transect.controls.learned import read_directions
 from transect.errors import BadInput
-from transect.experiment.worlds import open_world
+from transect.experiment.worlds import WorldSettings
 from transect.generators import load
 from transect.generators.reference import DIRECTIONS, WEIGHTS
 from transect.perceptual.features import read
@@ -14,7 +14,7 @@ from transect.testing import check_controls, check_generator
 
 
 def test_it_keeps_the_contracts():
-    world = open_world("reference", None, None)
+    world = WorldSettings("reference").open()
     check_generator(world)
     check_controls(world, world.sample(np.arange(4)))
 
@@ -29,7 +29,7 @@ def test_directions_are_of_these_weights():
 
 def test_attributes_that_are_set_change_the_pictures():
     """Set from little to much, the network that reads FaceWorld reads more of it, in nearly every subject."""
-    world = open_world("reference", None, None)
+    world = WorldSettings("reference").open()
     latents = world.sample(np.arange(12))
     for name, low, high in (("skin_tone", 3.0, 9.0), ("age", 35.0, 65.0), ("yaw", -10.0, 8.0)):
         readings = [read(world.render(world.set(latents, {name: value})).pixels)[name] for value in (low, high)]
@@ -50,7 +50,7 @@ def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
 
 def test_options_are_those_of_a_stylegan2_and_leave_its_directions():
     """Without truncation it has all its variety; at 0 every picture is the average one."""
-    world = open_world("reference?truncation=0&noise=none", None, None)
+    world = WorldSettings("reference?truncation=0&noise=none").open()
     assert "skin_tone" in {attribute.name for attribute in world.attributes}
     flat = world.render(world.sample([1, 2])).pixels
     np.testing.assert_array_equal(flat[0], flat[1])

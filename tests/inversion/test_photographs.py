@@ -54,7 +54,7 @@ def files(tmp_path_factory):
 
 def opened(files, **options):
     options = {"directions": files / "d.safetensors", "latents": files / "l.safetensors", **options}
-    return worlds.open_world(str(files / "g.safetensors"), None, None, None, **options)
+    return worlds.WorldSettings(str(files / "g.safetensors"), **options).open()
 
 
 def finite(files):

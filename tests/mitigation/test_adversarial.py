@@ -54,7 +54,7 @@ def quiet(*_):
 def probe(model, data, name="4"):
     """Held-out accuracy, on as many of each class, of a fresh linear attacker on the module's output."""
     with Tap(model, name) as tap:
-        scores_of(model, data, np.arange(len(data)))
+        scores_of(model, data.pictures, np.arange(len(data)))
         model.eval()
         with torch.no_grad():
             model(data.images(np.arange(len(data))))
@@ -77,13 +77,13 @@ def test_the_representation_tells_less_and_the_task_stays(reverse, weight):
     options = {"rate": 0.01, "joint_rate": 3e-4, "critic_rate": 3e-3, "epochs": 5, "joint_epochs": 60, "batch": 64}
     settings = Settings("4", weight=weight, reverse=reverse, **options)
     model = fit_predictor(small(), data, rows[:1200], rows[1200:], settings, quiet)
-    before, f1 = probe(model, data), performance(scores_of(model, data, rows), data.labels).macro_f1
+    before, f1 = probe(model, data), performance(scores_of(model, data.pictures, rows), data.labels).macro_f1
     adversary = Adversary(model, data, settings)
     adversary.fit_critic(rows[:1200], quiet)
     adversary.fit_both(rows[:1200], quiet)
     assert before > 0.88
     assert probe(model, data) < before - 0.03  # two standard errors of 600 held-out pictures; seen: 0.08 to 0.14
-    assert performance(scores_of(model, data, rows), data.labels).macro_f1 > f1 - 2
+    assert performance(scores_of(model, data.pictures, rows), data.labels).macro_f1 > f1 - 2
 
 
 def test_the_critic_learns_what_is_there():

@@ -23,9 +23,7 @@ def test_fid_of_gaussians_has_the_closed_form():
     """
     signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     distance = fid(signs * [1, 2] + [3, 4], signs * [2, 5])
-    assert distance.value == pytest.approx(25 + 40 / 3, abs=1e-9)
-    assert (distance.n_real, distance.n_generated) == (4, 4)
-    assert np.isnan(distance.standard_error)
+    assert distance == pytest.approx(25 + 40 / 3, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -35,13 +33,13 @@ def test_fid_agrees_with_the_formula_by_scipys_square_root(seed, d):
     s, t = np.atleast_2d(np.cov(first, rowvar=False)), np.atleast_2d(np.cov(other, rowvar=False))
     apart = first.mean(0) - other.mean(0)
     expected = apart @ apart + np.trace(s + t - 2 * np.real(sqrtm(s @ t)))
-    assert fid(first, other).value == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    assert fid(other, first).value == pytest.approx(fid(first, other).value, rel=1e-9, abs=1e-9)
+    assert fid(first, other) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert fid(other, first) == pytest.approx(fid(first, other), rel=1e-9, abs=1e-9)
 
 
 def test_fid_of_a_set_and_itself_is_zero_even_where_covariances_are_singular():
     rows = normal(0, 5, 20)
-    assert fid(rows, rows).value == pytest.approx(0, abs=1e-6)
+    assert fid(rows, rows) == pytest.approx(0, abs=1e-6)
 
 
 def test_kid_by_hand():
@@ -51,31 +49,31 @@ def test_kid_by_hand():
     k(2,1) = 27, mean 12. 29/3 + 8 - 24 = -19/3.
     """
     estimate = kid(np.array([[0.0], [1.0], [2.0]]), np.ones((3, 1)))
-    assert estimate.value == pytest.approx(-19 / 3, abs=1e-12)
+    assert estimate[0] == pytest.approx(-19 / 3, abs=1e-12)
 
 
 def leave_one_out(first, other):
     """The jackknife by its definition."""
-    less = [kid(np.delete(first, i, 0), other).value for i in range(len(first))]
-    more = [kid(first, np.delete(other, i, 0)).value for i in range(len(other))]
+    less = [kid(np.delete(first, i, 0), other)[0] for i in range(len(first))]
+    more = [kid(first, np.delete(other, i, 0))[0] for i in range(len(other))]
     return np.sqrt(sum((len(v) - 1) * np.var(v) for v in (less, more)))
 
 
 def test_kids_error_is_the_jackknife_by_its_definition():
     first, other = normal(0, 9, 3), normal(1, 12, 3, shift=0.5)
-    assert kid(first, other).standard_error == pytest.approx(leave_one_out(first, other), rel=1e-9)
+    assert kid(first, other)[1] == pytest.approx(leave_one_out(first, other), rel=1e-9)
 
 
 def test_kids_error_is_what_repetition_shows():
     """200 repetitions, sets apart: the mean error is the spread of the estimates, within 15 %."""
     estimates = [kid(normal(2 * i, 60, 4), normal(2 * i + 1, 50, 4, shift=0.7)) for i in range(200)]
-    spread = np.std([estimate.value for estimate in estimates], ddof=1)
-    assert np.mean([estimate.standard_error for estimate in estimates]) == pytest.approx(spread, rel=0.15)
+    spread = np.std([estimate[0] for estimate in estimates], ddof=1)
+    assert np.mean([estimate[1] for estimate in estimates]) == pytest.approx(spread, rel=0.15)
 
 
 def test_kid_is_unbiased():
     """Of one distribution the mean over 300 repetitions is 0 within 3 standard errors, also with 10 images a set."""
-    values = np.array([kid(normal(2 * i, 10, 4), normal(2 * i + 1, 10, 4)).value for i in range(300)])
+    values = np.array([kid(normal(2 * i, 10, 4), normal(2 * i + 1, 10, 4))[0] for i in range(300)])
     assert abs(values.mean()) < 3 * values.std() / np.sqrt(300)
 
 
@@ -87,15 +85,12 @@ def test_precision_and_recall_by_hand():
     """
     real, generated = np.array([[0.0], [1.0], [10.0]]), np.array([[2.5], [18.0], [30.0], [31.0]])
     shares = precision_recall(real, generated, neighbours=1)
-    assert (shares.precision, shares.recall) == (0.5, 1.0)
+    assert shares == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("measure", [fid, kid])
-def test_too_few_images_give_nan_and_the_reason(measure):
-    figure = measure(np.zeros((1, 2)), np.zeros((50, 2)))
-    assert np.isnan(figure.value)
-    assert "fewer than" in figure.reason
-    assert (figure.n_real, figure.n_generated) == (1, 50)
+def test_too_few_images_give_nan(measure):
+    assert np.isnan(measure(np.zeros((1, 2)), np.zeros((50, 2)))).all()
 
 
 @pytest.mark.parametrize("measure", [fid, kid, precision_recall])

@@ -19,6 +19,7 @@ from transect.runs import manifest
 
 PEM, PKCS8, OPENSSH = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.OpenSSH
 PLAIN = serialization.NoEncryption()
+SHARES = {"light_level": [-4.0, 0.0], "share": [0.5, 0.5]}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_a_signature_is_of_one_key_and_these_bytes(run, keys, name):
 
 def test_a_new_report_takes_the_signature_away(run, keys):
     manifest.sign(run, keys / "auditor")
-    transect.report(run, correction="benjamini-hochberg", quiet=True)
+    transect.report(run, shares=[SHARES], quiet=True)
     with pytest.raises(BadInput, match=r"expected manifest\.sig, got none; sign it: transect verify run .* --sign KEY"):
         manifest.check(run, keys / "auditor.pub")
 
@@ -165,7 +166,7 @@ def test_a_report_of_an_unchanged_run_says_nothing_of_files(run, capsys):
     transect.report(run, quiet=True)
     assert (run / manifest.MANIFEST).read_bytes() == written
     before = json.loads(written)["files"]
-    transect.report(run, correction="benjamini-hochberg", quiet=True)
+    transect.report(run, shares=[SHARES], quiet=True)
     assert "SHA-256" not in capsys.readouterr().err
     after = json.loads((run / manifest.MANIFEST).read_text())["files"]
     assert before.keys() == after.keys()

@@ -16,8 +16,9 @@ import numpy as np
 from places import ROOT
 from scipy.special import ndtr, ndtri
 
-from transect.effects import holm, mean_difference_interval, resampling, sign_flip, wilson_clustered
+from transect.effects import holm, mean_difference_interval, resampling, sign_flip
 from transect.effects.contrasts import level_differences, slopes
+from transect.effects.intervals import wilson_clustered
 from transect.effects.observational import FEW_EVENTS, _slope_columns, _slope_influence, _slope_replicates
 from transect.effects.resampling import bca_interval
 

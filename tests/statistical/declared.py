@@ -259,7 +259,7 @@ ROWS = (
     Row("differences_cover_where_a_group_has_few_errors",
         crossed(((0.0, 0.05), (0.05, 0.0), (0.02, 0.1)), ((15, 15), (10, 60)), (0.0, 0.3)),
         (((0.02, 0.1), (10, 60), 0.3),), (200, 300), covers=0.93),
-    Row("models_of_odds_and_rates_hold_their_level", (((25, 15), 0.15), ((40, 20), 0.08)), (((25, 15), 0.15),),
+    Row("ratios_of_rates_hold_their_level", (((25, 15), 0.15), ((40, 20), 0.08)), (((25, 15), 0.15),),
         (150, 1000), rejects=0.06),
     # test_verdict_errors
     Row("a_difference_of_the_margin_is_rarely_called_none",

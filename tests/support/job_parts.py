@@ -39,7 +39,8 @@ def inversion(folder, start="mean"):
 def encoding(folder, images, trained):
     """By the network of the folder, or a regression that is fitted."""
     encoder = folder / "encoder.safetensors" if trained else None
-    return encode.plan(images, folder / "small.safetensors", encoder=encoder, distance="pixels", encoder_samples=40)
+    options = encode.EncodeOptions(distance="pixels", encoder_samples=40)
+    return encode.plan(images, folder / "small.safetensors", encoder=encoder, options=options)
 
 
 def embedded(folder, out, engine, spec=EMBED):

@@ -347,4 +347,4 @@ def photographs_have_every_section(printed: str) -> None:
     """The report on photographs has what its page lists."""
     results = json.loads(Path("runs/photographs/results.json").read_text())
     keys = {section["key"] for section in results["sections"]}
-    assert {"adjustment", "models", "confounding", "people", "balance"} <= keys
+    assert {"adjustment", "confounding", "people", "balance"} <= keys

@@ -47,7 +47,7 @@ def calls() -> None:
     money: float | None = cost.numbers.cost
     opened = transect.open_run("runs/a")
     rows: int = opened.images.num_rows
-    again = transect.report("runs/a", correction="max-t", shares=["clinic.csv", table], perceived=people, ratings=table)
+    again = transect.report("runs/a", shares=["clinic.csv", table], perceived=people, ratings=table)
     exported = transect.export("runs/a", "csv", Path("tables"))
     files: tuple[str, ...] = exported.numbers.files
     planned = transect.plan(0.05, 0.1, power=0.8)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
@@ -16,18 +16,9 @@ from jaxtyping import Float, Int
 
 from transect.analysis.finished_run import Run
 from transect.designs.pairs import Pair, along, cell_pairs, clusters, digest, level_numbers
-from transect.effects import intervals, resampling
+from transect.effects import intervals, preferences, resampling
 from transect.effects.analysis import CONFIDENCE
-from transect.effects.preferences import (
-    PREFERRED,
-    Abilities,
-    NetPreference,
-    Preference,
-    decisions,
-    level_abilities,
-    net_preference,
-    preference,
-)
+from transect.effects.preferences import PREFERRED, Abilities, Preference
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.runs import human_answers as kept
@@ -165,11 +156,11 @@ class AskedPairs:
 
     def preferred(self, cells: Sequence[Pair], *, seed: int = 0) -> Preference:
         """The preference for the second of two levels. cells: the pairs that differ in them alone, the first first."""
-        return preference(*self._orders(cells), seed=seed)
+        return preferences.preference(*self._orders(cells), seed=seed)
 
     def decided(self, cells: Sequence[Pair]) -> Float[np.ndarray, " n"]:
         """Whom each person's answers prefer, as `decisions` has it; NaN without answers in both orders."""
-        return decisions(*self._orders(cells))
+        return preferences.decisions(*self._orders(cells))
 
     def abilities(self, places: dict[Pair, Pair], levels: int) -> Abilities:
         """Abilities of levels. places: of a pair of cells, the numbers of its two levels."""
@@ -177,7 +168,9 @@ class AskedPairs:
         first = [places[pair.cells][int(swapped(one.order))] for pair, one in rows]
         second = [places[pair.cells][1 - int(swapped(one.order))] for pair, one in rows]
         chosen = [1 - chosen_of(one) if swapped(one.order) else chosen_of(one) for _, one in rows]
-        return level_abilities(first, second, chosen, np.array([pair.person for pair, _ in rows]), levels=levels)
+        return preferences.level_abilities(
+            first, second, chosen, np.array([pair.person for pair, _ in rows]), levels=levels
+        )
 
     def _orders(self, cells: Sequence[Pair]) -> tuple[Float[np.ndarray, "n pairs wordings repeats"], ...]:
         """Answers while the second level stood second, and first; a person's further subjects are further pairs."""
@@ -269,8 +262,13 @@ def preferred_of(
     run: Run, asked: AskedPairs, confidence: float = CONFIDENCE
 ) -> tuple[tuple[Effect, ...], tuple[Float[np.ndarray, " n"], ...]]:
     """As `preferred`, of answers that were read already."""
-    made = list(_made(run, asked, confidence))
-    return tuple(effect for effect, _ in made), tuple(decided for _, decided in made)
+    effects, behind = [], []
+    for name in run.design.levels:
+        for levels, cells in along(run.design, name).items():
+            decided = asked.decided(cells)
+            effects.append(_effect(run, asked.name, name, levels, 2 * len(cells), decided, confidence))
+            behind.append(decided)
+    return tuple(effects), tuple(behind)
 
 
 def named(run: Run, target: str) -> PairsEntry | None:
@@ -278,28 +276,15 @@ def named(run: Run, target: str) -> PairsEntry | None:
     return next((entry for entry in run.spec.pairs if entry.name == target), None)
 
 
-def _made(run: Run, asked: AskedPairs, confidence: float) -> Iterator[tuple[Effect, Float[np.ndarray, " n"]]]:
-    for name, levels in run.design.levels.items():
-        for (first, second), cells in along(run.design, name).items():
-            decided = asked.decided(cells)
-            found = net_preference(decided, confidence=confidence, seed=run.design.seed)
-            ends = levels[first], levels[second]
-            yield _effect(run, asked.name, name, ends, cells, found, len(decided), confidence), decided
-
-
 def _effect(
-    run: Run,
-    target: str,
-    name: str,
-    ends: tuple[float, float],
-    cells: list[Pair],
-    found: NetPreference,
-    people: int,
-    confidence: float,
+    run: Run, target: str, name: str, levels: Pair, images: int, decided: Float[np.ndarray, " n"], confidence: float
 ) -> Effect:
-    label, left_out = run.attributes[name].label, people - found.subjects
-    images = 2 * len(cells)
-    sources = [intervals.SOURCES[intervals.PAIRED_SCORE], *_named(found.test)] if found.subjects else []
+    """images: of each subject. decided: whom each of them prefers."""
+    found = preferences.net_preference(decided, confidence=confidence, seed=run.design.seed)
+    left_out = len(decided) - found.subjects
+    ends, label = [run.design.levels[name][level] for level in levels], run.attributes[name].label
+    sources = [intervals.SOURCES[intervals.PAIRED_SCORE]] if found.subjects else []
+    sources += [resampling.SOURCES[found.test]] if found.subjects and found.test in resampling.SOURCES else []
     return Effect(
         name=f"{name}: {label(ends[0])} to {label(ends[1])}",
         attribute=name,
@@ -326,7 +311,3 @@ def _effect(
         },
         sources=tuple(sources),
     )
-
-
-def _named(test: str) -> list[str]:
-    return [resampling.SOURCES[test]] if test in resampling.SOURCES else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -25,21 +25,21 @@ from transect.analysis.asked_answers import Asked, coding_of, preferred
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.error_rates import face_groups
-from transect.effects.analysis import CONFIDENCE, Analysis, analyse_population, analyse_transects
+from transect.effects.analysis import CONFIDENCE, Analysis, adjust, analyse_population, analyse_transects
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import FACE, IOU, Outcome, Truth, category
 from transect.effects.rates import HIGHEST_ORDER, Rate
 from transect.effects.samples import SAME_FOR_ALL, Measure, same_for_all
 from transect.errors import BadInput
 from transect.experiment.outcome_choice import NON_MATCH
-from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
+from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.reports import selection
 from transect.reports.records import Gallery, MeanFace
 from transect.runs.layout import CONTROL
 from transect.runs.parts import stage
 from transect.runs.pictures import pixels_of_png
 from transect.runs.report_options import Bins
-from transect.runs.spec import GeneratorDescription, RunSpec, TargetEntry
+from transect.runs.spec import RunSpec, TargetEntry
 from transect.runs.wording import readable
 from transect.targets.words.asked import asked_of
 
@@ -106,19 +106,12 @@ def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
                 yield from ((row, pixels_of_png(stored[row - part * rows_per_part].as_py())) for row in rows)
 
     pictures_by_group = means(chosen, pictures())
-    return tuple(
-        MeanFace(
-            run.spec.name,
-            answers.target,
-            group.measure,
-            group.by,
-            group.group,
-            int(group.right.sum()),
-            int(group.wrong.sum()),
-            *pictures_by_group[2 * i : 2 * i + 2],
-        )
-        for i, group in enumerate(groups)
-    )
+    found = []
+    for i, group in enumerate(groups):
+        counts = int(group.right.sum()), int(group.wrong.sum())
+        faces = pictures_by_group[2 * i : 2 * i + 2]
+        found.append(MeanFace(run.spec.name, answers.target, group.measure, group.by, group.group, *counts, *faces))
+    return tuple(found)
 
 
 def gallery_of(answered: TargetOutcomes) -> Gallery:
@@ -244,7 +237,7 @@ def analyse(
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
             answered += [] if table is None else [table]
-            analysis = _estimated(run, target.name, outcome, table, edges)
+            analysis = estimate(run, target.name, outcome, edges, table=table)
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
@@ -277,9 +270,7 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     left = run.seen.reasons == ""
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
-    rated, people_truth, people_yes = _rated_truth(
-        run, truth, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
-    )
+    rated, people_truth = _rated_truth(run, truth, about, unpruned(seen.columns), unpruned(seen.people))
     return Answers(
         study=run.spec.name,
         target=target.name,
@@ -305,7 +296,6 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         by_machine=bool(seen.columns and seen.people),
         rated=rated,
         people_truth=people_truth,
-        people_yes=people_yes,
         failures=predictions.failures,
         said=seen.answers,
         stated=truth,
@@ -334,24 +324,15 @@ def _rated_truth(
     name: str,
     columns: Mapping[str, Float[np.ndarray, " n"]],
     people: Mapping[str, Float[np.ndarray, " n"]],
-    answers: Mapping[str, Annotations],
-) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers."""
+) -> tuple[_Labels, _Labels]:
+    """The truth by raters (the file by image first), and the truth by people alone."""
     empty = np.empty(0)
-    if stated is None:
-        return empty, empty, empty
-    attribute = run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
-    if seen is None:
-        return empty, empty, empty
-    rated, yes = stated.as_rated(seen, attribute)
-    if name not in people:
-        return rated, empty, yes
-    by_people, yes = stated.as_rated(people[name], attribute)
-    if not len(yes) and name in answers:
-        yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
-        yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images
-    return rated, by_people, yes
+    if stated is None or seen is None:
+        return empty, empty
+    attribute = run.known.get(stated.attribute)
+    by_people = stated.as_rated(people[name], attribute) if name in people else empty
+    return stated.as_rated(seen, attribute), by_people
 
 
 def estimate(
@@ -361,30 +342,17 @@ def estimate(
     bins: Bins | None = None,
     confidence: float = CONFIDENCE,
     max_order: int = HIGHEST_ORDER,
+    table: TransectOutcome | None = None,
 ) -> Analysis:
-    """Effects and rates of one outcome, by the study's design. bins: cut points of observed attributes."""
-    table = _transect_outcome(run, target, outcome) if run.design.levels else None
-    return _estimated(run, target, outcome, table, bins, confidence, max_order)
-
-
-def _estimated(
-    run: Run,
-    target: str,
-    outcome: Outcome,
-    table: TransectOutcome | None,
-    bins: Bins | None,
-    confidence: float = CONFIDENCE,
-    max_order: int = HIGHEST_ORDER,
-) -> Analysis:
+    """Effects and rates of one outcome. bins: of observed attributes. table: of an experiment, once made."""
     seed = run.design.seed
-    if table is None:
+    if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        people, measure = run.people, _measure(run, target, outcome)
-        values, reasons = outcome.values, outcome.reasons
         return analyse_population(
-            values, reasons, true, run.attributes, measure, subjects=people, edges=bins, confidence=confidence,
-            seed=seed, max_order=max_order,
+            outcome.values, outcome.reasons, true, run.attributes, _measure(run, target, outcome), subjects=run.people,
+            edges=bins, confidence=confidence, seed=seed, max_order=max_order,
         )  # fmt: skip
+    table = table or _transect_outcome(run, target, outcome)
     return analyse_transects(
         table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people,
         confidence=confidence, seed=seed, max_order=max_order,
@@ -450,7 +418,18 @@ def _study_entry(
         "population": design.population,
         "truth": run.truth_text,
         "seed": design.seed,
-        "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
+        "attributes": [
+            {
+                "name": name,
+                "kind": attribute.kind,
+                "unit": attribute.unit,
+                "meaning": readable(attribute.meaning),
+                "levels": list(groups[name]),
+                "labels": list(groups[name].values()),
+                "source": attribute.source,
+            }
+            for name, attribute in run.attributes.items()
+        ],
         "targets": list(targets),
         "outcomes": list(run.all_outcomes),
     }
@@ -464,26 +443,11 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, LevelLabels]:
     }
     for rate in rates:
         for name, value in rate.cell.items() if rate.order == 1 else ():
-            text = _range(rate.bounds[name]) if name in rate.bounds else run.attributes[name].label(value)
+            text = run.attributes[name].label(value)
+            if name in rate.bounds:
+                text = " to ".join(f"{bound:.2g}".replace("-", "−") for bound in rate.bounds[name])
             groups.setdefault(name, {}).setdefault(value, text)
     return groups
-
-
-def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as text."""
-    return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
-
-
-def _attribute_entry(attribute: Attribute, groups: LevelLabels) -> dict[str, object]:
-    return {
-        "name": attribute.name,
-        "kind": attribute.kind,
-        "unit": attribute.unit,
-        "meaning": readable(attribute.meaning),
-        "levels": list(groups),
-        "labels": list(groups.values()),
-        "source": attribute.source,
-    }
 
 
 def pairs_of_groups(
@@ -513,11 +477,8 @@ def _pair(run: Run, outcome: Outcome, measure: Measure, two: Groups, confidence:
 
 def in_several_worlds(studies: Sequence[Findings]) -> bool:
     """Whether one experiment was made in several worlds: in several generators, or on several sets of photographs."""
-    return len({_world(each.spec.generator) for each in studies if each.design.levels and not each.in_steps}) > 1
-
-
-def _world(generator: GeneratorDescription) -> tuple[str, str]:
-    return generator.name, str(generator.facts.get("pictures_sha256", ""))
+    generators = [each.spec.generator for each in studies if each.design.levels and not each.in_steps]
+    return len({(each.name, str(each.facts.get("pictures_sha256", ""))) for each in generators}) > 1
 
 
 def of_effects(studies: Sequence[Findings]) -> list[str]:
@@ -526,14 +487,12 @@ def of_effects(studies: Sequence[Findings]) -> list[str]:
     return [study.spec.name if several else "" for study in studies for _ in study.effects]
 
 
-def corrected(
-    effects: Sequence[Effect], families: Sequence[str], correct: Callable[[slice], Sequence[Effect]]
-) -> tuple[Effect, ...]:
+def corrected(effects: Sequence[Effect], families: Sequence[str]) -> tuple[Effect, ...]:
     """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row."""
     made: list[Effect] = []
     for _, members in groupby(families):
-        made += correct(slice(len(made), len(made) + sum(1 for _ in members)))
-    return tuple(made) if families else tuple(effects)
+        made += adjust(effects[len(made) : len(made) + sum(1 for _ in members)])
+    return tuple(made)
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:

@@ -24,7 +24,6 @@ from transect.ratings import gates
 from transect.ratings import perceived_attributes as reference
 from transect.ratings import rating_tables as ratings
 from transect.ratings.perceived_attributes import PerceivedAttribute
-from transect.ratings.perceived_attributes import perceived_attributes as perceived_attributes_perceived_attributes
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import layout
 from transect.runs import tables as columns
@@ -116,7 +115,7 @@ class Run:
     @property
     def perceived(self) -> Mapping[str, PerceivedAttribute]:
         """Attributes as raters saw them, by name with `perceived_`."""
-        return perceived_attributes_perceived_attributes(self.seen, self.known)
+        return reference.perceived_attributes(self.seen, self.known)
 
     @property
     def counted_by(self) -> frozenset[str]:

@@ -25,7 +25,6 @@ from transect.ratings import perceived_attributes
 from transect.ratings import rating_tables as ratings
 from transect.reports.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
-from transect.runs.human_answers import RatedQuestion
 from transect.runs.layout import studies_of
 
 if TYPE_CHECKING:
@@ -104,18 +103,14 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
 
 
 def _stored(place: str, run: finished_run.Run) -> RatedStudy:
-    ids = tuple(run.images["id"].to_pylist())
-    return RatedStudy(run, run.spec.name, place, ids, run.people, stored_answers(run), _left_out(run))
+    ids, left_out = tuple(run.images["id"].to_pylist()), Excluded(*(run.seen.left_out or (None, None)))
+    return RatedStudy(run, run.spec.name, place, ids, run.people, stored_answers(run), left_out)
 
 
 def sections(run: finished_run.Run) -> list[Section]:
     """The sections on a finished run's raters; none without stored single answers."""
     study = _stored(run.folder.path.name, run)
     return study_sections(study) if study.rated else []
-
-
-def _left_out(run: finished_run.Run) -> Excluded:
-    return Excluded(*(run.seen.left_out or (None, None)))
 
 
 def stored_answers(run: finished_run.Run) -> tuple[Rated, ...]:
@@ -125,7 +120,14 @@ def stored_answers(run: finished_run.Run) -> tuple[Rated, ...]:
         attribute, question = run.known.get(name), run.seen.asked_people.get(name)
         options: dict[str, object] = {}
         if question is not None:
-            options = _as_asked(run, name, question)
+            options = {
+                "attribute": _about(run, question.attribute, name),
+                "scale": question.scale,
+                "ends": question.values,
+                "levels": tuple(_answers(question.levels, question.values).values()),
+                "text": question.text,
+                "unsure": question.unsure.get(""),
+            }
         elif attribute is not None:
             ends = range(len(attribute.levels)) if attribute.discrete else attribute.bounds
             scale = "nominal" if attribute.nominal else "ordinal"
@@ -134,18 +136,6 @@ def stored_answers(run: finished_run.Run) -> tuple[Rated, ...]:
             options = {"ends": (0.0, 1.0)}
         tables.append(rated_of(name, single, len(run.images), **options))
     return tuple(rated for rated in tables if np.isfinite(rated.ratings).any())
-
-
-def _as_asked(run: finished_run.Run, name: str, question: RatedQuestion) -> dict[str, object]:
-    """The arguments of `rated_of` for a question that the stored file names."""
-    return {
-        "attribute": _about(run, question.attribute, name),
-        "scale": question.scale,
-        "ends": question.values,
-        "levels": tuple(_answers(question.levels, question.values).values()),
-        "text": question.text,
-        "unsure": question.unsure.get(""),
-    }
 
 
 def _answers(levels: Sequence[str], values: Sequence[float] | np.ndarray) -> dict[float, str]:
@@ -228,15 +218,11 @@ def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str =
 
 def study_sections(study: RatedStudy) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
-    shown = [raters.section(study.name, study.rated, study.excluded, study.people)] if study.rated else []
-    run = study.run
-    along = (
-        raters.seen_along_section(_shown(study.name, run), study.rated)
-        if run is not None and run.design.levels
-        else None
-    )
-    every = [*shown, *([along] if along else []), *pairs.sections(study.name, study.pairs)]
-    return [without_empty(section) for section in every]
+    every = [raters.section(study.name, study.rated, study.excluded, study.people)] if study.rated else []
+    if study.run is not None and study.run.design.levels:
+        along = raters.seen_along_section(_shown(study.name, study.run), study.rated)
+        every += [along] if along else []
+    return [without_empty(section) for section in [*every, *pairs.sections(study.name, study.pairs)]]
 
 
 def _shown(name: str, run: finished_run.Run) -> Shown:

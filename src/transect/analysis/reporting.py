@@ -42,7 +42,7 @@ from transect.analysis.verdicts import (
     with_sizes,
 )
 from transect.datasets.labelled import SUBJECT
-from transect.effects.analysis import CORRECTIONS, MAX_T, adjust, adjust_together, distinct_tests
+from transect.effects.analysis import distinct_tests
 from transect.effects.clusters import clusters_of
 from transect.effects.intervals import SOURCES
 from transect.effects.multiplicity import SELECTION_SOURCES as SOURCES_OF_SELECTION
@@ -69,7 +69,7 @@ from transect.runs.layout import INTERPOLATION, runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import Bins, ReportSettings
 from transect.runs.spec import GeneratorDescription, RunSpec
-from transect.runs.table_inputs import TableLike, as_names, choice
+from transect.runs.table_inputs import TableLike, as_names
 from transect.runs.wording import spaced
 from transect.texts import say
 
@@ -90,8 +90,6 @@ def publish(
     controls: Sequence[Findings | None] = (),
     *,
     shares: Sequence[PopulationShares] = (),
-    correction: str = "holm",
-    models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Section] = (),
     margins: Mapping[str, float] | None = None,
@@ -100,29 +98,28 @@ def publish(
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
-    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t". Where
-    an experiment was made in several worlds, the effects of each study are a family (`families`).
-    controls: the negative control of each study, or None. shares: populations to project to. models: regression
-    models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
-    further sections, after the standard ones. margins: of equivalence, by outcome. again: estimates an effect with an
-    interval of another level, for verdicts. cautions: what must be checked first, before what is found here.
+    All effects are one family: their p-values are adjusted together (Holm). Where an experiment was made in several
+    worlds, the effects of each study are a family (`families`).
 
-    Raises UnknownName for another correction or model.
+    controls: the negative control of each study, or None. shares: populations to project to. limits: further limits
+    that the page states. sections: further sections, after the standard ones. margins: of equivalence, by outcome.
+    again: estimates an effect with an interval of another level, for verdicts. cautions: what must be checked first,
+    before what is found here.
     """
     from transect.reports.page import publish as write_page
 
-    effects = _adjusted(studies, correction)
-    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA, correction)
+    effects = _adjusted(studies)
+    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA)
     names = [study.spec.name for study in studies for _ in study.effects]
     entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
     worlds = replicating.replication_of(folder, studies, entries, margins or {})
-    built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
+    built = [*build_sections([answers for study in studies for answers in study.answers]), *sections]
     built = [*replicating.sections(worlds), *built]
     judged = _in_order(judge_all(studies, effects, margins or {}, again), effects)
     picked = select(studies, effects, leads(judged), again)
     verdicts = with_sizes(judged, effects, picked)
     whole = {
-        **_results(studies, effects, entries, further, built, correction, [*limits, *_left_out(effects)]),
+        **_results(studies, effects, entries, further, built, [*limits, *_left_out(effects)]),
         "verdicts": plain(verdicts),
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": plain(picked),
@@ -135,15 +132,9 @@ def publish(
     return AuditResult(AuditNumbers(effects), folder, results)
 
 
-def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
+def _adjusted(studies: Sequence[Findings]) -> tuple[Effect, ...]:
     effects = [effect for study in studies for effect in _extendable(study)]
-    columns = [column for study in studies for column in study.differences]
-    together = choice("correction", correction, CORRECTIONS) == MAX_T
-
-    def correct(part: slice) -> Sequence[Effect]:
-        return adjust_together(effects[part], columns[part]) if together else adjust(effects[part], correction)
-
-    return findings.corrected(effects, findings.of_effects(studies), correct)
+    return findings.corrected(effects, findings.of_effects(studies))
 
 
 def _left_out(effects: Sequence[Effect]) -> list[str]:
@@ -192,7 +183,6 @@ def _results(
     entries: Sequence[Mapping[str, object]],
     further: Further,
     sections: Sequence[Section],
-    correction: str,
     limits: Sequence[str],
 ) -> dict[str, object]:
     specs = [study.spec for study in studies]
@@ -210,7 +200,7 @@ def _results(
         "rates": [rate for study in studies for rate in study.rates],
         "family": {
             "size": distinct_tests(effects),
-            "method": correction,
+            "method": "holm",
             "alpha": ALPHA,
             "by_study": findings.in_several_worlds(studies),
         },
@@ -238,10 +228,6 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
     rendered = [spec for spec in specs if not spec.generator.of_photographs]
     rows = {row.attribute: row for spec in rendered for row in spec.readings}
     return [asdict(row) for row in rows.values()]
-
-
-def _targets(studies: Sequence[Findings]) -> list[str]:
-    return list(dict.fromkeys(target.name for study in studies for target in study.spec.targets))
 
 
 def _title(studies: Sequence[Findings]) -> str:
@@ -450,18 +436,15 @@ def report(
     folder: Path,
     *,
     shares: Sequence[TableLike] = (),
-    correction: str = "holm",
-    models: Sequence[str] = (),
     settings: ReportSettings | None = None,
 ) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
-    shares: populations' shares to project to. correction: for many tests,
-    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". settings: how errors are counted; what it sets is stored in the folder, the rest is as stored.
+    shares: populations' shares to project to. settings: how errors are counted; what it sets is stored in the
+    folder, the rest is as stored.
     """
     with one_algebra_thread():
-        result = _report(folder, shares, correction, models, settings or ReportSettings())
+        result = _report(folder, shares, settings or ReportSettings())
     if differing := manifest.write(folder):
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         say(
@@ -475,8 +458,6 @@ def report(
 def _report(
     folder: Path,
     shares: Sequence[TableLike],
-    correction: str,
-    models: Sequence[str],
     settings: ReportSettings,
 ) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
@@ -532,8 +513,6 @@ def _report(
         studies,
         [control for control, _ in controls],
         shares=populations,
-        correction=correction,
-        models=models,
         limits=notes,
         sections=[*fitted, *interpolation_sections(folder), *rated],
         margins=margin,

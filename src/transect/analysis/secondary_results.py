@@ -8,8 +8,9 @@ effects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -18,22 +19,15 @@ from jaxtyping import Float
 
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome, corrected, in_several_worlds, of_effects
+from transect.effects import planning
 from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
-from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests
+from transect.effects.analysis import CONFIDENCE, distinct_tests
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
 from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
-from transect.effects.planning import SOURCES as PLANNING
-from transect.effects.planning import (
-    Plan,
-    detectable,
-    plan_equivalence_from_pilot,
-    plan_from_pilot,
-    upper_deviation,
-    upper_share,
-)
-from transect.effects.projection import PopulationShares, Projected, project
+from transect.effects.planning import Plan, detectable
+from transect.effects.projection import PopulationShares, project
 from transect.errors import BadInput
 from transect.records import Design, Effect
 from transect.reports.summary import MOST_ROWS
@@ -69,12 +63,9 @@ def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
         for answered in study.answered
         if answered.measure.tested
         for contrast in contrasts(answered.values, answered.reasons, study.design, study.attributes)
-        if contrast.kind == "contrast" and _people(answered, contrast) >= 2
+        if contrast.kind == "contrast"
+        and people_with(contrast.differences[:, None], clusters_of(answered.people))[0] >= 2
     ]
-
-
-def _people(answered: findings.TransectOutcome, contrast: Contrast) -> int:
-    return int(people_with(contrast.differences[:, None], clusters_of(answered.people))[0])
 
 
 def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
@@ -93,8 +84,8 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
         len(d),
         round(study.design.n_cells * photographs),
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
-        upper_deviation(d) or _deviation(d),
-        upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
+        planning.upper_deviation(d) or _deviation(d),
+        planning.upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
     )
 
 
@@ -128,43 +119,30 @@ def plan_next(
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
     study, known = _estimated(folder)
-    tested = distinct_tests(study.effects)
-    size = max(tested, len(known)) if family is None else family
-    targets = len({contrast.target for contrast in known})
-    plans = [
-        plan_from_pilot(
-            effect,
-            contrast.planned_deviation,
-            images_per_subject=contrast.images_per_subject,
-            unpaired_deviation=contrast.unpaired_deviation,
-            power=power,
-            alpha=alpha,
-            family=size,
-            targets=targets,
-            discordant=contrast.planned_discordant,
-        )
-        for contrast in known
-    ]
-    return _largest(plans, known)
+    size = max(distinct_tests(study.effects), len(known)) if family is None else family
+    return _largest(known, partial(planning.plan_from_pilot, effect, power=power, alpha=alpha, family=size))
 
 
 def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
     """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
     _, known = _estimated(folder)
+    return _largest(known, partial(planning.plan_equivalence_from_pilot, margin, power=power))
+
+
+def _largest(known: Sequence[PilotContrast], plan: Callable[..., Plan]) -> tuple[Plan, PilotContrast]:
+    """The plan of the contrast that needs the most subjects, and that contrast."""
     targets = len({contrast.target for contrast in known})
     plans = [
-        plan_equivalence_from_pilot(
-            margin,
+        plan(
             contrast.planned_deviation,
             images_per_subject=contrast.images_per_subject,
             unpaired_deviation=contrast.unpaired_deviation,
-            power=power,
             targets=targets,
             discordant=contrast.planned_discordant,
         )
         for contrast in known
     ]
-    return _largest(plans, known)
+    return max(zip(plans, known, strict=True), key=lambda pair: pair[0].subjects)
 
 
 def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
@@ -174,11 +152,6 @@ def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
     return study, known
-
-
-def _largest(plans: Sequence[Plan], known: Sequence[PilotContrast]) -> tuple[Plan, PilotContrast]:
-    most = max(range(len(plans)), key=lambda place: plans[place].subjects)
-    return plans[most], known[most]
 
 
 def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
@@ -260,11 +233,11 @@ def analyse_further(
     shares: Sequence[PopulationShares],
     effects: Sequence[Effect],
     alpha: float,
-    method: str = "holm",
 ) -> Further:
     """Everything but the effects of some studies. controls: the negative control of each study, or None."""
     crossed = _adjusted([(study, _interactions(study)) for study in studies])
-    controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
+    tests = [() if control is None else _effects(control, control.answered, orders=(1,)) for control in controls]
+    controlled = _adjusted(list(zip(studies, tests, strict=True)))
     projections = [projection for population in shares for projection in _projections(studies, population)]
     names = [study.spec.name for study in studies for _ in study.effects]
     tested = list(zip(of_effects(studies), names, effects, strict=True))
@@ -279,7 +252,6 @@ def analyse_further(
         *(
             _family(
                 f"effects of {key}" if key else "effects",
-                method,
                 alpha,
                 [(name, effect) for family, name, effect in tested if family == key],
             )
@@ -288,17 +260,16 @@ def analyse_further(
         *(
             _family(
                 f"interactions of {key}" if key else "interactions",
-                "holm",
                 alpha,
                 [each for each in crossed if key in ("", each[0])],
             )
             for key in ([study.spec.name for study in studies] if several else [""])
         ),
-        _family("negative controls", "holm", alpha, controlled),
+        _family("negative controls", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
     sources += [source for entry in projections for source in entry["sources"]]
-    cited = (*(PLANNING[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
+    cited = (*(planning.SOURCES[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
     return Further(
         {
             "interactions": [_compared(name, effect) for name, effect in crossed],
@@ -314,12 +285,16 @@ def analyse_further(
 
 def _interactions(study: Findings) -> list[Effect]:
     """Interactions; where a page picks the surest of them, with intervals that allow for it (false coverage rate)."""
-    effects = _crossed(study, study.answered, CONFIDENCE)
-    level = confidence_of(MOST_ROWS, len(effects))
-    return effects if len(effects) <= MOST_ROWS else _crossed(study, study.answered, level)
+    effects = _effects(study, study.answered, orders=(2, 3))
+    if len(effects) <= MOST_ROWS:
+        return effects
+    return _effects(study, study.answered, orders=(2, 3), confidence=confidence_of(MOST_ROWS, len(effects)))
 
 
-def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: float) -> list[Effect]:
+def _effects(
+    study: Findings, answers: Sequence[TransectOutcome], *, orders: Sequence[int], confidence: float = CONFIDENCE
+) -> list[Effect]:
+    """Effects of these orders on each outcome: 1 of single attributes, 2 and 3 of interactions."""
     return [
         effect
         for answered in answers
@@ -329,7 +304,7 @@ def _crossed(study: Findings, answers: Sequence[TransectOutcome], confidence: fl
             study.design,
             study.attributes,
             answered.measure,
-            orders=(2, 3),
+            orders=orders,
             people=answered.people,
             confidence=confidence,
             seed=study.design.seed,
@@ -349,31 +324,11 @@ def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], a
         if key not in again:
             study = next(study for study in studies if study.spec.name == name)
             answers = [each for each in study.answered if (each.measure.target, each.measure.outcome) == key[1:]]
-            again[key] = _crossed(study, answers, level)
+            again[key] = _effects(study, answers, orders=(2, 3), confidence=level)
         wider = next(each for each in again[key] if each.name == effect.name)
         ends = {"low": wider.low, "high": wider.high}
         entries.append({"interaction": place, **ends, "confidence": level})
     return entries
-
-
-def _controlled(control: Findings | None) -> list[Effect]:
-    """The control's effects on the targets and outcomes of the study that it goes with."""
-    if control is None:
-        return []
-    return [
-        effect
-        for answered in control.answered
-        for effect in factorial_effects(
-            answered.values,
-            answered.reasons,
-            control.design,
-            control.attributes,
-            answered.measure,
-            orders=(1,),
-            people=answered.people,
-            seed=control.design.seed,
-        )
-    ]
 
 
 def _negative_controls(
@@ -404,7 +359,7 @@ def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[
     effects = [effect for _, effects in pairs for effect in effects]
     names = [study.spec.name for study, effects in pairs for _ in effects]
     families = names if in_several_worlds([study for study, _ in pairs]) else [""] * len(names)
-    return list(zip(names, corrected(effects, families, lambda part: adjust(effects[part], "holm")), strict=True))
+    return list(zip(names, corrected(effects, families), strict=True))
 
 
 _OF_EFFECT: Final = (
@@ -417,10 +372,6 @@ def _compared(study: str, effect: Effect) -> Entry:
     spec = dict(effect.spec)
     between = {name: spec.pop(name) for name in ("attributes", "from", "to", "order")}
     return {"study": study, **{name: getattr(effect, name) for name in _OF_EFFECT}, **between, "spec": spec}
-
-
-def _whose(study: Findings, answered: TransectOutcome) -> Entry:
-    return {"study": study.spec.name, "target": answered.measure.target, "outcome": answered.measure.outcome}
 
 
 def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[Entry]:
@@ -447,31 +398,24 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         seed=study.design.seed,
     )
     return {
-        **_whose(study, answered),
+        "study": study.spec.name,
+        "target": answered.measure.target,
+        "outcome": answered.measure.outcome,
         "unit": answered.measure.unit,
         "population": population.name,
         "source": population.source,
         "independent": population.independent,
         "equal": list(projection.equal),
-        "rows": [_projected(row) for row in projection.rows],
+        "rows": [{"from": values.pop("origin"), **values} for values in map(asdict, projection.rows)],
         "sources": list(projection.sources),
     }
-
-
-_OF_PROJECTED: Final = (
-    *("quantity", "attribute", "to", "estimate", "low", "high"), *("n_subjects", "n_images", "method", "reason"),
-)  # fmt: skip
-
-
-def _projected(row: Projected) -> Entry:
-    return {"from": row.origin, **{name: getattr(row, name) for name in _OF_PROJECTED}}
 
 
 def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> Entry:
     proportion = contrast.unit == "proportion"
     needed = None
     if proportion:
-        needed = plan_from_pilot(
+        needed = planning.plan_from_pilot(
             TARGET_DIFFERENCE,
             contrast.planned_deviation,
             images_per_subject=contrast.images_per_subject,
@@ -496,12 +440,12 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
     }
 
 
-def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
+def _family(name: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
     """How many tests and which, by study and effect; those without a p are none, a repeated test counts once."""
     tested = [(study, effect) for study, effect in members if distinct_tests([effect])]
     return {
         "name": name,
-        "method": method,
+        "method": "holm",
         "alpha": alpha,
         "size": len(tested),
         "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),

@@ -21,7 +21,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
-from transect.effects.outcomes import OF_TRUTH
+from transect.effects.outcomes import OF_TRUTH, Outcome
 from transect.effects.verdicts import (
     EQUIVALENCE,
     Verdict,
@@ -220,7 +220,7 @@ def judge_all(
         spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
         for whose, indices in _by_attribute(study, effects, of_study).items():
             if not _about_truth(study, whose):
-                margin = margin_of(margins, whose[2], _unit(effects[indices[0]]))
+                margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
                 family = families[indices[0]]
                 evidence = _Evidence(study, spread, margin, sizes[family], untested[family])
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
@@ -291,7 +291,7 @@ def _judged(
     verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
     if found != "cannot tell":
         return verdict
-    needed = _needed([effects[index] for index in contrasts], evidence)
+    needed = largest([_needed_by(effects[index], evidence) for index in contrasts])
     return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
 
 
@@ -327,11 +327,6 @@ def _ends(
     return float(np.min([each.low for each in bounds])), float(np.max([each.high for each in bounds]))
 
 
-def _needed(contrasts: Sequence[Effect], evidence: _Evidence) -> int | None:
-    """Subjects for the contrast that needs the most."""
-    return largest([_needed_by(effect, evidence) for effect in contrasts])
-
-
 def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
     """By the spread between subjects; by the interval where that is not known (`subjects_for`)."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
@@ -361,10 +356,6 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
         discordant=None if share is None else max(share, size),
     )  # fmt: skip
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
-
-
-def _unit(effect: Effect) -> str:
-    return effect.unit.partition(" per ")[0]
 
 
 FEW: Final = 3
@@ -414,17 +405,14 @@ def with_sizes(
 ) -> tuple[AttributeVerdict, ...]:
     """The verdicts, with whether the interval of each difference that was found excludes 0."""
     listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
-    return tuple(
-        replace(verdict, sized=_excludes_zero(listed.get(verdict.effect, effects[verdict.effect])))
-        if verdict.verdict == "found" and verdict.effect is not None
-        else verdict
-        for verdict in verdicts
-    )
-
-
-def _excludes_zero(row: Effect | Picked) -> bool:
-    """False without an interval, as of NaN ends."""
-    return row.low > 0 or row.high < 0
+    made = []
+    for verdict in verdicts:
+        if verdict.verdict == "found" and verdict.effect is not None:
+            row = listed.get(verdict.effect, effects[verdict.effect])
+            made.append(replace(verdict, sized=row.low > 0 or row.high < 0))  # not without an interval, of NaN ends
+        else:
+            made.append(verdict)
+    return tuple(made)
 
 
 @final
@@ -448,18 +436,20 @@ class Estimates:
         run = self.runs[study]
         if asked := named(run, effect.target):
             return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
-        entry = next(entry for entry in run.spec.targets if entry.name == effect.target)
-        answered = TargetOutcomes(run, entry).outcome(effect.outcome)
+        answered = _outcome(run, effect.target, effect.outcome)
         return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
         run = self.runs[study]
         if asked := named(run, target):
             return preferred(run, asked, confidence)[0]
-        entry = next(entry for entry in run.spec.targets if entry.name == target)
         edges = {} if run.design.levels else dict(self.bins or {})
-        answered = TargetOutcomes(run, entry).outcome(outcome)
-        return estimate(run, target, answered, edges, confidence, max_order=0).effects
+        return estimate(run, target, _outcome(run, target, outcome), edges, confidence, max_order=0).effects
+
+
+def _outcome(run: Run, target: str, outcome: str) -> Outcome:
+    entry = next(entry for entry in run.spec.targets if entry.name == target)
+    return TargetOutcomes(run, entry).outcome(outcome)
 
 
 def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Reestimator | None) -> Picked:
@@ -552,11 +542,6 @@ def _checked(study: Findings) -> set[str]:
     return set(edits.attributes) | (set(experiment_edits.well_read()) if edits.shipped else set())
 
 
-def _set_by_a_camera(study: Findings) -> set[str]:
-    """Settings of a camera, which are computed on a photograph and need no reading."""
-    return {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
-
-
 def _unread(studies: Sequence[Findings]) -> list[str]:
     """The varied attributes whose readability from the images was not measured, world by world."""
     unread: dict[str, dict[str, None]] = {}
@@ -566,7 +551,8 @@ def _unread(studies: Sequence[Findings]) -> list[str]:
             continue
         read = {reading.attribute for reading in study.spec.readings if reading.value is not None}
         read |= _checked(study)
-        read |= _set_by_a_camera(study) if generator.edits_photographs else set()
+        if generator.edits_photographs:  # settings of a camera are computed on a photograph and need no reading
+            read |= {attribute.name for attribute in study.attributes.values() if attribute.role == "nuisance"}
         names = {spaced(name): None for name in study.design.levels if name not in read}
         unread[generator.name] = unread.get(generator.name, {}) | names
     return [

@@ -22,7 +22,7 @@ from transect.runs.layout import is_coded, is_run, studies_of
 from transect.runs.spec import TargetEntry
 from transect.runs.tables import JUDGE, people_of
 from transect.spoken_answers import Status
-from transect.targets.words.judging import judged_text
+from transect.targets.words.extraction import plain
 from transect.targets.words.questions import Code, WordQuestion
 
 SAMPLE: Final = 200
@@ -78,7 +78,7 @@ class RunTexts:
         answered = [row for row in rows if row["status"] == Status.ANSWERED]
         places = [(row["id"], row["paraphrase"], row["repeat"]) for row in answered]
         return tuple(
-            Coded("/".join(map(str, place)), judged_text(row["text"]), *shown[row["id"]], codes.get(place, {}))
+            Coded("/".join(map(str, place)), plain(row["text"]), *shown[row["id"]], codes.get(place, {}))
             for row, place in zip(answered, places, strict=True)
         )
 

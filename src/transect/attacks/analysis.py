@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias, final
 
 import numpy as np
@@ -38,23 +38,14 @@ from transect.attacks.outputs import Matched, Model, Outputs
 from transect.attacks.perturbation import bits, macro_f1, noise_named, solve_rate
 from transect.attacks.records import Attack, Estimate, LabelledData
 
-SOURCES: Final = {
-    "bias_amp": "Zhao et al. 2017, Men also like shopping, arXiv:1707.09457",
-    "directional": "Wang and Russakovsky 2021, Directional bias amplification, arXiv:2102.12594",
-    "multi_attribute": "Zhao, Andrews and Xiang 2023, Men also do laundry: multi-attribute bias amplification, "
-    "arXiv:2210.11924",
-}
-
 Bits = Bool[np.ndarray, "n k"]
 
 
 @final
 @dataclass(frozen=True)
 class Amplification:
-    """A measure and what each label and class adds to it (their sum over the number counted is the value).
-
-    value in percentage points, NaN where nothing could be counted. contributions float64 [k, c], 0 where a pair does
-    not count. counted: labels or pairs behind the mean.
+    """A measure in percentage points, NaN where nothing could be counted, and what each label and class adds to it:
+    their sum over the number counted is the value.
     """
 
     value: float
@@ -151,8 +142,8 @@ _Measured: TypeAlias = tuple[Request, list[Attack]]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Level:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level(Estimate):
     """λ_D(a): leakage of labels whose macro F1 (percent) against the truth is `f1`, by noise at a solved rate.
 
     f1_measured: what the noise left in the first round.
@@ -162,7 +153,6 @@ class Level:
     f1_measured: float
     noise: str
     rate: float
-    leakage: Estimate
 
 
 @final
@@ -201,14 +191,14 @@ class Analysis:
     @property
     def headline(self) -> Comparison | None:
         """The comparison that gives λ_M and Δ: as published on request, else on scores if there are any, else hard."""
-        return _headline(self.comparisons, self.settings.published)
+        return self.comparisons[0] if self.comparisons else None
 
     def at(self, f1: float) -> Estimate:
         """λ_D at any F1 between the measured levels, by linear interpolation of the estimate and of both ends.
 
         F1 of 100 is λ_D itself. NaN with a reason outside the levels.
         """
-        points = sorted([(100.0, self.dataset), *((level.f1, level.leakage) for level in self.levels)])
+        points = sorted([(100.0, self.dataset), *((level.f1, level) for level in self.levels)])
         levels = np.array([level for level, _ in points])
         if not levels[0] <= f1 <= 100:
             return Estimate(np.nan, np.nan, np.nan, 0, reason=f"F1 {f1:g} lies below every measured level")
@@ -243,12 +233,6 @@ class Several:
 
     analyses: tuple[Analysis, ...]
     differences: tuple[ModelDifference, ...] = ()
-
-
-def _headline(comparisons: Sequence[Comparison], published: bool) -> Comparison | None:
-    named = {comparison.name: comparison for comparison in reversed(comparisons)}
-    first = "published" if published else "scores"
-    return named.get(first) or named.get("hard") or next(iter(comparisons), None)
 
 
 def analyse(
@@ -296,7 +280,8 @@ def analyse_models(
     settings = settings or Settings()
     plan = Plan.of(data, attacker, settings)
     noise = noise_named(noise or ("flips" if settings.published else "frequency"))
-    drafts = [_draft(plan, model, noise, f1) for model in models or (None,)]
+    hard = any(model.outputs.scores is None for model in models)
+    drafts = [_draft(plan, model, noise, f1, hard) for model in models or (None,)]
     shares = SHARES if (not attacker.is_random if curve is None else curve) else ()
     requests = _requests(plan, noise, drafts, shares)
     once = {id(request): request for request in requests.values()}
@@ -313,10 +298,7 @@ def analyse_models(
 @final
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What is to be measured of a model (None: of the labels alone).
-
-    plan: of the items with predictions. levels: of F1. reason: why λ_D at the model's own F1 cannot be had.
-    """
+    """What is to be measured of a model (None: of the labels). reason: why λ_D at the model's own F1 cannot be had."""
 
     model: Model | None
     plan: Plan
@@ -358,13 +340,13 @@ class _OfLabels:
         return cls(plan, noise, chosen, dataset, null(plan, *measured["null"]), curve, n_train)
 
 
-def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None) -> _Draft:
+def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None, hard: bool) -> _Draft:
     shared, model_f1, reason, pairs = plan, float("nan"), "", list[Pair]()
     if model is not None:
         shared = plan if model.answered is None else Plan.of(model.answered, plan.attacker, plan.settings)
         model_f1 = model.outputs.f1(shared.data, shared.scored)
         reason = "" if f1 is not None else unreachable((shared, plan), noise, model_f1)
-        pairs = comparable(shared, model.outputs, noise, model_f1)
+        pairs = comparable(shared, model.outputs, noise, model_f1, hard=hard)
     levels = tuple(f1 or ())
     if f1 is None:
         own = () if model is None or reason else (model_f1,)
@@ -400,25 +382,19 @@ def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence
 def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[object, _Measured]) -> Analysis:
     """The analysis of one model, or of the labels."""
     plan, outputs = labels.plan, None if draft.model is None else draft.model.outputs
-    levels = [
-        Level(
-            level,
-            _measured_f1(plan, measured["rate", rate][0]),
-            labels.noise,
-            rate,
-            estimate(plan, measured["rate", rate][1]),
-        )
-        for level, rate in zip(draft.levels, draft.rates, strict=True)
-    ]
+    levels = []
+    for f1, rate in zip(draft.levels, draft.rates, strict=True):
+        asked, attacked = measured["rate", rate]
+        found = _measured_f1(plan, asked)
+        levels.append(_level(estimate(plan, attacked), f1, found, labels.noise, rate))
     if draft.reason:
-        levels = [Level(draft.f1, np.nan, labels.noise, np.nan, unmeasured(draft.reason)), *levels]
+        levels.insert(0, _level(unmeasured(draft.reason), draft.f1, np.nan, labels.noise, np.nan))
     attacks: dict[object, list[Attack]] = {
         name[1:]: attacks for name, (_, attacks) in measured.items() if isinstance(name, tuple) and name[0] == number
     }
     comparisons = compared(draft.plan, draft.pairs, attacks)
     shares = [share for share, _ in labels.curve[:-1]] if draft.pairs else []
     learned = [(share, estimate(draft.plan, attacks["share", share])) for share in shares]
-    headline = _headline(comparisons, plan.settings.published)
     counted, counted_by = ({}, {}) if outputs is None else _counted(plan, draft.plan, outputs)
     return Analysis(
         data=plan.data,
@@ -433,20 +409,16 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
         n_train=labels.n_train,
         model="" if draft.model is None else draft.model.name,
         f1=draft.f1,
-        mean_average_precision=_precision(draft),
+        mean_average_precision=(
+            math.nan if outputs is None else outputs.mean_average_precision(draft.plan.data, draft.plan.scored)
+        ),
         comparisons=comparisons,
-        model_curve=(*learned, (1.0, headline.model_leakage)) if learned and headline is not None else (),
+        model_curve=(*learned, (1.0, comparisons[0].model_leakage)) if learned else (),
         contributions=contributed(draft.plan, draft.pairs, attacks),
         counted=counted,
         counted_by=counted_by,
         matched=None if outputs is None else outputs.matched,
     )
-
-
-def _precision(draft: _Draft) -> float:
-    if draft.model is None:
-        return float("nan")
-    return draft.model.outputs.mean_average_precision(draft.plan.data, draft.plan.scored)
 
 
 def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Measured]) -> ModelDifference:
@@ -471,9 +443,8 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
 
 
 def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Amplification by counting: predictions on the scored rows against the labels of the training rows.
-
-    Returns each measure, and for those that are sums what each label and class adds.
+    """Amplification by counting: predictions on the scored rows against the labels of the training rows; and what each
+    adds.
     """
     data, c, scored = plan.data, plan.data.n_classes, plan.scored
     source, train_rows = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))
@@ -488,6 +459,10 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
     values = {name: measure.value for name, measure in sums.items()}
     parts = {name: measure.contributions / max(measure.counted, 1) for name, measure in sums.items()}
     return values | {"multi_attribute": mean}, parts
+
+
+def _level(leakage: Estimate, f1: float, f1_measured: float, noise: str, rate: float) -> Level:
+    return Level(**asdict(leakage), f1=f1, f1_measured=f1_measured, noise=noise, rate=rate)
 
 
 def _measured_f1(plan: Plan, request: Request) -> float:

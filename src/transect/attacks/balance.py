@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.attacks.records import LabelledData, uniforms
-from transect.effects.intervals import wilson
 from transect.errors import BadInput
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
 
 _DRAW: Final = 51
 SECONDS: Final = 60.0
@@ -26,10 +21,8 @@ _GAP: Final = 1e-4
 @final
 @dataclass(frozen=True)
 class Balanced:
-    """A balanced subset. rows: what is kept, in order. bound: no subset keeps more items than this.
-
-    worst: the largest ratio between two classes over labels that are left, NaN where none is. stopped: the search ran
-    out of time, so that a larger subset may be there, and a faster machine may keep other rows.
+    """A balanced subset. bound: no subset keeps more items. worst: the largest ratio between two classes over labels
+    that are left. stopped: the search ran out of time, so that a larger one may be there.
     """
 
     rows: Int[np.ndarray, " m"]
@@ -152,19 +145,14 @@ def _largest(
         constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
         options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
-    sizes_kept = _sizes_found(solution, len(types))
+    if solution.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
+    sizes_kept = np.zeros(len(types), dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
     bound = float(len(data)) if solution.mip_dual_bound is None else np.floor(-solution.mip_dual_bound + 1e-6)
     keep, stopped = _drawn(cell.ravel(), sizes_kept, draws), solution.status == _OUT_OF_TIME
     if stopped and (other := _one_label_at_a_time(data, labels, alpha, draws)).sum() > keep.sum():
         keep = other
     return keep, min(float(bound), float(len(data))), stopped
-
-
-def _sizes_found(solution: OptimizeResult, n: int) -> Int[np.ndarray, " cells"]:
-    """How many of each of n kinds SciPy's answer keeps; none where it has found nothing in its time."""
-    if solution.status not in (0, _OUT_OF_TIME):
-        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
-    return np.zeros(n, dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
 
 
 def _one_label_at_a_time(
@@ -218,7 +206,7 @@ class Overview:
     """Labels by rows, classes by columns.
 
     counts int64 [k, c]. share [k, c]: of a class among the items with a label, where classes weigh the same, in [0, 1];
-    low, high: Wilson's interval of the plain share; NaN where the label does not occur. costs: one for each α. worst:
+    NaN where the label does not occur. costs: one for each α. worst:
     the largest ratio between classes.
     """
 
@@ -226,8 +214,6 @@ class Overview:
     classes: tuple[str, ...]
     counts: Int[np.ndarray, "k c"]
     share: Float[np.ndarray, "k c"]
-    low: Float[np.ndarray, "k c"]
-    high: Float[np.ndarray, "k c"]
     costs: tuple[Cost, ...]
     worst: float
 
@@ -237,11 +223,9 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     training = _training_items(data)
     counts = label_counts(training)
     rates = counts / np.maximum(np.bincount(training.protected, minlength=data.n_classes), 1)
-    total, n = rates.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
+    total = rates.sum(axis=1, keepdims=True)
     share = np.divide(rates, total, out=np.full(rates.shape, np.nan), where=total > 0)
-    low, high = wilson(counts, n)
-    names = data.labels.names
-    return Overview(names, data.classes, counts, share, low, high, costs(data, alphas), worst_ratio(counts))
+    return Overview(data.labels.names, data.classes, counts, share, costs(data, alphas), worst_ratio(counts))
 
 
 def costs(data: LabelledData, alphas: tuple[float, ...], *, balance_sizes: bool = True) -> tuple[Cost, ...]:

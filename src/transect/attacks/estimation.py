@@ -3,11 +3,10 @@
 Every attack that an answer needs (rounds, folds, noise levels, permutations) becomes one Problem; all of them go to
 the attacker at once, so that networks train as one batch.
 
-Δ as published compares what is learned from a model's logits with what is learned from hard labels with flipped
-bits, so part of it is due to the format. Here hard predictions are compared with hard labels, and scores with
-scores. The headline's labels are the model's own predictions, dealt out among items with the same label. They keep
-which labels are mistaken for which, so that a model that sees nothing but the label has Δ = 0. Labels with noise
-keep the F1 alone: there such a model has a Δ above 0 wherever it mistakes labels for others of the same class.
+Δ compares a model's predictions with the same predictions, dealt out among items with the same label. They keep which
+labels are mistaken for which, so that a model that sees nothing but the label has Δ = 0. Δ as published compares what
+is learned from a model's logits with what is learned from hard labels with flipped bits, so part of it is due to the
+format; labels with noise keep the F1 alone.
 """
 
 from __future__ import annotations
@@ -130,10 +129,9 @@ class Plan:
         return Request(self.data, tuple(self._round(copy, r) for r, copy in enumerate(copies)))
 
     def shuffled(self, evidence: Evidence) -> Request:
-        """Attacks after permuting the protected attribute within each split, once per round.
-
-        Where subjects repeat, whole subjects exchange it, within each split or fold: folds keep the same number of
-        subjects of each class, which matters where subjects are few.
+        """Attacks after permuting the protected attribute within each split, once per round. Where subjects repeat,
+        whole subjects exchange it within each split or fold, so that folds keep as many of each class, which matters
+        where they are few.
         """
         split, subjects = self.data.split, self.data.subjects
         parts = [np.arange(len(self.data))] if subjects is None else [fold.test for fold in self.folds]
@@ -162,9 +160,8 @@ class Plan:
     def _problem(
         self, evidence: Evidence, protected: Int[np.ndarray, " n"], fold: Fold, seed: int, share: float
     ) -> Problem:
-        """Equal classes are drawn for networks, on request, and for everything in the published protocol.
-
-        share: of the rows that are learned from otherwise, of each class; of people where they repeat.
+        """Equal classes are drawn for networks, on request, and for everything in the published protocol; otherwise a
+        share of the training rows of each class, or of the people where they repeat.
         """
         train, development, test = fold.train, fold.development, fold.test
         published, keys, subjects = self.settings.published, self.data.keys, self.data.subjects
@@ -232,8 +229,7 @@ def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings |
     >>> dataset_leakage(labelled(verbs, people), Bayes()).estimate  # 30 of 40 either way
     75.0
     """
-    plan = Plan.of(data, attacker, settings or Settings())
-    return _single(plan, plan.evidence(data.labels))
+    return model_leakage(data, data.labels, attacker, settings)
 
 
 def model_leakage(
@@ -241,11 +237,7 @@ def model_leakage(
 ) -> Estimate:
     """How well the attacker infers the protected attribute from a model's answers on the same items: λ_M, percent."""
     plan = Plan.of(data, attacker, settings or Settings())
-    return _single(plan, plan.evidence(answers))
-
-
-def _single(plan: Plan, request: Request) -> Estimate:
-    return estimate(plan, attack(plan.attacker, [request])[0])
+    return estimate(plan, attack(attacker, [plan.evidence(answers)])[0])
 
 
 DEALT: Final = "dealt out within labels"
@@ -277,16 +269,23 @@ class Comparison:
     amplification: Estimate
 
 
-def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[Pair]:
-    """The comparisons that the attacker can make."""
-    pairs = []
-    if outputs.scores is not None and not plan.attacker.knows_noise:  # the closed form takes no scores
-        model = plan.evidence(outputs.scores)
-        pairs += [_pair(plan, "published", "flips", model, outputs.scores, f1)]
-        pairs += [_pair(plan, "scores", DEALT, model, outputs.scores, f1)]
+def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float, *, hard: bool = False) -> list[Pair]:
+    """The comparisons that the attacker can make, the headline's first; those with noise as published alone.
+
+    hard: also of hard answers where there are scores, as another model has no scores to be compared with.
+    """
+    pairs, published = list[Pair](), plan.settings.published
+    scores = None if plan.attacker.knows_noise else outputs.scores  # the closed form takes no scores
+    if scores is not None:
+        model = plan.evidence(scores)
+        pairs += [_pair(plan, "published", "flips", model, scores, f1)] if published else []
+        pairs.append(_pair(plan, "scores", DEALT, model, scores, f1))
+    if scores is not None and not (hard or published):
+        return pairs
     if not plan.attacker.knows_noise or outputs.hard.category is not None:
         model = plan.evidence(outputs.hard)
-        pairs += [_pair(plan, "hard", kind, model, outputs.hard, f1) for kind in (DEALT, noise)]
+        kinds = (DEALT, noise) if published else (DEALT,)
+        pairs += [_pair(plan, "hard", kind, model, outputs.hard, f1) for kind in kinds]
     return pairs
 
 

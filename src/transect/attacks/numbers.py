@@ -5,7 +5,7 @@ page.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, final
 
@@ -14,12 +14,12 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect import __version__
-from transect.attacks.analysis import Analysis, ModelDifference
+from transect.attacks.analysis import Analysis, Level, ModelDifference
 from transect.attacks.balance import Cost, Overview
 from transect.attacks.estimation import Comparison
 from transect.attacks.outputs import Matched
 from transect.attacks.records import Estimate, Format, LabelledData
-from transect.attacks.side_by_side import AtAccuracy, Interval, RepresentationRow, TableRow, at_accuracy
+from transect.attacks.side_by_side import Interval, RepresentationRow, TableRow
 from transect.runs.wording import counted
 
 WORKS: Final = {
@@ -109,7 +109,7 @@ class LeakageNumbers:
 
     dataset_leakage: Estimate
     null: Interval
-    at_accuracy: tuple[AtAccuracy, ...]
+    at_accuracy: tuple[Level, ...]
     model_leakage: Estimate | None
     amplification: AmplificationFigure | None
     attacker: str
@@ -150,31 +150,20 @@ class LeakageNumbers:
     works: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Further:
-    """What is measured beside the first model: see the fields of these names in `LeakageNumbers`."""
-
-    table: tuple[TableRow, ...] = ()
-    differences: tuple[ModelDifference, ...] = ()
-    representations: tuple[RepresentationRow, ...] = ()
-
-
-def numbers_of(
-    analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = (), further: Further | None = None
-) -> LeakageNumbers:
-    """The records of an analysis. source: what the page calls the labels, as the name of their file.
-
-    cautions: notes on the table, before the others.
+def numbers_of(analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = ()) -> LeakageNumbers:
+    """The records of an analysis. source: what the page calls the labels. cautions: notes on the table, before the
+    others.
     """
-    further = further or Further()
     headline, data = analysis.headline, analysis.data
+    folds = [] if data.split is not None else ["folds"]
     return LeakageNumbers(
         dataset_leakage=analysis.dataset,
         null=Interval(*analysis.null),
-        at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
+        at_accuracy=analysis.levels,
         model_leakage=None if headline is None else headline.model_leakage,
-        amplification=None if headline is None else _amplification(headline),
+        amplification=None
+        if headline is None
+        else AmplificationFigure(**asdict(headline.amplification), format=headline.name, noise=headline.noise),
         attacker=analysis.attacker,
         noise=analysis.noise,
         n=analysis.dataset.n,
@@ -205,12 +194,12 @@ def numbers_of(
         transect_version=__version__,
         confidence=95,
         overview=_overview(overview),
-        table=further.table,
-        differences=further.differences,
-        representations=further.representations,
+        table=(),
+        differences=(),
+        representations=(),
         contributions=() if analysis.contributions is None else _largest(analysis, analysis.contributions),
         counted_contributions={name: _largest(analysis, points) for name, points in analysis.counted_by.items()},
-        works=_works(analysis),
+        works=tuple(WORKS[name] for name in ["leakage", "intervals", *folds, *analysis.counted]),
     )
 
 
@@ -253,10 +242,6 @@ def _matching(matched: Matched, analysis: Analysis) -> list[str]:
     return lines
 
 
-def _amplification(comparison: Comparison) -> AmplificationFigure:
-    return AmplificationFigure(**asdict(comparison.amplification), format=comparison.name, noise=comparison.noise)
-
-
 def _overview(overview: Overview) -> OverviewFigures:
     spread = np.nan_to_num(overview.share.max(axis=1) - overview.share.min(axis=1), nan=-1.0)
     order = np.lexsort((np.arange(len(spread)), -spread))[:MOST_LABELS]
@@ -284,11 +269,6 @@ def _largest(analysis: Analysis, contributions: Float[np.ndarray, "k c"]) -> tup
     return tuple(Contribution(names[i // c], classes[i % c], float(flat[i])) for i in order.tolist() if flat[i] != 0)
 
 
-def _works(analysis: Analysis) -> tuple[str, ...]:
-    folds = [] if analysis.data.split is not None else ["folds"]
-    return tuple(WORKS[name] for name in ["leakage", "intervals", *folds, *analysis.counted])
-
-
 COUNTED: Final = {
     "bias_amp": "BiasAmp",
     "directional": "BiasAmp→, label from class",
@@ -296,20 +276,6 @@ COUNTED: Final = {
 }
 
 
-_TABLE: Final = (
-    "items",
-    "attribute",
-    "model",
-    "attacker",
-    "training items",
-    "λ_D, %",
-    "λ_M, %",
-    "λ_D(a), %",
-    "Δ, points",
-    "F1",
-    "mAP",
-    "note",
-)
 _SAME: Final = ("items", "attribute", "model", "attacker", "training items")
 SPREAD: Final = "spread between rounds"
 NO_INTERVAL: Final = "The published protocol has no interval"
@@ -320,29 +286,19 @@ def ends_heading(published: bool) -> str:
     return SPREAD if published else "95 % interval"
 
 
-def representation_headings(published: bool) -> tuple[str, ...]:
-    """Headings of `representation_rows`."""
-    return ("representation", "attacker", "numbers", "λ, %", ends_heading(published), "beyond the label", "left out")
-
-
-def difference_headings(published: bool) -> tuple[str, ...]:
-    """Headings of `difference_rows`."""
-    return ("difference of λ_M", "points", ends_heading(published), "predictions")
-
-
 def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
     """Every leakage and amplification of the result: name, estimate and how it was measured."""
     rows = [("dataset leakage λ_D", numbers.dataset_leakage, f"{numbers.attacker}, n = {numbers.dataset_leakage.n}")]
-    rows.append(("λ_D if labels said nothing", _null(numbers), "permutations"))
+    null = Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
+    rows.append(("λ_D if labels said nothing", null, "permutations"))
     for level in numbers.at_accuracy:
         how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
         at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
         rows.append((f"λ_D at F1 {at}", level, how))
     at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
-    for comparison in numbers.comparisons:
-        how = f"{comparison.name}; labels: {comparison.noise}" + (
-            "; headline" if _is_headline(comparison, numbers) else ""
-        )
+    several = len(numbers.comparisons) > 1
+    for number, comparison in enumerate(numbers.comparisons):
+        how = f"{comparison.name}; labels: {comparison.noise}" + ("; headline" if several and not number else "")
         rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
         rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
         rows.append(("amplification Δ", comparison.amplification, how))
@@ -370,32 +326,61 @@ def table_of(numbers: LeakageNumbers) -> pa.Table:
     return pa.table(columns)
 
 
-def _is_headline(comparison: Comparison, numbers: LeakageNumbers) -> bool:
-    chosen = numbers.amplification
-    return chosen is not None and (comparison.name, comparison.noise) == (chosen.format, chosen.noise)
+Texts = tuple[Sequence[str], list[list[str]]]
+"""Headings, and rows of texts."""
 
 
-def curve_rows(curve: Sequence[CurvePoint], of_model: Sequence[CurvePoint] = ()) -> list[list[str]]:
-    """The learning curves as rows: share of the training rows, λ_D with its interval and λ_M, empty without a model."""
-    models = [_texts(point) for point in of_model] or [["", ""]] * len(curve)
-    return [[f"{point.share:.0f} %", *_texts(point), *model] for point, model in zip(curve, models, strict=True)]
+def curve_table(numbers: LeakageNumbers) -> Texts:
+    """The learning curves: share of the training rows, λ_D with its interval and λ_M, empty without a model."""
+    drawn, ends = "training rows", ends_heading(numbers.published_protocol)
+    if numbers.subjects is not None:
+        drawn = "subjects to learn from"
+    curve = numbers.learning_curve
+    models = [_texts(point) for point in numbers.model_learning_curve] or [["", ""]] * len(curve)
+    rows = [[f"{point.share:.0f} %", *_texts(point), *model] for point, model in zip(curve, models, strict=True)]
+    return (drawn, "λ_D, %", ends, "λ_M, %", ends), rows
 
 
-def table_of_rows(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table as texts, without columns that say nothing or the same of every row."""
-    texts = [_table_row(row) for row in rows]
-    columns = list(zip(*texts, strict=True))
-    kept = [
-        number
-        for number, (heading, column) in enumerate(zip(_TABLE, columns, strict=True))
-        if any(column) and (heading not in _SAME or len(set(column)) > 1)
-    ]
-    return [_TABLE[number] for number in kept], [[row[number] for number in kept] for row in texts]
+def table_of_rows(rows: Sequence[TableRow]) -> Texts:
+    """The table as texts, without columns that say nothing or the same of every row."""
+    columns = {heading: [text(row) for row in rows] for heading, text in _columns().items()}
+    shown = {
+        heading: texts
+        for heading, texts in columns.items()
+        if any(texts) and (heading not in _SAME or len(set(texts)) > 1)
+    }
+    return list(shown), [list(row) for row in zip(*shown.values(), strict=True)]
 
 
-def representation_rows(rows: Sequence[RepresentationRow]) -> list[list[str]]:
+def _columns() -> dict[str, Callable[[TableRow], str]]:
+    return {
+        "items": items_of,
+        "attribute": lambda row: row.attribute,
+        "model": lambda row: row.model or "labels",
+        "attacker": lambda row: row.attacker,
+        "training items": lambda row: " + ".join(map(str, row.n_train)),
+        "λ_D, %": lambda row: _short(row.dataset_leakage),
+        "λ_M, %": lambda row: _short(row.model_leakage),
+        "λ_D(a), %": lambda row: _short(row.dataset_at_accuracy),
+        "Δ, points": lambda row: _short(row.amplification),
+        "F1": lambda row: "" if math.isnan(row.f1) else f"{row.f1:.2f}",
+        "mAP": lambda row: "" if math.isnan(row.mean_average_precision) else f"{row.mean_average_precision:.2f}",
+        "note": lambda row: row.reason or row.note,
+    }
+
+
+def representation_table(rows: Sequence[RepresentationRow], published: bool) -> Texts:
     """Leakage of representations as texts."""
-    return [
+    headings = (
+        "representation",
+        "attacker",
+        "numbers",
+        "λ, %",
+        ends_heading(published),
+        "beyond the label",
+        "left out",
+    )
+    return headings, [
         [
             row.name,
             row.attacker,
@@ -408,24 +393,16 @@ def representation_rows(rows: Sequence[RepresentationRow]) -> list[list[str]]:
     ]
 
 
-def difference_rows(differences: Sequence[ModelDifference]) -> list[list[str]]:
+def difference_table(differences: Sequence[ModelDifference], published: bool) -> Texts:
     """λ_M of each model minus that of the first, as texts."""
-    return [[f"{item.model} − {item.reference}", *_texts(item.difference), item.format] for item in differences]
+    rows = [[f"{item.model} − {item.reference}", *_texts(item.difference), item.format] for item in differences]
+    return ("difference of λ_M", "points", ends_heading(published), "predictions"), rows
 
 
 def items_of(row: TableRow) -> str:
     """Which items a row is about, in words: a subset by its α, or the level of another attribute that they have."""
     about = f"α = {row.alpha:g}" if row.alpha is not None else "all items"
     return row.within or about
-
-
-def _table_row(row: TableRow) -> list[str]:
-    head = [items_of(row), row.attribute, row.model or "labels", row.attacker, " + ".join(map(str, row.n_train))]
-    if row.reason:
-        return [*head, "not estimable", "", "", "", "", "", row.reason]
-    figures = (row.dataset_leakage, row.model_leakage, row.dataset_at_accuracy, row.amplification)
-    scores = ("" if math.isnan(value) else f"{value:.2f}" for value in (row.f1, row.mean_average_precision))
-    return [*head, *(_short(figure) for figure in figures), *scores, row.note]
 
 
 def _short(estimate: Estimate | None) -> str:
@@ -439,24 +416,18 @@ def _short(estimate: Estimate | None) -> str:
     return f"{estimate.estimate:.2f} ({estimate.low:.1f} to {estimate.high:.1f})"
 
 
-def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
+def cost_table(costs: Sequence[Cost]) -> Texts:
     """What balancing keeps, as texts; the heuristic's share is empty where the answer is exact."""
-    return [
-        [
-            f"{cost.alpha:g}",
-            str(cost.kept),
-            str(cost.of),
-            str(cost.bound),
-            "" if cost.heuristic is None else f"{cost.heuristic} (at {cost.heuristic_alpha:g})",
-        ]
-        for cost in costs
-    ]
+    rows = []
+    for cost in costs:
+        heuristic = "" if cost.heuristic is None else f"{cost.heuristic} (at {cost.heuristic_alpha:g})"
+        rows.append([f"{cost.alpha:g}", str(cost.kept), str(cost.of), str(cost.bound), heuristic])
+    return ("largest ratio α", "items kept", "of", "at most", "the paper's heuristic"), rows
 
 
 def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
-    """Which models give away less than the first, and of which the items cannot tell, a sentence each.
-
-    The published protocol has no intervals, so that there every sentence leaves it open.
+    """Which models give away less than the first, a sentence each; the published protocol, without intervals, leaves it
+    open.
     """
     return tuple(map(_model_answer, differences))
 
@@ -493,10 +464,6 @@ def headline(numbers: LeakageNumbers) -> str:
     brackets = f" In brackets: {SPREAD}, no interval." if numbers.published_protocol else ""
     sentence += f", from the model's predictions with {model}: amplification {gain} percentage points."
     return sentence + brackets
-
-
-def _null(numbers: LeakageNumbers) -> Estimate:
-    return Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
 
 
 def _percent(estimate: Estimate) -> str:

@@ -179,7 +179,9 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
         raise BadInput(
             f"expected one prediction for each of {len(data)} items, got {len(table)}; give ids to align them"
         )
-    if table.ndim == 1 and _is_score_of_yes(table, data):
+    numbers = {_number(name) for name in names}
+    is_yes_or_no = data.labels.category is not None and len(names) == 2 and numbers == {0.0, 1.0}
+    if table.ndim == 1 and is_yes_or_no and table.dtype.kind == "f" and not np.isin(table, (0, 1)).all():
         table = _of_no_and_yes(table, threshold)
     if table.ndim == 1:
         return Outputs(_categories(table, data))
@@ -235,13 +237,6 @@ def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
     names = (*data.labels.names, *others)
     position = {name: code for code, name in enumerate(names)}
     return Evidence(names, category=np.array([position[value] for value in predicted], dtype=np.int64))
-
-
-def _is_score_of_yes(table: np.ndarray, data: LabelledData) -> bool:
-    """Whether these are logits or probabilities of a label whose categories are 0 and 1."""
-    numbers = {_number(name) for name in data.labels.names}
-    is_yes_or_no = data.labels.category is not None and len(data.labels.names) == 2 and numbers == {0.0, 1.0}
-    return is_yes_or_no and table.dtype.kind == "f" and not np.isin(table, (0, 1)).all()
 
 
 def _of_no_and_yes(table: Float[np.ndarray, " n"], threshold: float | None) -> Float[np.ndarray, "n 2"]:
@@ -442,9 +437,8 @@ def caption_outputs(data: LabelledData, captions: Sequence[str], lexicon: Lexico
 
 
 def remaining_words(names: Sequence[str], captions: Sequence[str], lexicon: Lexicon) -> Evidence:
-    """Which words each caption has beside objects and gender: those of at least five captions, at most 1,000.
-
-    names: of the labels whose objects are removed.
+    """Which words each caption has beside gender and the labels' objects: those of at least five captions, at most
+    1,000.
     """
     finder = _Finder(names, lexicon)
     bags = [set(finder.others(words_of_caption(text, lexicon))) for text in captions]

@@ -36,7 +36,10 @@ def mixed(
     for salt in salts:
         # An array wraps around without a warning, where a scalar would give one.
         salted = np.atleast_1d(np.asarray(salt, dtype=np.uint64)) + np.uint64(1)
-        keys = _finalize(keys + _GOLDEN * salted)
+        z = keys + _GOLDEN * salted
+        z = (z ^ (z >> np.uint64(30))) * _FIRST
+        z = (z ^ (z >> np.uint64(27))) * _SECOND
+        keys = z ^ (z >> np.uint64(31))
     return keys
 
 
@@ -45,12 +48,6 @@ def uniforms(
 ) -> Float[np.ndarray, " *out"]:
     """Uniform draws in [0, 1), float64, one for each mixed key."""
     return (mixed(keys, *salts) >> np.uint64(11)) * 2.0**-53
-
-
-def _finalize(z: UInt64[np.ndarray, " *shape"]) -> UInt64[np.ndarray, " *shape"]:
-    z = (z ^ (z >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 Format = Literal["category", "bits", "scores"]

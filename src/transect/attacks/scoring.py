@@ -44,14 +44,15 @@ class Fold:
 
 def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]:
     """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
-    protected classes. All items of a subject are in the same fold; the fold is dealt by its most frequent class.
-
-    Raises BadInput where there are no training or test rows, or a fold lacks a class of the protected attribute.
+    protected classes; all items of a subject in the same one.
     """
     if data.split is not None:
         parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
     else:
-        number = _fold_numbers(data, seed, n_folds)
+        if data.subjects is not None:
+            number = subject_folds(data.subjects, data.protected, n_folds, seed)
+        else:
+            number = _dealt(data.protected, uniforms(data.keys, _FOLD_SALT, seed), n_folds)
         everything, none = np.arange(len(data)), np.array([], dtype=np.int64)
         parts = [Fold(everything[number != fold], none, everything[number == fold]) for fold in range(n_folds)]
     _check_parts(data)
@@ -156,13 +157,6 @@ def exchanged(
     return out
 
 
-def _fold_numbers(data: LabelledData, seed: int, n_folds: int) -> Int[np.ndarray, " n"]:
-    """A fold for each item: items of a class in random order are dealt out in turn, or whole subjects."""
-    if data.subjects is not None:
-        return subject_folds(data.subjects, data.protected, n_folds, seed)
-    return _dealt(data.protected, uniforms(data.keys, _FOLD_SALT, seed), n_folds)
-
-
 def _dealt(groups: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"], n_folds: int) -> Int[np.ndarray, " n"]:
     """A fold for each: those of a class are dealt out in turn in the order of their draws."""
     number = np.empty(len(groups), dtype=np.int64)
@@ -205,16 +199,11 @@ METHOD_DIFFERENCE: Final = "paired differences within classes, Student's t, vari
 LEAST_SUBJECTS: Final = 5
 """A difference has no interval where a class has fewer items, or people where these repeat."""
 METHOD_PUBLISHED: Final = "mean over rounds ± 1.96 SD of a round, as published"
-SOURCE: Final = "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095"
 Z: Final = 1.959963984540054
 
 
 def credit(scores: Float[np.ndarray, "t c"], truth: Int[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
-    """1 where the largest score is the true class's alone, 1/m where m classes share it, 0 otherwise.
-
-    >>> credit(np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([1, 0]))
-    array([1. , 0.5])
-    """
+    """1 where the largest score is the true class's alone, 1/m where m classes share it, 0 otherwise."""
     top = scores == scores.max(axis=1, keepdims=True)
     return np.asarray(top[np.arange(len(truth)), truth] / top.sum(axis=1))
 
@@ -328,13 +317,9 @@ def _paired(
         squares += (size / n) ** 2 * (1 + 2 * center**2)
         shares.append(count / count.sum())
     in_several = (np.array(shares) > 0).sum(axis=0).max() > 1
-    df = sum(_effective(share) - 1 for share in ([np.sum(shares, axis=0)] if in_several else shares))
+    counted = [np.sum(shares, axis=0)] if in_several else shares
+    df = sum(share.sum() ** 2 / (share**2).sum() - 1 for share in counted)  # people of equal shares who weigh as much
     return float((sums**2).sum() + squares) / len(groups) ** 2, max(df, 1.0)
-
-
-def _effective(shares: Float[np.ndarray, " p"]) -> float:
-    """How many people of equal shares weigh like these."""
-    return float(shares.sum() ** 2 / (shares**2).sum())
 
 
 def contributions(
@@ -394,10 +379,7 @@ def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> Estimate:
 
 
 def null_interval(scores: Float[np.ndarray, " b"]) -> tuple[float, float]:
-    """Where 95 % of new estimates lie when the labels say nothing: Student's prediction interval of the permutations'.
-
-    Returns low and high in percent; NaN with fewer than two permutations.
-    """
+    """Student's prediction interval of the permutations' scores: where 95 % lie if labels say nothing."""
     b = len(scores)
     if b < 2:
         return float("nan"), float("nan")

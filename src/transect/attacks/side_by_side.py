@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
@@ -40,17 +40,6 @@ class Interval:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtAccuracy(Estimate):
-    """λ_D of labels with errors. f1: their macro F1 in percent; f1_measured: what the noise left in the first round."""
-
-    f1: float
-    f1_measured: float
-    noise: str
-    rate: float
-
-
-@final
 @dataclass(frozen=True)
 class Case:
     """What a row is about. alpha: the ratio to which items are balanced; within: the level they are restricted to."""
@@ -71,9 +60,8 @@ class TableRow:
     attribute: the protected one, with `classes` and so many training items of each, `n_train`; within: the level of
     another attribute that the items have. alpha: of the balanced subset, None for all items. model: "" for the labels
     alone. n: items scored, of the rarest class `smallest`. dataset_leakage: λ_D, with its null; model_leakage: λ_M;
-    dataset_at_accuracy: λ_D(a), of the headline's comparison, and amplification: Δ; published_amplification: against
-    flipped bits. f1, mean_average_precision: of the model, in percent. at_accuracy: λ_D by F1. reason: why nothing was
-    measured. note: what to know of the row.
+    dataset_at_accuracy: λ_D(a), of the headline's comparison, and amplification: Δ. f1, mean_average_precision: of the
+    model, in percent. at_accuracy: λ_D by F1. reason: why nothing was measured. note: what to know of the row.
     """
 
     part: Part
@@ -89,13 +77,12 @@ class TableRow:
     chance: float
     dataset_leakage: Estimate
     null: Interval
-    model_leakage: Estimate | None
-    dataset_at_accuracy: Estimate | None
-    amplification: Estimate | None
-    published_amplification: Estimate | None
-    f1: float
-    mean_average_precision: float
-    at_accuracy: tuple[AtAccuracy, ...]
+    model_leakage: Estimate | None = None
+    dataset_at_accuracy: Estimate | None = None
+    amplification: Estimate | None = None
+    f1: float = math.nan
+    mean_average_precision: float = math.nan
+    at_accuracy: tuple[Level, ...] = ()
     reason: str = ""
     note: str = ""
 
@@ -124,29 +111,16 @@ def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow
         chance=data.chance,
         dataset_leakage=none,
         null=Interval(math.nan, math.nan),
-        model_leakage=None,
-        dataset_at_accuracy=None,
-        amplification=None,
-        published_amplification=None,
-        f1=math.nan,
-        mean_average_precision=math.nan,
-        at_accuracy=(),
         reason=reason,
         note=case.note,
     )
 
 
-def at_accuracy(level: Level) -> AtAccuracy:
-    """The record of a level."""
-    return AtAccuracy(
-        **asdict(level.leakage), f1=level.f1, f1_measured=level.f1_measured, noise=level.noise, rate=level.rate
-    )
-
-
 def _row(case: Case, analysis: Analysis) -> TableRow:
     headline = analysis.headline
-    published = next((item for item in analysis.comparisons if item.name == "published"), None)
-    smallest = _smallest(case.data)
+    data = case.data
+    scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
+    smallest = int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
     few = f"{smallest} scored items of the rarest class: read the interval" if smallest < FEW else ""
     return replace(
         row_without_figures(case, analysis.attacker),
@@ -158,18 +132,11 @@ def _row(case: Case, analysis: Analysis) -> TableRow:
         model_leakage=None if headline is None else headline.model_leakage,
         dataset_at_accuracy=None if headline is None else headline.dataset_leakage,
         amplification=None if headline is None else headline.amplification,
-        published_amplification=None if published is None else published.amplification,
         f1=analysis.f1,
         mean_average_precision=analysis.mean_average_precision,
-        at_accuracy=tuple(at_accuracy(level) for level in analysis.levels),
+        at_accuracy=analysis.levels,
         note="; ".join(note for note in (case.note, few) if note),
     )
-
-
-def _smallest(data: LabelledData) -> int:
-    """Scored items of the rarest class; all items where there are no splits."""
-    scored = np.arange(len(data)) if data.split is None else data.rows_of("test")
-    return int(np.bincount(data.protected[scored], minlength=data.n_classes).min())
 
 
 LINEAR: Final = "logistic"

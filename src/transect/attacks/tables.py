@@ -28,11 +28,8 @@ SUBJECT_COLUMNS: Final = ("subject", "subject_id", "person", "person_id", "ident
 
 
 def read_labels(source: TableLike, role: str = "labels") -> pa.Table:
-    """The table that `runs.inputs.as_table` reads, or that of a data set's folder.
-
-    A folder is a Hugging Face data set as `save_to_disk` writes it, or holds Parquet files as on the Hub; splits that
-    are folders or beginnings of names (train-00000-of-00002.parquet) become a column `split`. Nothing in a file is
-    executed: pickled objects are refused.
+    """A table, or the folder of a Hugging Face data set as `save_to_disk` writes it, or of Parquet files as on the Hub,
+    whose folders or names (train-00000-of-00002.parquet) become a column `split`. Pickled objects are refused.
     """
     if not isinstance(source, str | Path) or not Path(source).is_dir():
         return as_table(source, role)
@@ -54,11 +51,9 @@ def labelled_data(
     where: str | None = None,
     where_train_only: bool = False,
 ) -> LabelledData:
-    """The data that a table's columns hold. `labels` are names or patterns such as 'obj_*'.
-
-    Splits are train, test and val (or their usual synonyms); without a test split, val is scored. subject: a column of
-    who is on each item, where people repeat. where: a column of
-    true and false that says which rows count (with where_train_only: which training rows).
+    """The data that a table's columns hold. Splits are train, test and val (or their usual synonyms); without a test
+    split, val is scored. where: a column of true and false that says which rows count (where_train_only: which training
+    rows).
     """
     if protected in expand(table, labels):
         raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
@@ -66,11 +61,13 @@ def labelled_data(
     table, splits = _filtered(table, splits, where, where_train_only)
     items = identifiers(table, ids)
     _check_unique(items, splits)
-    classes, codes = _codes(table, protected)
+    values, codes = np.unique(_plain(table, protected), return_inverse=True)
+    known = _class_names(table, protected)
+    classes = tuple(known.get(value, str(value)) for value in values.tolist())
     keys = [str(i) for i in range(table.num_rows)] if items is None else items
     return LabelledData(
         _labels(table, labels),
-        codes,
+        codes.astype(np.int64),
         classes,
         item_keys(keys),
         splits,
@@ -82,9 +79,8 @@ def labelled_data(
 
 
 def unnamed_subjects(table: pa.Table, columns: Sequence[str]) -> str:
-    """A line on a column that seems to say who is on each item, where people repeat in it; "" where there is none.
-
-    columns: those in use. The line is for analyses without a column of subjects.
+    """A line on a column that seems to say who is on each item, where people repeat in it and none was named; "" for
+    none.
     """
     for name in SUBJECT_COLUMNS:
         if name not in table.column_names or name in columns:
@@ -109,12 +105,8 @@ def balanced_table(
     seed: int = 0,
     balance_sizes: bool = True,
 ) -> tuple[pa.Table, list[str]]:
-    """The rows that `labelled_data` uses, with a column in_alpha3 … for each α: is the row in the subset?
-
-    Every split is balanced by itself, so that --where in_alpha1 works on any of them. A column that the table has
-    stays. data: read in the same way, its rows in the same order.
-
-    Returns the rows, and a line for each column whose search ran out of time.
+    """The rows that `labelled_data` uses, with a column in_alpha3 … for each α that has none yet: is the row in the
+    subset? Every split is balanced by itself. Also returned: a line for each column whose search ran out of time.
     """
     stopped = []
     rows, _ = _filtered(table, None if split is None else _splits(table, split), where, where_train_only)
@@ -224,12 +216,6 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
                 "--subject if it says who is on an item"
             )
         seen[item] = row
-
-
-def _codes(table: pa.Table, name: str) -> tuple[tuple[str, ...], np.ndarray]:
-    classes, codes = np.unique(_plain(table, name), return_inverse=True)
-    known = _class_names(table, name)
-    return tuple(known.get(value, str(value)) for value in classes.tolist()), codes.astype(np.int64)
 
 
 def _class_names(table: pa.Table, name: str) -> dict[object, str]:

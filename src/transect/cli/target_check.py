@@ -84,14 +84,7 @@ def check(
     from transect.records import Images
     from transect.targets.words.speakers import gives_words, no_questions
 
-    options = given(
-        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output,
-        isolate=isolate,
-        templates=templates,
-        dtype=dtype,
-        model_device=model_device,
-        allow_download=allow_download,
-    )  # fmt: skip
+    options = given(locals())
     if questions is not None:
         check_in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
         return

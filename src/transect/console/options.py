@@ -204,13 +204,26 @@ Batch = Annotated[int, _limits(help="Images in each call of a model.")]
 MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """The options about a model that were given, as `resolve_targets` takes them; labels separated by commas."""
-    labels, templates = options["labels"], options.get("templates")
-    options["labels"] = tuple(name.strip() for name in labels.split(",")) if labels else None
-    options["templates"] = tuple(templates) if templates else None
-    found = {name: value for name, value in options.items() if value is not None}
-    return {"device" if name == "model_device" else name: value for name, value in found.items()}
+_OF_TARGETS: Final = (
+    *("task", "preprocess", "labels", "positive", "threshold", "output", "isolate"),
+    *("templates", "dtype", "model_device", "allow_download"),
+)
+
+
+def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a command's parameters that say how a target is asked, as `resolve_targets` takes them.
+
+    >>> given({"task": "binary", "labels": "no,yes", "threshold": None, "size": 64})
+    {'task': 'binary', 'labels': ('no', 'yes')}
+    """
+    options = {name: parameters[name] for name in _OF_TARGETS if parameters.get(name) is not None}
+    if labels := options.pop("labels", None):
+        options["labels"] = tuple(name.strip() for name in labels.split(","))
+    if templates := options.pop("templates", None):
+        options["templates"] = tuple(templates)
+    if "model_device" in options:
+        options["device"] = options.pop("model_device")
+    return options
 
 
 _TEXTS: Final = "texts:"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import typer
 
-from transect.console.options import on_command_line, takes_paths
+from transect.console.options import on_command_line
 from transect.runs.json_records import dumps
 from transect.texts import say, shown
 
@@ -57,22 +58,44 @@ def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | 
 
 
 _ASIDE: Final = ("json", "engine", "workers")
-"""Parameters on which no result depends."""
-LEFT_OUT: Final = tuple(f"--{name}" for name in _ASIDE)
-"""The options of these, which no record has."""
+"""Parameters on which no result depends; no record has them."""
 _BEFORE, _AFTER = "=:@", "=:@?"
 """What a path may stand behind and before in a value: NAME=PATH, READER:PATH, MODEL@PATH, PATH=WEIGHT, PATH?OPTIONS."""
 
 
-def keep(context: typer.Context, folder: Path, *, writes: Collection[str] = ("out",), files: Collection[str]) -> None:
+@final
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What of a command `transect reproduce` gives again; an option that stands in none of these is refused.
+
+    values: options that open nothing; data: those of which only data is read; models: those that name a model, which
+    opens on the reader's word alone; all by their names without dashes, in one text. argument: which of these three the
+    arguments are. writes: the options that say where to write, and what they get there, "" for the folder itself.
+    """
+
+    values: str = ""
+    data: str = ""
+    models: str = ""
+    argument: str = ""
+    writes: Mapping[str, str] = field(default_factory=lambda: {"out": ""})
+
+    def kind(self, option: str) -> str:
+        """Which of values, data and models an option is, as --table, or "" of an argument; "" where it is none."""
+        names = {option.removeprefix("--"), option.removeprefix("--no-")}
+        kinds = {"values": self.values, "data": self.data, "models": self.models}
+        found = (kind for kind, known in kinds.items() if names & {*known.split()})
+        return next(found, "") if option else self.argument
+
+
+def keep(context: typer.Context, folder: Path, rerun: Rerun) -> None:
     """Write command.json into the folder that this command wrote."""
     from transect.runs import command_record
 
     given = on_command_line(context, context.params)
-    left_out = (*writes, *_ASIDE)
+    left_out = (*rerun.writes, *_ASIDE)
     kept = [each for each in context.command.params if each.name in given and each.name not in left_out]
     kept.sort(key=lambda parameter: parameter.param_type_name == "argument")
-    words = [word for each in kept for word in _words(each, given[str(each.name)], each.name in files)]
+    words = [word for each in kept for word in _words(each, given[str(each.name)], rerun)]
     command_record.write(folder, command_name(context), tuple(words))
 
 
@@ -85,7 +108,7 @@ def command_name(context: Any) -> str:
     return " ".join(names)
 
 
-def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
+def _words(parameter: Any, value: object, rerun: Rerun) -> Iterator[Word]:
     from transect.runs.command_record import Word
 
     option = "" if parameter.param_type_name == "argument" else parameter.opts[0]
@@ -93,7 +116,7 @@ def _words(parameter: Any, value: object, names_files: bool) -> Iterator[Word]:
         yield Word(option if value else parameter.secondary_opts[0])
         return
     for item in value if isinstance(value, list | tuple) else [value]:
-        yield _with_file(option, str(item)) if names_files or takes_paths(parameter) else Word(option, str(item))
+        yield Word(option, str(item)) if rerun.kind(option) == "values" else _with_file(option, str(item))
 
 
 def _with_file(option: str, text: str) -> Word:

@@ -16,34 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.records import Images
-
-
-@runtime_checkable
-class Intended(Protocol):
-    """What the reading of an attribute should be at each of its values."""
-
-    @property
-    def tolerance(self) -> float:
-        """By how much a reading may miss it, in the reader's unit; NaN where it only has to move one way."""
-        ...
-
-    def excess(
-        self,
-        edited: Float[np.ndarray, " n"],
-        unedited: Float[np.ndarray, " n"],
-        values: Float[np.ndarray, " n"],
-    ) -> Float[np.ndarray, " n"]:
-        """Above 0 where the reading misses what was set; NaN where that cannot be said.
-
-        edited, unedited: readings of an image and of its subject's own; values: what was set.
-        """
-        ...
 
 
 @final
@@ -125,12 +103,9 @@ _UNREAD: Final = "no rater, model or truth reads it"
 @final
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is measured on images, one row each.
-
-    readings: attributes as a rater, a model or the world's truth has them, NaN where there is no answer; levels:
-    names of those whose values are levels (they drift by changing). identity [n, k]: embeddings; realism: higher is
-    more real; saturated: share of channel values at either end of the range; people: who is on each image, where
-    several show one person. Empty arrays where nothing is measured.
+    """What is measured on images, one row each; empty arrays where nothing is. levels: readings whose values are levels
+    (they drift by changing). realism: higher is more real. saturated: share of channel values at either end of the
+    range.
     """
 
     readings: Mapping[str, Float[np.ndarray, " n"]]
@@ -181,11 +156,16 @@ class Expected:
     def excess(
         self,
         edited: Float[np.ndarray, " n"],
-        unedited: Float[np.ndarray, " n"],  # noqa: ARG002  (as `Intended` has it)
+        unedited: Float[np.ndarray, " n"],  # noqa: ARG002  (as the others have it)
         values: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, " n"]:
         """Distance to the expected reading beyond the tolerance."""
         return np.asarray(np.abs(edited - self.at(values)) - self.tolerance)
+
+
+Intended: TypeAlias = Stated | Moved | Expected
+"""What the reading of an attribute should be at each of its values. `excess` is above 0 where a reading misses what was
+set, and NaN where that cannot be said; `tolerance` is NaN where a reading only has to move one way."""
 
 
 @final
@@ -211,10 +191,9 @@ def limits_of(
     varied: Sequence[str],
     intended: Mapping[str, Intended | str] | None = None,
 ) -> Limits:
-    """Limits from unedited images. values: where the same subjects lie along the directions of the varied attributes.
-
-    intended: of photographs, what is expected of each varied attribute, or why nothing is. A gate has none where its
-    measure is missing, or fewer than 20 reference images have it.
+    """Limits from unedited images of subjects that lie at `values`. intended: of photographs, what is expected of each
+    varied attribute, or why nothing is. A gate has none where its measure is missing, or fewer than 20 reference images
+    have it.
     """
     reasons: dict[str, str] = {}
     expected: dict[str, Intended] = {}
@@ -284,11 +263,9 @@ def _between(embeddings: Float[np.ndarray, "n k"], people: Int[np.ndarray, " _"]
 @final
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Which edits fail which gate: boolean [n] by gate; a gate without limit or measure is not there.
-
-    unknown: by gate, edits whose measure has no value: they neither pass nor fail. drift: by attribute, in standard
-    deviations (for levels: 1 where it changed), NaN where it is not read. distance: identity distance to the own
-    image, NaN without. failed: any gate.
+    """Which edits fail which gate; a gate without limit or measure is not there. unknown: edits whose measure has no
+    value neither pass nor fail. drift: in standard deviations (of levels: 1 where it changed), NaN where it is not
+    read. distance: of identity.
     """
 
     fails: Mapping[str, Bool[np.ndarray, " n"]]

@@ -121,9 +121,8 @@ def levels_from(
     attributes: Iterable[Attribute],
     usual: Mapping[str, tuple[float, ...]] | None = None,
 ) -> dict[str, tuple[float, ...]]:
-    """Levels from the command line's texts or from a mapping (None: the default levels).
-
-    usual: levels by attribute that stand where none are named, in place of `default_levels`.
+    """Levels from the command line's texts or a mapping; where it names none (None) those of `usual`, else the default
+    levels.
     """
     defaults = dict(usual or {})
     if not isinstance(vary, Mapping):

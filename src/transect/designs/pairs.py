@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -39,7 +39,11 @@ def cell_pairs(design: Design) -> tuple[Pair, ...]:
         return ()
     if all_pairs(design):
         return tuple(itertools.combinations(range(design.n_cells), 2))
-    return tuple(pair for axis in range(len(design.shape)) for pair in _along_edge(design, axis))
+    shown: list[Pair] = []
+    for axis, count in enumerate(design.shape):
+        step = int(np.prod(design.shape[axis + 1 :], dtype=np.int64))
+        shown += [(low * step, high * step) for low, high in itertools.combinations(range(count), 2)]
+    return tuple(shown)
 
 
 def all_pairs(design: Design) -> bool:
@@ -72,19 +76,11 @@ def along(design: Design, name: str) -> dict[Pair, list[Pair]]:
     return dict(sorted(found.items()))
 
 
-def _along_edge(design: Design, axis: int) -> Iterator[Pair]:
-    """Pairs of the levels of one attribute, the others at their first."""
-    step = int(np.prod(design.shape[axis + 1 :], dtype=np.int64))
-    yield from ((low * step, high * step) for low, high in itertools.combinations(range(design.shape[axis]), 2))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class MatchedPairs:
-    """Pairs of observed images, in order of their first.
-
-    attribute: in which the two differ. first, second: numbers of images from 0, the one at the lower level first.
-    name: of the file that they are from, for the report.
+    """Pairs of observed images by number, in order of their first, which is at the lower level of `attribute`. name: of
+    their file.
     """
 
     attribute: str

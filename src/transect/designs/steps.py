@@ -38,8 +38,32 @@ _FARTHEST: Final = 1000.0
 _ROUNDING: Final = 1e-9  # -0.9 + 3 x 0.3 is not 0 in floating point
 
 
+class _Within:
+    """A world in which only what is set differs: its images, values and truths are those of `world`."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
+
+    def render(self, latents: Latents) -> Images:
+        """The world's images."""
+        return self.world.render(latents)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The world's values, in its own units."""
+        return self.world.read(latents)
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """What each attribute became, where the world tells it apart from what was set."""
+        return capabilities.truths(self.world, latents)
+
+    def validity(self) -> dict[str, Any]:
+        """The world's validity; none stated where it states none."""
+        return capabilities.validity(self.world)
+
+
 @final
-class Steps:
+class Steps(_Within):
     """A world in which one attribute is set in steps λ from the subject's own value; all else is the world's.
 
     unit: of λ, from `UNITS`. In units of the direction no range stops the steps, and other attributes may move along.
@@ -59,7 +83,8 @@ class Steps:
             raise BadInput(
                 f"--steps {attribute}: it has levels ({', '.join(original.levels)}), not a range; use --vary"
             )
-        self.world, self.own, self.unit = world, original, unit
+        super().__init__(world)
+        self.own, self.unit = original, unit
         if unit == DIRECTION:
             self._along(world.sample(np.zeros(1, np.int64)), np.zeros(1))  # refuses a world without directions
         self.half = (original.high - original.low) / 2
@@ -68,28 +93,15 @@ class Steps:
         ends = (-farthest, farthest)
         self.step = Attribute(attribute, "continuous", meaning, "λ", *ends, (), original.role, original.source)
         self.attributes = tuple(self.step if entry.name == attribute else entry for entry in world.attributes)
-        self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The world's subjects."""
         return self.world.sample(seeds)
 
-    def render(self, latents: Latents) -> Images:
-        """The world's images."""
-        return self.world.render(latents)
-
-    def read(self, latents: Latents) -> pa.Table:
-        """The world's values, in its own units."""
-        return self.world.read(latents)
-
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What the world knows of its images, in its own units."""
         return capabilities.truth_attributes(self.world)
-
-    def truths(self, latents: Latents) -> pa.Table:
-        """What each attribute became, where the world tells it apart from what was set."""
-        return capabilities.truths(self.world, latents)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The latents with the attribute λ half-ranges, or λ units of the direction, from where it is."""
@@ -124,10 +136,6 @@ class Steps:
             size["by"] = DIRECTION
         return {**capabilities.description(self.world), "steps": size}
 
-    def validity(self) -> dict[str, Any]:
-        """The world's validity; none stated where it states none."""
-        return capabilities.validity(self.world)
-
 
 def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> list[tuple[Steps, tuple[float, ...]]]:
     """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
@@ -152,9 +160,8 @@ def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> l
 
 
 def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares: np.ndarray) -> Latents:
-    """Latents on the lines between pairs of rows: (1 - share) * first + share * second, for the interpolation check.
-
-    Interventions of the first row stay; the seeds are the first's.
+    """Latents on the lines between pairs of rows, (1 - share) * first + share * second, with the first's interventions,
+    seeds.
     """
     start, end = latents.take(first), latents.take(second)
     weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))
@@ -166,12 +173,11 @@ BETWEEN: Final = 9
 """Images between the two ends of a line."""
 
 
-class Lines:
+class Lines(_Within):
     """A world whose subjects are lines: subject s joins the world's subjects 2s and 2s + 1."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
-        self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
+        super().__init__(world)
         self.attributes = (
             Attribute(SHARE, "continuous", "share of the way from one subject to another", low=0.0, high=1.0),
             *world.attributes,
@@ -194,32 +200,13 @@ class Lines:
         n = len(latents)
         return interpolated(both, np.arange(n), np.arange(n, 2 * n), np.asarray(values[SHARE], dtype=np.float64))
 
-    def render(self, latents: Latents) -> Images:
-        """The world's images."""
-        return self.world.render(latents)
-
-    def read(self, latents: Latents) -> pa.Table:
-        """The world's values."""
-        return self.world.read(latents)
-
-    def truths(self, latents: Latents) -> pa.Table:
-        """What each attribute became, where the world tells it apart from what was set."""
-        return capabilities.truths(self.world, latents)
-
     def describe(self) -> dict[str, Any]:
         """The world's description, and that its subjects are lines."""
         return {**capabilities.description(self.world), "lines": {"between": BETWEEN}}
 
-    def validity(self) -> dict[str, Any]:
-        """The world's validity; none stated where it states none."""
-        return capabilities.validity(self.world)
-
 
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
-    """A design of `lines` lines, each with its two ends and nine images between.
-
-    Raises BadInput for no line, or a bad seed.
-    """
+    """A design of `lines` lines, each with its two ends and nine images between."""
     if lines < 1:
         raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")
     shares = {SHARE: np.linspace(0.0, 1.0, BETWEEN + 2).tolist()}

@@ -60,25 +60,6 @@ def always_valid_difference(
     return AlwaysValid(reach * (2 * low - 1), reach * (2 * high - 1), BETTING)
 
 
-def always_valid_rate(
-    successes: Float[np.ndarray, " n"], counts: Float[np.ndarray, " n"], most: int, confidence: float = 0.95
-) -> AlwaysValid:
-    """Interval of a pooled rate; subject i has `counts[i]` images of at most `most`, `successes[i]` of them successes.
-
-    Bets as in `always_valid_difference`: if the rate is θ, successes - θ counts has the mean 0.
-
-    Returns AlwaysValid, in [0, 1]; NaN without an image. Waudby-Smith and Ramdas 2024.
-
-    >>> result = always_valid_rate(np.zeros(100), np.ones(100), most=1)
-    >>> result.low, round(result.high, 3)
-    (0.0, 0.052)
-    """
-    if not counts.sum():
-        return _none("no image has a valid answer")
-    a, b, log_stake = successes / most, counts / most, math.log(2 / (1 - confidence))
-    return AlwaysValid(_lower_end(a, b, log_stake), 1 - _lower_end(b - a, b, log_stake), BETTING)
-
-
 def always_valid_mean(values: Float[np.ndarray, " n"], confidence: float = 0.95) -> AlwaysValid:
     """Interval of the mean of subjects' values that have no bounds; NaN where a subject has none.
 

@@ -10,8 +10,9 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import clusters, intervals, multiplicity, observational, resampling
+from transect.effects import clusters, intervals, observational, resampling
 from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.multiplicity import HOLM, holm
 from transect.effects.rates import (
     HIGHEST_ORDER,
     MOST_CELLS,
@@ -30,10 +31,7 @@ NO_PAIR: Final = "no subject has a valid pair"
 ONE_SUBJECT: Final = "one subject: no interval"
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
 NO_VARIATION: Final = "the differences do not vary: no interval"
-MAX_T: Final = "max-t"
 
-_ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
-CORRECTIONS: Final = (*_ADJUSTMENTS, MAX_T)
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED, SAME_FOR_ALL)
 _SOURCES: Final = {**intervals.SOURCES, **resampling.SOURCES, **observational.SOURCES, **clusters.SOURCES}
 
@@ -43,9 +41,8 @@ _SOURCES: Final = {**intervals.SOURCES, **resampling.SOURCES, **observational.SO
 class Analysis:
     """What one outcome of one target showed under one design.
 
-    differences: of the subjects, behind each effect, of people who repeat the sums of theirs; in a population the
-    subjects' scores. cells_left_out: of rates by
-    more attributes at once, where a population has too many of them.
+    differences: of the subjects, behind each effect of an experiment, of people who repeat the sums of theirs.
+    cells_left_out: of rates by more attributes at once, where a population has too many of them.
     """
 
     effects: tuple[Effect, ...]
@@ -107,7 +104,8 @@ def analyse_transects(
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
     p, tests = untested if why else clusters.sign_flip(d, who, seed=seed)
     n = clusters.people_with(d, who)
-    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": _subjects(design, who)}
+    shown = design.subjects if who is None else int(who.max()) + 1
+    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": shown}
     effects = tuple(
         _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
         for column, contrast in enumerate(rows)
@@ -198,29 +196,24 @@ def analyse_population(
         resamples=resamples,
         seed=seed,
     )
-    return Analysis(effects, rates, tuple(row.scores for row in rows), left_out)
+    return Analysis(effects, rates, cells_left_out=left_out)
 
 
-def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
-    """The effects with p_adjusted over the whole family: "holm" (default) or "benjamini-hochberg".
+def adjust(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """The effects with p_adjusted over the whole family, by Holm's method.
 
     Effects without a p keep NaN and are not counted. An effect that repeats another's test
     (`Effect.same_test_as`) is not counted, and has the other's p_adjusted.
-
-    Raises UnknownName for another method.
 
     >>> effects = [Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18) for p in (0.01, 0.5)]
     >>> [effect.p_adjusted for effect in adjust(effects)]
     [0.02, 0.5]
     """
-    if method not in _ADJUSTMENTS:
-        raise UnknownName("adjustment", method, _ADJUSTMENTS)
     first = _first_tested(effects)
     own = first == np.arange(len(effects))
-    adjusted = _ADJUSTMENTS[method](np.where(own, [effect.p for effect in effects], np.nan))[first]
-    source = multiplicity.SOURCES[method]
+    adjusted = holm(np.where(own, [effect.p for effect in effects], np.nan))[first]
     return tuple(
-        replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
+        replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, HOLM))))
         for effect, p in zip(effects, adjusted, strict=True)
     )
 
@@ -238,27 +231,6 @@ def _first_tested(effects: Sequence[Effect]) -> Int[np.ndarray, " m"]:
         places[effect.target, effect.outcome, effect.name] = place
         first[place] = places.get((effect.target, effect.outcome, effect.same_test_as), place)
     return first
-
-
-def adjust_together(
-    effects: Sequence[Effect], differences: Sequence[Float[np.ndarray, " _"]], *, seed: int = 0
-) -> tuple[Effect, ...]:
-    """The effects with p_adjusted by the max-T bootstrap of the whole family, which uses how effects are correlated."""
-    if len(differences) != len(effects):
-        raise BadInput(f"max-t: expected the subjects' differences of {len(effects)} effects, got {len(differences)}")
-    longest = max((len(column) for column in differences), default=0)
-    table = np.full((longest, len(effects)), np.nan)
-    for place, (effect, column) in enumerate(zip(effects, differences, strict=True)):
-        if np.isfinite(effect.p):
-            table[: len(column), place] = column
-    adjusted = multiplicity.max_t(table, seed=seed)
-    observed = np.array([effect.basis == "observational" for effect in effects], dtype=bool)
-    adjusted = np.where(observed, np.maximum(adjusted, [effect.p for effect in effects]), adjusted)
-    source = multiplicity.SOURCES[MAX_T]
-    return tuple(
-        replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
-        for effect, p in zip(effects, adjusted, strict=True)
-    )
 
 
 def _experimental(
@@ -327,11 +299,6 @@ def _observed(
         spec={**spec, **_flips(test), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, test),
     )
-
-
-def _subjects(design: Design, who: Int[np.ndarray, " n"] | None) -> int:
-    """How many people a design shows."""
-    return design.subjects if who is None else int(who.max()) + 1
 
 
 def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> None:

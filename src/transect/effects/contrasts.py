@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.effects import clusters, intervals, resampling
@@ -22,58 +21,6 @@ from transect.runs.wording import counted
 def empty_cells(n: int) -> str:
     """The reason where n cells are empty."""
     return f"{counted(n, 'cell')} without a valid image"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Factorial:
-    """Outcomes of a full factorial: values float64 [n, *shape] (NaN: no valid image), and each attribute's levels."""
-
-    values: Float[np.ndarray, "n ..."]
-    levels: Mapping[str, tuple[float, ...]]
-
-
-def factorial_of_table(
-    table: pa.Table, *, outcome: str, attributes: Sequence[str], subject: str = "subject"
-) -> Factorial:
-    """The array of a long table: one row per image, with columns of subject, attributes and outcome (null: no answer).
-
-    Levels are the distinct values, in increasing order; an image that the table lacks is NaN.
-
-    Raises UnknownName for a column that is not there, BadInput where a subject has a cell twice or an attribute lacks a
-    value.
-
-    >>> rows = pa.table({"subject": [1, 1, 2], "glasses": [0, 1, 1], "miss": [0.0, 1.0, 0.0]})
-    >>> result = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
-    >>> result.values, dict(result.levels)
-    (array([[ 0.,  1.],
-           [nan,  0.]]), {'glasses': (0.0, 1.0)})
-    """
-    for name in (subject, outcome, *attributes):
-        if name not in table.column_names:
-            raise UnknownName("column", name, table.column_names)
-    subjects = np.unique(np.asarray(table[subject]), return_inverse=True)
-    columns = {name: _level_column(table, name) for name in attributes}
-    axes = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
-    shape = (len(subjects[0]), *(len(levels) for levels, _ in axes.values()))
-    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in axes.values())), shape)
-    if len(np.unique(place)) < len(place):
-        twice = len(place) - len(np.unique(place))
-        raise BadInput(
-            f"expected each subject once in each cell, got {twice} rows twice; give a row per image and cell"
-        )
-    values = np.full(int(np.prod(shape)), np.nan)
-    values[place] = np.asarray(table[outcome].to_numpy(), dtype=np.float64)
-    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in axes.items()}
-    return Factorial(values.reshape(shape), levels)
-
-
-def _level_column(table: pa.Table, name: str) -> Float[np.ndarray, " rows"]:
-    column = np.asarray(table[name].to_numpy(), dtype=np.float64)
-    if not np.isfinite(column).all():
-        missing = int((~np.isfinite(column)).sum())
-        raise BadInput(f"{name}: expected a level in every row, got {missing} without; leave these rows out and say so")
-    return column
 
 
 @final
@@ -539,6 +486,12 @@ def known_mean(values: Float[np.ndarray, " ..."]) -> float:
     """The mean of what is known; NaN where nothing is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else math.nan
+
+
+def known_means(values: Float[np.ndarray, " ..."], axis: int) -> Float[np.ndarray, " ..."]:
+    """The means along an axis of what is known; NaN where nothing is."""
+    known = np.isfinite(values)
+    return _divide(np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis))
 
 
 def by_level(array: np.ndarray, axis: int) -> np.ndarray:

@@ -62,12 +62,6 @@ def rate_band(
 
     Each level has Clopper and Pearson's interval on its effective images (`intervals.clopper_pearson_clustered`) at the
     confidence of the sup-t factor. Wilson's covers rare rates of few subjects too rarely at such confidences.
-
-    Returns Band in [0, 1]; no band with fewer than 20 subjects at a level.
-
-    >>> band = rate_band(np.zeros((20, 3)), np.ones((20, 3)))  # nothing varies: three independent levels, 98.3 % each
-    >>> band.low, band.high.round(2)
-    (array([0., 0., 0.]), array([0.21, 0.21, 0.21]))
     """
     if reason := _too_few(counts > 0):
         return _none(counts.shape[1], reason)
@@ -88,14 +82,7 @@ def difference_band(
     """Band of k mean differences of proportions; NaN where a subject has none. pairs: that one subject averages over.
 
     Each level has the paired score interval (Tango 1998) at the confidence of the sup-t factor. Where subjects average
-    over several pairs, the factor is of Student's t, since their design effect is estimated. who: the person of each
-    subject, as `repeated.clusters_of` has it: then the person is the unit.
-
-    Returns Band in [-1, 1]; no band with fewer than 20 subjects at a level.
-
-    >>> band = difference_band(np.zeros((20, 1)))  # one level: the pointwise interval, ∓ z² / (20 + z²)
-    >>> bool(abs(band.high[0] - 0.1611) < 0.003)
-    True
+    over several pairs, the factor is of Student's t, since their design effect is estimated.
     """
     if who is not None:
         return _difference_band_of_people(differences, pairs, who, confidence, seed)
@@ -136,13 +123,6 @@ def mean_band(
     The factor is of Student's t. Each level reaches as far as the symmetric interval, and as far as Hall's
     transformation of a skewed mean; either alone covers too little for skewed scores of few subjects. Few subjects
     show too little skewness, so that to either side it is taken one standard error, sqrt(6 / n), further than seen.
-
-    Returns Band; no band with fewer than 20 subjects at a level, or where a level does not vary.
-
-    >>> x = np.linspace(-1.0, 1.0, 41)[:, None]  # symmetric: the mean, 0, ∓ 2.02 standard errors of .0935, and .01
-    >>> band = mean_band(x)
-    >>> bool(abs(band.high[0] - 0.2) < 0.005), bool(np.isclose(band.low, -band.high).all())
-    (True, True)
     """
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
@@ -276,29 +256,18 @@ def at_thresholds(
     *,
     thresholds: Sequence[float] | None = None,
     clusters: ArrayLike | None = None,
-    confidence: float = 0.95,
 ) -> tuple[GroupRate, ...]:
-    """Accuracy, error, FPR and FNR over all images and in each group, at thresholds.
+    """Accuracy, error, FPR and FNR of "all", then of each group in sorted order, at 0.5 and where least err (Fig. 16).
 
-    scores: of yes [n]; truth: 0 or 1 [n]; groups: a text per image, "" for none (default: all images are one);
-    thresholds: by default 0.5 and the one that errs least (Fig. 16).
-
-    Returns, for each threshold, all measures of "all", then of each group in sorted order.
-
-    Raises BadInput where lengths differ or a truth is neither 0 nor 1.
-
-    The rates at the best threshold are those of the images that chose it, which flatters them a little.
-
-    >>> rows = at_thresholds([0.9, 0.7, 0.6, 0.1], [1, 1, 0, 0])
-    >>> [(row.threshold, row.rate) for row in rows if row.measure == "error"]
-    [(0.5, 0.25), (0.7, 0.0)]
+    scores: of yes [n]; truth: 0 or 1 [n]; groups: a text per image, "" for none. The rates at the best threshold are
+    those of the images that chose it, which flatters them a little.
     """
     chosen = thresholds
     if chosen is None:
         best = threshold_curves(scores, truth, groups).best
         chosen = (0.5, best) if np.isfinite(best) and best != 0.5 else (0.5,)
     scored = _Scored.of(scores, truth, groups, clusters)
-    return tuple(row for threshold in chosen for row in _table(scored, float(threshold), confidence))
+    return tuple(row for threshold in chosen for row in _table(scored, float(threshold)))
 
 
 def threshold_curves(
@@ -308,14 +277,7 @@ def threshold_curves(
     *,
     thresholds: ArrayLike | None = None,
 ) -> ThresholdCurves:
-    """Error, FPR and FNR of all images and each group at every threshold (default: every score, and one above all).
-
-    Raises BadInput where lengths differ or a truth is neither 0 nor 1.
-
-    >>> result = threshold_curves([0.9, 0.2, 0.6, 0.4], [1, 1, 0, 0], thresholds=[0.0, 0.5, 1.0])
-    >>> result.error[0], result.best
-    (array([0.5, 0.5, 0.5]), 0.9)
-    """
+    """Error, FPR and FNR of all images and each group at every threshold (default: every score, and one above all)."""
     scored = _Scored.of(scores, truth, groups, None)
     every = np.unique(scored.scores)
     above = [np.nextafter(every[-1], np.inf)] if len(every) else []
@@ -380,7 +342,7 @@ class _Scored:
         return {ALL: np.ones(len(self.scores), dtype=bool), **{name: self.groups == name for name in names}}
 
 
-def _table(scored: _Scored, threshold: float, confidence: float) -> tuple[GroupRate, ...]:
+def _table(scored: _Scored, threshold: float) -> tuple[GroupRate, ...]:
     wrong = ((scored.scores >= threshold) != (scored.truth == 1)).astype(np.float64)
     rows = []
     for group, mask in scored.masks().items():
@@ -393,7 +355,6 @@ def _table(scored: _Scored, threshold: float, confidence: float) -> tuple[GroupR
                 measure,
                 about[measure],
                 1 - wrong if measure == "accuracy" else wrong,
-                confidence,
             )
             for measure in MEASURES
         ]
@@ -407,13 +368,12 @@ def _rate(
     measure: str,
     rows: Bool[np.ndarray, " n"],
     values: Float[np.ndarray, " n"],
-    confidence: float,
 ) -> GroupRate:
     counts = np.bincount(scored.subjects[rows], minlength=max(scored.n_subjects, 1)).astype(np.float64)
     sums = np.bincount(scored.subjects[rows], weights=values[rows], minlength=max(scored.n_subjects, 1)).astype(
         np.float64
     )
-    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None], confidence)
+    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
     n = int(counts.sum())
     rate = float(sums.sum() / n) if n else np.nan
     subjects = int((counts > 0).sum())

@@ -1,4 +1,4 @@
-"""G-computation and AIPW with cross-fitted chances of treatment, and whether arms overlap enough."""
+"""AIPW with cross-fitted chances of treatment, and whether arms overlap enough."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scipy.special import expit
 
 from transect.effects import clusters as few_subjects
 from transect.effects import regression
-from transect.effects.generalized import LOGIT, constant_outcome, likelihood_fit, maximise
-from transect.effects.regression import empty_group, group_sums, least_squares, one_treatment
+from transect.effects.generalized import LOGIT, constant_outcome, maximise
+from transect.effects.regression import empty_group, group_sums, one_treatment
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
 from transect.records import Effect
@@ -143,10 +143,6 @@ def _sums(sample: Sample, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, 
     return np.asarray(group_sums(values[:, None], sample.groups, sample.n_groups)[:, 0])
 
 
-G_SOURCE: Final = (
-    "Robins 1986, A new approach to causal inference in mortality studies with a sustained exposure period, "
-    "doi:10.1016/0270-0255(86)90088-6"
-)
 AIPW_SOURCE: Final = (
     "Robins, Rotnitzky and Zhao 1994, Estimation of regression coefficients when some regressors are not always "
     "observed, doi:10.1080/01621459.1994.10476818"
@@ -161,73 +157,6 @@ WALD: Final = "Wald test on jackknife errors clustered by subject"
 Predictor: TypeAlias = Callable[[np.ndarray], np.ndarray]
 Learner: TypeAlias = Callable[[np.ndarray, np.ndarray], Predictor]
 """From features [n, k] and outcomes [n] to a function that predicts the outcomes of features [m, k]."""
-
-
-def g_computation(
-    y: ArrayLike,
-    treatment: Columns,
-    covariates: Columns,
-    *,
-    clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    labels: Labels | None = None,
-    confidence: float = 0.95,
-) -> Effect:
-    """Mean predicted outcome with the treatment set to 1 minus that with it set to 0, over the images as sampled.
-
-    The outcome model is one regression on treatment and covariates without interactions: logit for outcomes in [0, 1],
-    else least squares, for which the answer is the OLS coefficient. Errors by subject, the model's own included.
-
-    treatment: 0 or 1 [n], or a table of one such column. Returns one Effect, a difference of mean outcomes; NaN where a
-    group is empty or the treatment's coefficient is not determined.
-
-    Raises BadInput where lengths differ, a column is text or the treatment has other values than 0 and 1.
-
-    >>> y, beard, old = [0.0, 1.0, 1.0, 2.0, 2.5, 1.5], [0, 0, 1, 1, 1, 0], [0, 1, 0, 1, 1, 1]
-    >>> effect = g_computation(y, {"beard": beard}, {"old": old})
-    >>> effect.name, round(effect.estimate, 3)  # as OLS: 1
-    ('beard: g-computation', 1.0)
-    """
-    sample = _sample(y, treatment, covariates, clusters, weights)
-    reason = sample.reason or empty_group(sample)
-    names = labels or Labels()
-    bounded = _bounded(sample)
-    fit = likelihood_fit(sample, LOGIT) if bounded else least_squares(sample)
-    reason = reason or fit.reasons[1]
-    estimate, variance = (np.nan, np.nan) if reason else _standardized(sample, fit, bounded)
-    return regression.coefficient_effect(
-        regression.Coefficient(sample.names[0], estimate, variance, reason),
-        sample,
-        names,
-        method="g-computation",
-        unit=names.unit,
-        sources=(G_SOURCE,),
-        confidence=confidence,
-        details={"outcome_model": "logit" if bounded else "least squares"},
-        kind="contrast",
-    )
-
-
-def _standardized(sample: Sample, fit: regression.Fit, bounded: bool) -> tuple[float, float]:
-    """The difference of mean predictions, and its variance from each image's share in it and in the coefficients."""
-    x, _ = regression.with_intercept(sample.x, sample.names)
-    determined = np.isfinite(fit.coefficients)
-    beta, x = fit.coefficients[determined], x[:, determined]
-    treated, untreated = x.copy(), x.copy()
-    treated[:, 1], untreated[:, 1] = 1.0, 0.0
-    mean: Callable[[np.ndarray], np.ndarray] = expit if bounded else np.asarray
-    slope: Callable[[np.ndarray], np.ndarray] = LOGIT.variance if bounded else np.ones_like
-    share = sample.weights / sample.weights.sum()
-    with_treatment, without_treatment = mean(treated @ beta), mean(untreated @ beta)
-    estimate = float(share @ (with_treatment - without_treatment))
-    gradient = (share * slope(with_treatment)) @ treated - (share * slope(without_treatment)) @ untreated
-    mu = mean(x @ beta)
-    bread = np.linalg.pinv(x.T @ ((sample.weights * slope(mu))[:, None] * x), hermitian=True)
-    own_share = share * (with_treatment - without_treatment - estimate)
-    shares = own_share + (sample.weights * (sample.y - mu)) * (x @ (bread @ gradient))
-    return estimate, float(
-        regression.clustered_covariance(shares[:, None], np.eye(1), sample, int(determined.sum()))[0, 0]
-    )
 
 
 def aipw(
@@ -271,10 +200,13 @@ def aipw(
             f"aipw: expected at least 2 folds, got {folds}; cross-fitting needs data that a model has not seen"
         )
     sample, names = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
-    reason = sample.reason or empty_group(sample) or _no_variation(sample)
+    reason = sample.reason or empty_group(sample)
+    if not reason and np.ptp(sample.y) == 0:
+        reason = constant_outcome(sample)
     fold = folds_of(sample, folds, seed)
     reason = reason or _empty_outside(sample, fold)
-    learners = outcome_learner or _default_learner(sample), propensity_learner or ridge_logit
+    usual = ridge_logit if _bounded(sample) else linear_learner
+    learners = outcome_learner or usual, propensity_learner or ridge_logit
     fit = _NOTHING if reason else augmented(sample, *_predictions(sample, fold, learners))
     reason = reason or fit.overlap.refusal(sample.names[0]) or _impossible(fit.estimate, sample)
     effect = regression.coefficient_effect(
@@ -357,10 +289,6 @@ def linear_learner(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> P
     return lambda new: np.column_stack([new, np.ones(len(new))]) @ beta
 
 
-def _default_learner(sample: Sample) -> Learner:
-    return ridge_logit if _bounded(sample) else linear_learner
-
-
 def _bounded(sample: Sample) -> bool:
     """Whether all outcomes are in [0, 1], so that differences of their means are in [-1, 1]."""
     return bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
@@ -385,10 +313,6 @@ def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
                 name, folds = sample.names[0], len(np.unique(fold))
                 return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
     return ""
-
-
-def _no_variation(sample: Sample) -> str:
-    return constant_outcome(sample) if np.ptp(sample.y) == 0 else ""
 
 
 def _sample(

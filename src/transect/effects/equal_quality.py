@@ -115,10 +115,6 @@ def _varied(values: Float[np.ndarray, " n"]) -> int:
     return int((np.abs(values - _usual(values)) > 2 * _ROUNDING).sum())
 
 
-def _spread_known(values: Float[np.ndarray, " n"]) -> bool:
-    return _varied(values) >= min(SETTLED, max(FEWEST, len(values) / 3))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class _Cells:
@@ -157,7 +153,7 @@ def _compared(
         unknown = (np.nan, np.nan, np.nan)
         return QualityDifference(name, *pair, *unknown, *counts, allowed, reason=f"nobody rated {empty}")
     difference = float(cells.means[0].mean() - cells.means[1].mean())
-    if not all(_spread_known(part) for part in cells.parts):
+    if not all(_varied(part) >= min(SETTLED, max(FEWEST, len(part) / 3)) for part in cells.parts):
         low, high = _bounded(cells, scale)
         enough = _enough_unvaried(difference, margin, width, len(cells.parts))
         reason = "too few subjects differ from the most common value: limits by the ends of the scale"
@@ -306,14 +302,7 @@ class Validity:
     unmoved: Bool[np.ndarray, "n k"]
 
 
-def validity(
-    labels: ArrayLike,
-    steps: ArrayLike,
-    *,
-    threshold: float | None = None,
-    margin: float = LABEL_MARGIN,
-    confidence: float = 0.95,
-) -> Validity:
+def validity(labels: ArrayLike, steps: ArrayLike) -> Validity:
     """How often the task's label moved at each step λ while another attribute was manipulated."""
     values, levels = np.asarray(labels, dtype=np.float64), np.asarray(steps, dtype=np.float64).reshape(-1)
     if values.ndim != 2 or values.shape[1] != len(levels) or not (levels == 0).any():
@@ -321,16 +310,14 @@ def validity(
             f"expected labels [subjects, steps] with λ = 0 among the steps, got {values.shape} and {len(levels)} steps"
         )
     known = np.isfinite(values)
-    if threshold is None and not np.isin(values[known], (0.0, 1.0)).all():
-        raise BadInput("labels other than 0 and 1 need a threshold from which the label is yes; give one")
+    if not np.isin(values[known], (0.0, 1.0)).all():
+        raise BadInput("expected labels of 0 and 1, got others")
     at_zero = values[:, [int(np.flatnonzero(levels == 0)[0])]]
     comparable = known & np.isfinite(at_zero)
-    label = values if threshold is None else np.where(known, values >= threshold, np.nan)
-    base = at_zero if threshold is None else np.where(np.isfinite(at_zero), at_zero >= threshold, np.nan)
-    moved = comparable & (label != base)
+    moved = comparable & (values != at_zero)
     n = comparable.sum(axis=0)
-    low, high = intervals.wilson(moved.sum(axis=0), n, confidence)
-    tests = tuple(equivalence(np.where(comparable, values - at_zero, np.nan)[:, k], margin) for k in range(len(levels)))
+    low, high = intervals.wilson(moved.sum(axis=0), n)
+    tests = tuple(equivalence(np.where(comparable, values - at_zero, np.nan)[:, k]) for k in range(len(levels)))
     share = np.divide(moved.sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
     return Validity(levels, share, low, high, n, len(values) - n, tests, moved, comparable & ~moved)
 

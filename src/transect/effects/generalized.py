@@ -1,4 +1,4 @@
-"""Logistic, modified Poisson and GEE regressions with errors by subject, and separation by linear programs."""
+"""Modified Poisson regression with errors by subject, the logistic likelihood, and separation by linear programs."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ def maximise(
     weights: Float[np.ndarray, " n"],
     family: Family,
     penalty: Float[np.ndarray, " k"] | None = None,
-    start: Float[np.ndarray, " k"] | None = None,
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k k"]]:
     """Coefficients that maximise the weighted log-likelihood minus penalty * coefficient^2 / 2; inverse Hessian."""
     ridge = np.zeros(x.shape[1]) if penalty is None else penalty
-    beta = np.zeros(x.shape[1]) if start is None else start.copy()
+    beta = np.zeros(x.shape[1])
 
     def value(b: np.ndarray) -> float:
         return float(weights @ family.log_likelihood(y, x @ b) - ridge @ b**2 / 2)
@@ -146,71 +145,17 @@ def _program(objective: np.ndarray, falls: np.ndarray, level: np.ndarray) -> Flo
     return np.asarray(linprog(objective, **some, **equal, bounds=(-1.0, 1.0), method="highs").x)
 
 
-LOGIT_SOURCE: Final = "Cox 1958, The regression analysis of binary sequences, doi:10.1111/j.2517-6161.1958.tb00292.x"
-FRACTIONAL_SOURCE: Final = (
-    "Papke and Wooldridge 1996, Econometric methods for fractional response variables, "
-    "doi:10.1002/(SICI)1099-1255(199611)11:6<619::AID-JAE418>3.0.CO;2-1"
-)
 POISSON_SOURCE: Final = (
     "Zou 2004, A modified Poisson regression approach to prospective studies with binary data, doi:10.1093/aje/kwh090"
-)
-GEE_SOURCE: Final = (
-    "Liang and Zeger 1986, Longitudinal data analysis using generalized linear models, doi:10.1093/biomet/73.1.13"
 )
 SURE: Final = 12.0
 """Linear predictors beyond ∓12 (probabilities of 6 in a million) make the search for separation worth its time."""
 
-_GEE_STEPS: Final = 200
 _LEAST_VARIANCE: Final = 1e-12
 
 
-def logit(
-    y: ArrayLike,
-    x: Columns,
-    *,
-    names: Sequence[str] | None = None,
-    clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    labels: Labels | None = None,
-    confidence: float = 0.95,
-) -> tuple[Effect, ...]:
-    """Logistic regression without penalty, of outcomes 0 and 1 or shares in [0, 1]: log odds per unit of each column.
-
-    Where a combination of columns says the outcome without error no maximum exists: those effects are NaN, and their
-    reason and spec["penalised"] give the L2-penalised answer (C = 1, as `logistic_bootstrap` has it).
-
-    Returns one Effect per column, in order; exp(estimate) is an odds ratio.
-
-    Raises BadInput where lengths differ, a column is text or an outcome lies outside [0, 1].
-
-    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [3, 1, 1, 3]), np.repeat([0.0, 1.0], 4)
-    >>> bool(np.isclose(logit(y, {"beard": beard})[0].estimate, np.log(9)))  # odds 1/3 and 3
-    True
-    """
-    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
-    if len(sample) and not (sample.y.min() >= 0 and sample.y.max() <= 1):
-        raise BadInput(f"logit: expected outcomes from 0 to 1, got {sample.y.min():g} to {sample.y.max():g}; see ols")
-    fractional = bool(len(sample) and not np.isin(sample.y, (0.0, 1.0)).all())
-    return _effects(
-        sample,
-        likelihood_fit(sample, LOGIT),
-        labels,
-        method="fractional logit" if fractional else "logit",
-        per="log odds of",
-        sources=(FRACTIONAL_SOURCE if fractional else LOGIT_SOURCE,),
-        confidence=confidence,
-    )
-
-
 def poisson(
-    y: ArrayLike,
-    x: Columns,
-    *,
-    names: Sequence[str] | None = None,
-    clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    labels: Labels | None = None,
-    confidence: float = 0.95,
+    y: ArrayLike, x: Columns, *, clusters: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> tuple[Effect, ...]:
     """Poisson regression with errors by subject: log rate per unit of each column; exp(estimate) is a ratio of rates.
 
@@ -224,53 +169,23 @@ def poisson(
     >>> bool(np.isclose(effects[0].estimate, np.log(2)))  # mean 4 against mean 2
     True
     """
-    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
+    sample = complete(y, x, clusters=clusters, weights=weights)
     if len(sample) and sample.y.min() < 0:
         raise BadInput(f"poisson: expected outcomes of 0 or more, got {sample.y.min():g}; see ols")
-    fit = likelihood_fit(sample, POISSON)
-    return _effects(
-        sample, fit, labels, method="Poisson", per="log rate of", sources=(POISSON_SOURCE,), confidence=confidence
+    fit = _fit(sample)
+    separated = (SEPARATION_SOURCE,) if "rows_without_error" in fit.details else ()
+    return regression.coefficient_effects(
+        fit,
+        sample,
+        Labels(),
+        method="Poisson",
+        per=lambda name: f"log rate per unit of {name}",
+        sources=(POISSON_SOURCE, *separated),
+        confidence=0.95,
     )
 
 
-def gee_logit(
-    y: ArrayLike,
-    x: Columns,
-    clusters: ArrayLike,
-    *,
-    names: Sequence[str] | None = None,
-    labels: Labels | None = None,
-    confidence: float = 0.95,
-) -> tuple[Effect, ...]:
-    """Logit by generalized estimating equations: images of a subject share one correlation, errors by subject.
-
-    The effects are population-averaged log odds, as those of `logit`; the working correlation (in spec) saves width
-    where subjects differ much, and the errors are right also where it is wrong.
-
-    Returns one Effect per column, in order.
-
-    Raises BadInput where lengths differ, a column is text or an outcome lies outside [0, 1].
-
-    >>> y, beard = np.tile([0.0, 1.0, 0.0, 0.0, 1.0, 1.0], 2), np.tile([0.0, 1.0], 6)
-    >>> effect = gee_logit(y, {"beard": beard}, np.repeat(np.arange(6), 2))[0]
-    >>> bool(np.isclose(effect.estimate, 2 * np.log(2)))  # 1 of 3 against 2 of 3, in balanced pairs
-    True
-    """
-    sample = complete(y, x, names=names, clusters=clusters)
-    if len(sample) and not (sample.y.min() >= 0 and sample.y.max() <= 1):
-        raise BadInput(f"gee_logit: expected outcomes from 0 to 1, got {sample.y.min():g} to {sample.y.max():g}")
-    fit = likelihood_fit(sample, LOGIT)
-    fit = (
-        replace(fit, details={**fit.details, "working_correlation": 0.0})
-        if any(fit.reasons)
-        else _exchangeable(sample, fit)
-    )
-    return _effects(
-        sample, fit, labels, method="GEE logit", per="log odds of", sources=(GEE_SOURCE,), confidence=confidence
-    )
-
-
-def likelihood_fit(sample: Sample, family: Family) -> Fit:
+def _fit(sample: Sample) -> Fit:
     """Maximum quasi-likelihood with an intercept first; NaN with the reason where there is no maximum."""
     x, names = regression.with_intercept(sample.x, sample.names)
     if sample.reason:
@@ -278,34 +193,31 @@ def likelihood_fit(sample: Sample, family: Family) -> Fit:
     if np.ptp(sample.y) == 0:
         return no_fit(len(names), constant_outcome(sample))
     reasons = why_undetermined(sample)
-    fit = _maximum(x, sample, np.ones(len(sample), dtype=bool), family, reasons)
+    fit = _maximum(x, sample, np.ones(len(sample), dtype=bool), reasons)
     if np.nanmax(np.abs(x @ np.nan_to_num(fit.coefficients))) <= SURE:
         return fit
-    separated = separation(x, sample.y, names, _ceiling(family))
+    separated = separation(x, sample.y, names, None)
     if separated.overlapping.all():
         return fit
-    notes, details = _separation_notes(sample, names, separated, reasons, family)
-    return replace(_maximum(x, sample, separated.overlapping, family, notes), details=details)
+    notes = _separation_notes(sample, names, separated, reasons)
+    details = {"rows_without_error": int((~separated.overlapping).sum())}
+    return replace(_maximum(x, sample, separated.overlapping, notes), details=details)
 
 
 def _maximum(
-    x: Float[np.ndarray, "n k"],
-    sample: Sample,
-    rows: Bool[np.ndarray, " n"],
-    family: Family,
-    reasons: tuple[str, ...],
+    x: Float[np.ndarray, "n k"], sample: Sample, rows: Bool[np.ndarray, " n"], reasons: tuple[str, ...]
 ) -> Fit:
     """Coefficients on these rows; NaN for those that have a reason, or all where the rows say nothing."""
     if not rows.any() or np.ptp(sample.y[rows]) == 0:
         return replace(no_fit(len(reasons), ""), reasons=reasons)
     weights = sample.weights * rows
     determined = regression.independent(x[weights > 0])
-    beta, bread = maximise(x[:, determined], sample.y, weights, family)
-    mu = family.mean(x[:, determined] @ beta)
+    beta, bread = maximise(x[:, determined], sample.y, weights, POISSON)
+    mu = POISSON.mean(x[:, determined] @ beta)
     scores = x[:, determined] * (weights * (sample.y - mu))[:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, len(determined))
     # The last step of Newton is least squares of Pearson residuals on columns times the root of the variance.
-    root = np.sqrt(np.maximum(family.variance(mu), _LEAST_VARIANCE))
+    root = np.sqrt(np.maximum(POISSON.variance(mu), _LEAST_VARIANCE))
     residual = np.sqrt(weights) * (sample.y - mu) / root
     freedom = reduce(covariance, (np.sqrt(weights) * root)[:, None] * x[:, determined], residual, sample.groups)
     return _expanded(beta, covariance, determined, reasons, freedom)
@@ -319,83 +231,25 @@ def constant_outcome(sample: Sample) -> str:
 
 
 def _separation_notes(
-    sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str], family: Family
-) -> tuple[tuple[str, ...], dict[str, object]]:
-    """Why the infinite coefficients are NaN, with the penalised (L2, C = 1) answer where outcomes are shares."""
-    shown = ", ".join(_by_themselves(sample, separated.infinite, family) or separated.infinite)
+    sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str]
+) -> tuple[str, ...]:
+    """Why the infinite coefficients are NaN."""
+    shown = ", ".join(_by_themselves(sample, separated.infinite) or separated.infinite)
     text = f"complete separation by {shown}: no finite estimate"
-    details: dict[str, object] = {"rows_without_error": int((~separated.overlapping).sum())}
-    penalised: dict[str, float] = {}
-    if family is LOGIT:
-        x, _ = regression.with_intercept(sample.x, sample.names)
-        beta, _ = maximise(x, sample.y, sample.weights, LOGIT, np.array([0.0, *np.ones(x.shape[1] - 1)]))
-        penalised = dict(zip(names, beta.tolist(), strict=True))
-        details["penalised"] = penalised
-    answers = {name: f"; penalised (L2, C = 1) {value:.3g}" for name, value in penalised.items()}
     return tuple(
-        reason or (text + answers.get(name, "") if name in separated.infinite else "")
-        for reason, name in zip(reasons, names, strict=True)
-    ), details
+        reason or (text if name in separated.infinite else "") for reason, name in zip(reasons, names, strict=True)
+    )
 
 
-def _ceiling(family: Family) -> float | None:
-    return 1.0 if family is LOGIT else None
-
-
-def _by_themselves(sample: Sample, infinite: Sequence[str], family: Family) -> list[str]:
+def _by_themselves(sample: Sample, infinite: Sequence[str]) -> list[str]:
     """The columns that say some outcomes without error with no help from others."""
     ones = np.ones(len(sample))
     columns = {name: column for name, column in zip(sample.names, sample.x.T, strict=True) if name in infinite}
     return [
         name
         for name, column in columns.items()
-        if separation(np.column_stack([ones, column]), sample.y, ("", name), _ceiling(family)).infinite
+        if separation(np.column_stack([ones, column]), sample.y, ("", name), None).infinite
     ]
-
-
-def _exchangeable(sample: Sample, start: Fit) -> Fit:
-    """GEE with an exchangeable working correlation; its inverse is known in closed form."""
-    x, _ = regression.with_intercept(sample.x, sample.names)
-    beta, sizes = start.coefficients.copy(), np.bincount(sample.groups, minlength=sample.n_groups)
-    for _ in range(_GEE_STEPS):
-        mu = LOGIT.mean(x @ beta)
-        root = np.sqrt(LOGIT.variance(mu))
-        z, residual = x * root[:, None], (sample.y - mu) / root
-        correlation = _correlation(residual, sample, sizes, x.shape[1])
-        share = correlation / (1 + (sizes - 1) * correlation)
-        sums = regression.group_sums(z, sample.groups, sample.n_groups)
-        total = np.bincount(sample.groups, weights=residual, minlength=sample.n_groups)
-        bread = np.linalg.inv(z.T @ z - (share[:, None] * sums).T @ sums)
-        step = bread @ (z.T @ residual - sums.T @ (share * total))
-        beta = beta + step
-        if np.abs(step).max() <= 1e-10:
-            break
-    # Each row's own share of the estimating equation; only their sums by subject count.
-    scores = z * residual[:, None] - sums[sample.groups] * (share * total / sizes)[sample.groups][:, None]
-    covariance = regression.clustered_covariance(scores, bread, sample, x.shape[1])
-    white = [_whitened(column, sample, sizes, correlation) for column in (*z.T, residual)]
-    freedom = reduce(covariance, np.stack(white[:-1], axis=1), white[-1], sample.groups)
-    return Fit(beta, covariance, start.reasons, {"working_correlation": float(correlation)}, freedom)
-
-
-def _whitened(
-    values: Float[np.ndarray, " n"], sample: Sample, sizes: np.ndarray, correlation: float
-) -> Float[np.ndarray, " n"]:
-    """Values times the inverse root of the exchangeable correlation of each subject's images."""
-    mean = (np.bincount(sample.groups, weights=values, minlength=sample.n_groups) / sizes)[sample.groups]
-    shared = np.sqrt(1 + (sizes - 1) * correlation)[sample.groups]
-    return np.asarray((values - mean) / np.sqrt(1 - correlation) + mean / shared)
-
-
-def _correlation(residual: Float[np.ndarray, " n"], sample: Sample, sizes: np.ndarray, k: int) -> float:
-    """Moment estimate of the correlation between two images of a subject, held inside (-1 / (largest - 1), 1)."""
-    n, pairs = len(residual), float((sizes * (sizes - 1)).sum()) / 2
-    if pairs <= k or n <= k:
-        return 0.0
-    scale = (residual**2).sum() / (n - k)
-    total = np.bincount(sample.groups, weights=residual, minlength=sample.n_groups)
-    products = ((total**2).sum() - (residual**2).sum()) / 2
-    return float(np.clip(products / scale / (pairs - k), -0.99 / max(sizes.max() - 1, 1), 0.99))
 
 
 def _expanded(
@@ -415,26 +269,3 @@ def _expanded(
     freedom = np.full(size, np.nan)
     freedom[determined] = reduced
     return Fit(coefficients, full_covariance, reasons, freedom=freedom)
-
-
-def _effects(
-    sample: Sample,
-    fit: Fit,
-    labels: Labels | None,
-    *,
-    method: str,
-    per: str,
-    sources: tuple[str, ...],
-    confidence: float,
-) -> tuple[Effect, ...]:
-    names = labels or Labels()
-    separated = (SEPARATION_SOURCE,) if "rows_without_error" in fit.details else ()
-    return regression.coefficient_effects(
-        fit,
-        sample,
-        names,
-        method=method,
-        per=lambda name: f"{per} {names.outcome} per unit of {name}",
-        sources=(*sources, *separated),
-        confidence=confidence,
-    )

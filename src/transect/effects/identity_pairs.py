@@ -151,16 +151,14 @@ class Distribution:
     missing: int
 
 
-def distributions(
-    columns: Columns, groups: Sequence[str] | np.ndarray | None = None, bins: int = BINS
-) -> tuple[Distribution, ...]:
+def distributions(columns: Columns, groups: Sequence[str] | np.ndarray | None = None) -> tuple[Distribution, ...]:
     """Histograms of every attribute in every group, on common edges, for violins."""
     names, values = read_columns(columns)
     texts = _groups(groups, len(values))
     chosen = sorted({text for text in texts.tolist() if text})
     rows = []
     for name, column in zip(names, values.T, strict=True):
-        edges = _edges(column[np.isfinite(column)], bins)
+        edges = _edges(column[np.isfinite(column)])
         rows += [_distribution(name, group, column[texts == group], edges) for group in chosen]
     return tuple(rows)
 
@@ -187,16 +185,16 @@ def _distribution(
     return Distribution(name, group, edges, counts, quartiles, mean, len(known), len(values) - len(known))
 
 
-def _edges(values: Float[np.ndarray, " n"], bins: int) -> Float[np.ndarray, " e"]:
+def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " e"]:
     """Common edges: around each value where there are few, else equal widths."""
     different = np.unique(values)
     if len(different) == 0:
         return np.array([0.0, 1.0])
-    if len(different) <= bins:
+    if len(different) <= BINS:
         half = np.diff(different).min() / 2 if len(different) > 1 else 0.5
         middle = (different[1:] + different[:-1]) / 2
         return np.concatenate([[different[0] - half], middle, [different[-1] + half]])
-    return np.linspace(different[0], different[-1], bins + 1)
+    return np.linspace(different[0], different[-1], BINS + 1)
 
 
 def _groups(groups: Sequence[str] | np.ndarray | None, n: int) -> np.ndarray:

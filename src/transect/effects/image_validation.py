@@ -180,10 +180,6 @@ def _independent(subjects: Int[np.ndarray, " n"]) -> float:
     return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
 
 
-def _worth(independent: float) -> str:
-    return f", as telling as {independent:.3g} of different subjects"
-
-
 def _failures(group: Group, gates: Gates) -> dict[str, str]:
     """The gates that a group does not meet; what nobody rated meets none."""
     failures = {}
@@ -191,7 +187,8 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
         failures["conditions"] = "no image was judged"
     judged = group.judged + group.between
     if judged and group.rated and group.independent < gates.images - _ROUNDING:
-        worth = "" if group.independent >= min(judged, group.rated) else _worth(group.independent)
+        telling = f", as telling as {group.independent:.3g} of different subjects"
+        worth = "" if group.independent >= min(judged, group.rated) else telling
         failures["images"] = f"{judged} images were judged and {group.rated} rated{worth}, fewer than {gates.images}"
     if group.share > gates.differing:
         failures["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
@@ -318,15 +315,6 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
 
     columns: ratings by attribute, one row per image. missing: attribute -> images without a value, which its rules
     cannot judge and keep.
-
-    Returns Pruning.
-
-    Raises UnknownName for a rule about another column, BadInput without rules.
-
-    >>> result = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]},
-    ...                [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
-    >>> result.remaining, [(step.name, step.removed) for step in result.steps]
-    (array([False, False,  True]), [('0.3 <= hair <= 0.5', 2), ('age <= 0.4', 0)])
     """
     if not rules:
         raise BadInput("expected at least one rule, got none; say what to leave out")

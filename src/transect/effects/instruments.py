@@ -227,24 +227,20 @@ def _wald_f(column: Float[np.ndarray, " n"], parted: Instruments, freedom: int) 
 
 PER_SUBJECTS: Final = 5
 """Subjects, of several images of a person people, for each reading; with fewer, those that drifted most are taken."""
-LEAST_F: Final = 30.0
-"""First-stage F of every reading below which the second reader's instrument is too weak for an interval."""
-SOURCES: Final = (OLS_SOURCE, SOURCE)
+SOURCES: Final = (OLS_SOURCE,)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class DriftAdjusted:
-    """One attribute's effect three ways, on the same images.
+    """One attribute's effect two ways, on the same images.
 
-    raw: as it is. adjusted: at equal readings. instrumented: the same with a second reader's readings as instruments;
-    None where a second reader reads none of them. readings: what was adjusted for; left_out: what drifted less than
-    these, where there are too few subjects for all.
+    raw: as it is. adjusted: at equal readings. readings: what was adjusted for; left_out: what drifted less than these,
+    where there are too few subjects for all.
     """
 
     raw: Effect
     adjusted: Effect
-    instrumented: Effect | None
     readings: tuple[str, ...]
     left_out: tuple[str, ...] = ()
 
@@ -256,17 +252,12 @@ def drift_adjusted(
     subjects: Int[np.ndarray, " n"],
     *,
     people: Int[np.ndarray, " n"] | None = None,
-    second: Mapping[str, Float[np.ndarray, " n"]] | None = None,
     labels: Labels | None = None,
-    confidence: float = 0.95,
 ) -> DriftAdjusted:
     """The effect of the first column of `treatment`, raw and at equal readings of what was not set."""
     if not treatment:
         raise BadInput("treatment: expected what was set, got no column; give one for each level but the first")
-    if second is not None and not set(second) <= set(readings):
-        raise BadInput("second: expected attributes that the first reader reads, got others; drop these")
-    noisy = {f"{name}, second reader": column for name, column in (second or {}).items()}
-    whole = complete(y, {**treatment, **readings, **noisy}, clusters=subjects if people is None else people)
+    whole = complete(y, {**treatment, **readings}, clusters=subjects if people is None else people)
     codes = np.unique(np.asarray(subjects)[whole.rows], return_inverse=True)[1]
     columns = _within(np.column_stack([whole.y, whole.x]), codes, int(codes.max(initial=-1)) + 1)
     outcome, known = columns[:, 0], dict(zip(whole.names, columns[:, 1:].T, strict=True))
@@ -274,15 +265,9 @@ def drift_adjusted(
     drifts = {name: _drift(known[name], known[next(iter(treatment))], spreads.get(name, 0.0)) for name in readings}
     chosen, left = _chosen(drifts, whole.n_groups)
     named, levels = labels or Labels(basis="experimental"), {name: known[name] for name in treatment}
-    raw = _first(outcome, levels, whole.groups, named, confidence)
-    adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named, confidence)
-    instrumented = None
-    twice = [name for name in chosen if name in (second or {})]
-    if twice:
-        instruments = {name: known[f"{name}, second reader"] for name in twice}
-        endogenous = {name: known[name] for name in twice}
-        instrumented = _instrumented(outcome, levels, endogenous, instruments, whole.groups, named, confidence)
-    return DriftAdjusted(raw, adjusted, instrumented, chosen, left)
+    raw = _first(outcome, levels, whole.groups, named)
+    adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named)
+    return DriftAdjusted(raw, adjusted, chosen, left)
 
 
 def _within(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"], count: int) -> Float[np.ndarray, "n k"]:
@@ -309,38 +294,5 @@ def _first(
     columns: Mapping[str, Float[np.ndarray, " n"]],
     groups: Int[np.ndarray, " n"],
     labels: Labels,
-    confidence: float,
 ) -> Effect:
-    return ols(outcome, columns, clusters=groups, labels=labels, confidence=confidence)[0]
-
-
-def _instrumented(
-    outcome: Float[np.ndarray, " n"],
-    levels: Mapping[str, Float[np.ndarray, " n"]],
-    endogenous: Mapping[str, Float[np.ndarray, " n"]],
-    instruments: Mapping[str, Float[np.ndarray, " n"]],
-    groups: Int[np.ndarray, " n"],
-    labels: Labels,
-    confidence: float,
-) -> Effect:
-    parted = part(outcome, endogenous, instruments, levels, groups)
-    fit, reasons = two_stage(parted)
-    place, treated = len(parted.names) + 1, next(iter(levels))
-    strengths = first_stage(parted) if np.isfinite(fit.coefficients).any() else np.full(len(parted.names), np.nan)
-    reason = next((text for text in reasons if text), "")
-    weak = min(strengths, default=np.nan)
-    if not reason and not weak >= LEAST_F:
-        reason = f"the second reader hardly follows the first (first-stage F {weak:.1f}, {LEAST_F:g} is needed)"
-    coefficient = regression.Coefficient(
-        treated, float(fit.coefficients[place]), float(fit.covariance[place, place]), reason
-    )
-    return regression.coefficient_effect(
-        coefficient,
-        parted.sample,
-        labels,
-        method="two-stage least squares",
-        unit=labels.unit,
-        sources=(SOURCE,),
-        confidence=confidence,
-        details={"first_stage_f": strengths.tolist(), "endogenous": list(parted.names)},
-    )
+    return ols(outcome, columns, clusters=groups, labels=labels)[0]

@@ -16,8 +16,16 @@ from scipy.special import ndtri, stdtrit
 
 from transect.effects.clusters import by_person, clusters_of, mean_difference_interval, people_with
 from transect.effects.curves import mean_band
+from transect.effects.intervals import (
+    CONFIDENCE,
+    NO_INTERVAL,
+    WILSON,
+    WILSON_CLUSTERED,
+    weighted_sum,
+    wilson,
+    wilson_clustered,
+)
 from transect.effects.intervals import METHOD as COMBINED
-from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, weighted_sum, wilson, wilson_clustered
 from transect.errors import BadInput
 from transect.runs.wording import spaced
 
@@ -107,17 +115,15 @@ def error_rates(
     wrong: _Column | None,
     conditions: Mapping[str, Condition],
     subjects: Int[np.ndarray, " n"] | None = None,
-    *,
-    confidence: float = 0.95,
 ) -> tuple[ErrorRate, ...]:
     """The table: for each measure all images, each group of a condition, and all with equally weighted groups."""
     _check(missed, wrong, conditions, subjects)
     rows: list[ErrorRate] = []
     for measure, values in measures(missed, wrong).items():
         people = np.arange(len(values)) if subjects is None else np.unique(subjects, return_inverse=True)[1]
-        rows.append(_rate(measure, "", "", values, people, confidence))
+        rows.append(_rate(measure, "", "", values, people))
         for by, condition in conditions.items():
-            rows += _of_condition(measure, by, condition, values, people, confidence)
+            rows += _of_condition(measure, by, condition, values, people)
     return tuple(rows)
 
 
@@ -139,27 +145,25 @@ def _check(
 
 
 def _of_condition(
-    measure: str, by: str, condition: Condition, values: _Column, people: Int[np.ndarray, " n"], confidence: float
+    measure: str, by: str, condition: Condition, values: _Column, people: Int[np.ndarray, " n"]
 ) -> Iterator[ErrorRate]:
     """A condition's groups in their order, images of none last, and all groups weighted equally."""
     for code, name in enumerate(condition.groups):
         rows = condition.codes == code
-        yield _rate(measure, by, name, values[rows], people[rows], confidence)
+        yield _rate(measure, by, name, values[rows], people[rows])
     if (lost := condition.codes < 0).any():
-        yield _rate(measure, by, UNKNOWN, values[lost], people[lost], confidence)
+        yield _rate(measure, by, UNKNOWN, values[lost], people[lost])
     if condition.groups:
-        yield _uniform(measure, by, condition, values, people, confidence)
+        yield _uniform(measure, by, condition, values, people)
 
 
-def _rate(
-    measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"], confidence: float
-) -> ErrorRate:
+def _rate(measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"]) -> ErrorRate:
     known = np.isfinite(values)
     _, person = np.unique(people[known], return_inverse=True)
     counts = np.bincount(person).astype(np.float64)
     hits = np.bincount(person, weights=values[known]).astype(np.float64)
     n, errors = int(known.sum()), int(hits.sum())
-    low, high = wilson_clustered(hits[:, None], counts[:, None], confidence) if n else (np.array([np.nan]),) * 2
+    low, high = wilson_clustered(hits[:, None], counts[:, None]) if n else (np.array([np.nan]),) * 2
     return ErrorRate(
         measure=measure,
         by=by,
@@ -183,7 +187,6 @@ def _uniform(
     condition: Condition,
     values: _Column,
     people: Int[np.ndarray, " n"],
-    confidence: float,
 ) -> ErrorRate:
     """All groups of a condition weighted equally; not estimable where one of them has no answer."""
     k, codes = len(condition.groups), condition.codes
@@ -196,9 +199,9 @@ def _uniform(
     if empty:
         rate, low, high = (float("nan"),) * 3
     elif several:
-        rate, low, high = _clustered(codes[known], values[known], people[known], k, confidence)
+        rate, low, high = _clustered(codes[known], values[known], people[known], k)
     else:
-        rate, low, high = weighted_sum(np.full(k, 1 / k), hits, n, confidence)
+        rate, low, high = weighted_sum(np.full(k, 1 / k), hits, n)
     return ErrorRate(
         measure=measure,
         by=by,
@@ -217,7 +220,7 @@ def _uniform(
 
 
 def _clustered(
-    codes: Int[np.ndarray, " n"], values: _Column, people: Int[np.ndarray, " n"], k: int, confidence: float
+    codes: Int[np.ndarray, " n"], values: _Column, people: Int[np.ndarray, " n"], k: int
 ) -> tuple[float, float, float]:
     """The equally weighted rate where subjects have images in several groups, so that groups are not independent."""
     n = np.bincount(codes, minlength=k)
@@ -230,10 +233,10 @@ def _clustered(
     variance = float((residual**2).sum()) * s / max(s - 1, 1)
     effective = least
     if s > 1 and variance > 1e-9 * rate * (1 - rate) / most:  # more than rounding
-        quantile = (1 + confidence) / 2
+        quantile = (1 + CONFIDENCE) / 2
         effective = rate * (1 - rate) / variance * (ndtri(quantile) / stdtrit(s - 1, quantile)) ** 2
     effective = float(np.clip(effective, least, most))
-    low, high = wilson(rate * effective, effective, confidence)
+    low, high = wilson(rate * effective, effective)
     return rate, float(low), float(high)
 
 

@@ -18,6 +18,7 @@ from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 
 from transect.effects import resampling
 
+CONFIDENCE: Final = 0.95
 _LEVEL: Final = 1e-6
 
 
@@ -133,12 +134,6 @@ def wilson_clustered(
     all images of a subject agree, (sum of counts)² / sum of counts² (Kish 1965; the number of subjects where counts are
     equal), and the number of images; at 0 and 1, and of one subject alone, where no variance can be estimated, it is
     the former. With one image per subject this is Wilson's interval. Korn and Graubard 1998.
-
-    Returns low and high in [0, 1]; NaN where no subject has an image.
-
-    >>> low, high = wilson_clustered(np.array([[2.0], [0.0], [2.0], [0.0]]), np.full((4, 1), 2.0))
-    >>> bool(low[0] == wilson(2, 4)[0])  # both images of a subject agree: four subjects are four independent images
-    True
     """
     p, effective = effective_images(successes, counts, confidence)
     return wilson(p * effective, effective, confidence)
@@ -288,9 +283,7 @@ def mean_interval(
         totals = np.where(np.isfinite(totals), totals, 0.0)
     few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
     mean, residual = resampling.ratio(totals, counts)
-    low, high = resampling.bca_of_ratio(
-        totals, counts, mean, residual, confidence=confidence, resamples=resamples, seed=seed
-    )
+    low, high = resampling.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
     t_low, t_high = _student(mean, residual, counts, confidence)
     low, high = np.where(few, t_low, low), np.where(few, t_high, high)
     names = np.where(np.isfinite(low), np.where(few, STUDENT, resampling.METHOD), NO_INTERVAL)

@@ -9,21 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from transect.effects import resampling
 from transect.effects.generalized import LOGIT, constant_outcome, maximise, separation
 from transect.effects.regression import constant_columns, undetermined, with_intercept
-from transect.effects.samples import Columns, Indicators, Labels, Sample, complete, one_hot
+from transect.effects.samples import Columns, Indicators, Sample, complete, one_hot
 from transect.errors import BadInput
-from transect.records import Effect
 
 SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
-PERCENTILE: Final = {"subject": "percentile bootstrap by subject", "image": "percentile bootstrap by image"}
 
 _STEP: Final = 1e-8
 _STEPS: Final = 30
@@ -66,10 +64,6 @@ class LogisticBootstrap:
         """Resamples without a solution."""
         return int((~np.isfinite(self.replicates[:, -1])).sum())
 
-    def effects(self, labels: Labels | None = None, confidence: float = 0.95) -> tuple[Effect, ...]:
-        """One Effect per column: the coefficient, its percentile interval; no test, since the penalty biases it."""
-        return tuple(_effect(self, place, labels or Labels(), confidence) for place in range(len(self.names)))
-
 
 def logistic_bootstrap(
     y: ArrayLike,
@@ -84,26 +78,16 @@ def logistic_bootstrap(
 ) -> LogisticBootstrap:
     """L2-penalised logistic regression of 0/1 outcomes on the columns, on all rows and on bootstrap resamples.
 
-    y: 0 or 1 (an error) for each image; x: usually the indicators of `one_hot`, which need not leave a level out: the
-    penalty settles what redundant columns share. penalty: scikit-learn's C, the weight of the data. unit: "subject"
-    resamples `clusters` (the default where they are given), "image" single rows, as published. The resamples are the
-    counts of `bootstrap.resample_counts` over the complete rows, or over their subjects in sorted order.
-
-    Returns LogisticBootstrap. Where all outcomes are equal everything is NaN with the reason; where a column predicts
-    the outcome without error the penalised coefficient stands, with a note.
-
-    Raises BadInput where lengths differ, a column is text, an outcome is neither 0 nor 1, or C is not above 0.
-
-    >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> result = logistic_bootstrap(y, {"beard": beard}, resamples=200)
-    >>> result.coefficients.round(2), bool(0.3 < result.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
-    (array([1.75]), True)
+    x: usually the indicators of `one_hot`, which need not leave a level out: the penalty settles what redundant columns
+    share. penalty: scikit-learn's C, the weight of the data. unit: "subject" resamples `clusters` (the default where
+    they are given), "image" single rows, as published. Where all outcomes are equal everything is NaN with the reason;
+    where a column predicts the outcome without error the penalised coefficient stands, with a note.
     """
     if not (penalty > 0 and resamples >= 1):
         raise BadInput(f"expected C above 0 and at least one resample, got {penalty:g} and {resamples}; give both")
     sample = complete(y, x, names=names, clusters=clusters)
     if len(sample) and not np.isin(sample.y, (0.0, 1.0)).all():
-        raise BadInput("logistic_bootstrap: expected outcomes 0 or 1; take `logit` for shares in [0, 1]")
+        raise BadInput("logistic_bootstrap: expected outcomes 0 or 1")
     resampled: Unit = unit or ("image" if clusters is None else "subject")
     empty = _empty(sample, resamples, resampled)
     if sample.reason or np.ptp(sample.y) == 0:
@@ -123,14 +107,14 @@ def logistic_bootstrap(
     )
 
 
-def penalised(y: ArrayLike, x: Columns, penalty: float = 1.0) -> Float[np.ndarray, " k"]:
+def penalised(y: ArrayLike, x: Columns) -> Float[np.ndarray, " k"]:
     """The coefficients of `logistic_bootstrap` alone: of complete rows; NaN where outcomes or a column are equal."""
     sample = complete(y, x)
     if sample.reason or np.ptp(sample.y) == 0:
         return np.full(len(sample.names), np.nan)
     patterns = Patterns.of(sample)
     counts = patterns.counts(np.ones(len(sample)), sample)
-    ridge = np.array([*np.full(len(sample.names), 1 / penalty), 0.0])
+    ridge = np.array([*np.ones(len(sample.names)), 0.0])
     solution, _ = maximise(patterns.x, patterns.share(counts), counts.sum(axis=1), LOGIT, ridge)
     return np.where(np.ptp(sample.x, axis=0) == 0, np.nan, solution[:-1])
 
@@ -288,13 +272,9 @@ def _separated(sample: Sample) -> Sequence[str]:
     separated = [
         name
         for name, column in columns.items()
-        if (_alone(column, sample.y) if redundant[name] and _indicates(column) else name in infinite)
+        if (_alone(column, sample.y) if redundant[name] and np.isin(column, (0.0, 1.0)).all() else name in infinite)
     ]
     return separated or infinite
-
-
-def _indicates(column: Float[np.ndarray, " n"]) -> bool:
-    return bool(np.isin(column, (0.0, 1.0)).all())
 
 
 def _alone(column: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> bool:
@@ -314,42 +294,6 @@ def _empty(sample: Sample, resamples: int, unit: Unit) -> LogisticBootstrap:
         n_images=len(sample),
         n_subjects=sample.n_groups,
         excluded=sample.excluded,
-    )
-
-
-def _effect(fit: LogisticBootstrap, place: int, labels: Labels, confidence: float) -> Effect:
-    solved: Bool[np.ndarray, " b"] = np.isfinite(fit.replicates[:, place])
-    tails = ((1 - confidence) / 2, (1 + confidence) / 2)
-    known = bool(solved.sum() > 1) and not fit.reason
-    low, high = np.quantile(fit.replicates[solved, place], tails) if known else (np.nan, np.nan)
-    spec = {
-        "estimator": "L2-regularised logistic regression",
-        "standard_deviation": float(fit.standard_deviations[place]),
-        "unit": fit.unit,
-        "resamples": len(fit.replicates),
-        "resamples_dropped": fit.resamples_dropped,
-        "note": fit.notes[place],
-    }
-    name = fit.names[place]
-    return Effect(
-        name=f"{name}: penalised logit by {fit.unit}",
-        attribute=name,
-        target=labels.target,
-        outcome=labels.outcome,
-        estimate=float(fit.coefficients[place]),
-        low=float(low),
-        high=float(high),
-        p=np.nan,
-        unit=f"log odds of {labels.outcome} per unit of {name}",
-        n_subjects=fit.n_subjects,
-        n_images=fit.n_images,
-        kind="slope",
-        basis=labels.basis,
-        excluded=dict(fit.excluded),
-        reason=fit.reason or fit.notes[place],
-        interval_method=PERCENTILE[fit.unit] if known else "",
-        spec=spec,
-        sources=(SOURCE,),
     )
 
 
@@ -386,7 +330,6 @@ def balakrishnan(
     *,
     edges: Mapping[str, Sequence[float]] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
-    penalty: float = 1.0,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> CoefficientTable:
@@ -413,7 +356,6 @@ def balakrishnan(
             names=indicators.names,
             clusters=clusters,
             unit=unit,
-            penalty=penalty,
             resamples=resamples,
             seed=seed,
         )

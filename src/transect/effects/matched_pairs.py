@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import stdtr, stdtrit
 
 from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
-from transect.effects.intervals import mean_difference_interval, wilson
+from transect.effects.intervals import CONFIDENCE, mean_difference_interval, wilson
 from transect.effects.resampling import sign_flip
 from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
@@ -291,7 +291,6 @@ def pair_outcome(
     b: Int[np.ndarray, " m"],
     *,
     reach: float | None = None,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> PairOutcome:
     """The difference of an outcome within pairs, its interval, its sign-flip test, and Rosenbaum's bounds."""
@@ -307,9 +306,7 @@ def pair_outcome(
         nothing = (np.nan,) * 4
         return PairOutcome(*nothing, 0, len(d), reach > 0, "", "", NO_PAIR, None, NO_PAIR)
     most = np.array([reach or 1.0])  # a change is the average of two differences, twice
-    bounds = mean_difference_interval(
-        known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=confidence, seed=seed
-    )
+    bounds = mean_difference_interval(known[:, None], binary=reach > 0, reach=most, pairs=most, seed=seed)
     narrower = mean_difference_interval(
         known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=EQUIVALENCE, seed=seed
     )
@@ -325,7 +322,7 @@ def pair_outcome(
         bounds.methods[0],
         tests[0],
         "" if bounds.methods[0] else "one pair, or differences that do not vary: no interval",
-        None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - confidence),
+        None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - CONFIDENCE),
         "bounds are of pairs, not of one image with several" if several else "",
         float(of_a[has_both].mean()),
         float(of_b[has_both].mean()),
@@ -387,8 +384,6 @@ def adjusted_pair_outcome(
     covariates: Mapping[str, Float[np.ndarray, " _"]],
     a: Int[np.ndarray, " m"],
     b: Int[np.ndarray, " m"],
-    *,
-    confidence: float = 0.95,
 ) -> AdjustedPairs:
     """What is left of the difference where covariates do not differ: the intercept of differences."""
     rows = np.concatenate([a, b])
@@ -408,7 +403,7 @@ def adjusted_pair_outcome(
     x = np.column_stack([np.ones(n), *used.values()])
     estimate, error = _intercept(x, d[known])
     freedom = n - x.shape[1]
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     if not error > 1e-12:
         reason = "differences that do not vary: no interval"
         return AdjustedPairs(estimate, np.nan, np.nan, np.nan, n, missing, len(used), left_out, reason)

@@ -1,6 +1,4 @@
-"""Corrections for many tests (Holm, Benjamini and Hochberg, max-T), and for effects that are listed because they are
-large.
-"""
+"""Corrections for many tests (Holm; max-T of paraphrases), and for effects that are listed because they are large."""
 
 from __future__ import annotations
 
@@ -11,15 +9,14 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-SOURCES: Final = {
-    "holm": "Holm 1979, A simple sequentially rejective multiple test procedure, "
-    "Scandinavian Journal of Statistics 6(2)",
-    "benjamini-hochberg": "Benjamini and Hochberg 1995, Controlling the false discovery rate, "
-    "doi:10.1111/j.2517-6161.1995.tb02031.x",
-    "max-t": "Westfall and Young 1993, Resampling-based multiple testing, ISBN 0-471-55761-7; Romano and Wolf 2005, "
+HOLM: Final = (
+    "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)"
+)
+MAX_T: Final = (
+    "Westfall and Young 1993, Resampling-based multiple testing, ISBN 0-471-55761-7; Romano and Wolf 2005, "
     "Exact and approximate stepdown methods for multiple hypothesis testing, doi:10.1198/016214504000000539; Kline and "
-    "Santos 2012, A score based approach to wild bootstrap inference, doi:10.1515/2156-6674.1006",
-}
+    "Santos 2012, A score based approach to wild bootstrap inference, doi:10.1515/2156-6674.1006"
+)
 _TIE: Final = 1e-9  # sums of the same numbers in another order differ in the last bits
 _DRAWS_AT_ONCE: Final = 1 << 22
 
@@ -40,22 +37,6 @@ def holm(p: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
     return adjusted
 
 
-def benjamini_hochberg(p: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
-    """Benjamini and Hochberg's step-up p-values: among those <= q, at most a share q is expected to be false.
-
-    Valid for independent or positively dependent tests. Benjamini and Hochberg 1995.
-
-    >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03]))  # .01 * 3/1, .03 * 3/2 held at .04 * 3/3
-    array([0.03, 0.04,  nan, 0.04])
-    """
-    adjusted = np.full(len(p), np.nan)
-    order = np.flatnonzero(np.isfinite(p))
-    order = order[np.argsort(p[order], kind="stable")][::-1]
-    m = len(order)
-    adjusted[order] = np.minimum.accumulate(p[order] * m / np.arange(m, 0, -1)) if m else p[order]
-    return adjusted
-
-
 def max_t(differences: Float[np.ndarray, "n m"], *, resamples: int = 9999, seed: int = 0) -> Float[np.ndarray, " m"]:
     """Step-down max-T p-values of the means of m columns of subjects' differences (NaN: the subject has none).
 
@@ -64,13 +45,6 @@ def max_t(differences: Float[np.ndarray, "n m"], *, resamples: int = 9999, seed:
     corrected twice, which Holm's method does. Rejecting those <= alpha makes any false rejection with a chance of at
     most alpha: exactly where the null is that nothing changes for any subject, for many subjects also where effects
     average 0. Westfall and Young 1993; Romano and Wolf 2005.
-
-    Returns p in (0, 1], never below 1 / (1 + resamples); 1 for a column of zeros, NaN for one without differences.
-
-    >>> d = np.repeat([[1.0], [1.0], [-1.0]], 30, axis=0) * [1.0, 1.0]  # the same contrast twice: no correction
-    >>> p = max_t(d)
-    >>> bool(p[0] == p[1]), bool(abs(p[0] - 0.0020) < 0.0015)  # P(|Bin(90, 1/2) - 45| >= 15)
-    (True, True)
     """
     some = np.isfinite(differences).any(axis=0)
     d = np.nan_to_num(differences[:, some])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
@@ -87,9 +87,7 @@ def difference(
     confidence: float,
     answers: int = 1,
 ) -> Estimate | Resampled:
-    """Mean of the second group minus mean of the first. answers: of how many answers of 0 or 1 each value is the share,
-    as `samples.Measure` has it; 1 of other values.
-    """
+    """Mean of the second group minus mean of the first. answers: as `samples.Measure` has it, 1 of other values."""
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
@@ -307,20 +305,13 @@ def pairs(groups: Groups) -> Iterator[Groups]:
 def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
     """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
 
-    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where many values are
-    equal that a tercile is the smallest value, that edge is moved just above it, so that the smallest value is a
-    separate group.
-
-    Raises BadInput when the edges do not increase.
-
-    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
-    >>> groups = cut(age, np.array([20.0, 30.0, 40.0, 50.0, 60.0, 70.0]))
-    >>> groups.index, [groups.label(g) for g in range(3)]
-    (array([0, 0, 1, 1, 2, 2]), ['[20, 36.67)', '[36.67, 53.33)', '[53.33, 70]'])
+    Without edges a continuous or ordinal attribute is cut at the terciles of its values; where a tercile is the
+    smallest value, that edge is moved just above it, so that the smallest value is a separate group.
     """
     known = np.isfinite(values)
     if attribute.discrete:
-        return Groups(attribute, np.where(known, values, -1).astype(np.int64), _levels(attribute))
+        levels = tuple(float(level) for level in range(len(attribute.levels)))
+        return Groups(attribute, np.where(known, values, -1).astype(np.int64), levels)
     inner = _terciles(values[known]) if edges is None else np.array(edges, dtype=np.float64)
     if np.any(np.diff(inner) <= 0):
         raise BadInput(
@@ -337,10 +328,6 @@ def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[f
     return Groups(attribute, index, centers, bounds)
 
 
-def _levels(attribute: Attribute) -> tuple[float, ...]:
-    return tuple(float(level) for level in range(len(attribute.levels)))
-
-
 def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
     """Inner edges; none where all values are equal."""
     if len(values) == 0 or values.min() == values.max():
@@ -354,9 +341,7 @@ def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
 class Association:
     """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
 
-    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute). scores:
-    what each subject adds to the estimate where there is no difference, in the order of the subjects' names, NaN for
-    one without a valid image there; they add up to the estimate, and flipping their signs makes the max-T bootstrap.
+    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
     """
 
     name: str
@@ -375,7 +360,6 @@ class Association:
     n_images: int
     excluded: Mapping[str, int]
     reason: str = ""
-    scores: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
 def associations(
@@ -390,22 +374,7 @@ def associations(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[Association]:
-    """Unadjusted differences between an attribute's groups, and for an attribute with a range the slope along its
-    values.
-
-    Levels: each minus the first; ranges: the last minus the first. column: the attribute's values [n]. Proportions have
-    Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test. The
-    slope of a binary outcome with fewer than 25 images of either kind has no interval: BCa covers too little there.
-
-    subjects: who is on each image. Where several images show one subject, images are no independent units: intervals
-    and tests are then Student's t and Wald's on errors by subject, and the 25 are subjects.
-
-    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
-    >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
-    >>> result = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
-    >>> result.name, result.estimate, round(result.p, 4)  # Fisher: 2 * C(10, 5) / C(20, 5)
-    ('glasses: off to on', 0.5, 0.0325)
-    """
+    """`all_associations` of one attribute."""
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
     return all_associations(
         values,
@@ -452,24 +421,20 @@ def all_associations(
     ]
     results = settled([plan.result for plan in plans], resamples=resamples, seed=seed)
     return [
-        replace(
-            _association(plan.name, plan.attribute, plan.ends, result, values, plan.rows, exclusions, who),
-            scores=_scores(values, plan.x, plan.rows, who),
-        )
+        _association(plan.name, plan.attribute, plan.ends, result, values, plan.rows, exclusions, who)
         for plan, result in zip(plans, results, strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """An association before its shuffles and resamples. x [n]: what its scores are the slope on, in the rows."""
+    """An association before its shuffles and resamples."""
 
     name: str
     attribute: Attribute
     ends: tuple[str, float, float, str]
     result: Estimate | Resampled
     rows: Bool[np.ndarray, " n"]
-    x: Float[np.ndarray, " n"]
 
 
 def _plans(
@@ -490,7 +455,7 @@ def _plans(
         result = how(values, masks, names)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
         name = contrast_name(groups, to)
-        yield _Plan(name, attribute, ends, result, masks[0] | masks[1], masks[1].astype(np.float64))
+        yield _Plan(name, attribute, ends, result, masks[0] | masks[1])
     if not attribute.discrete:
         known = np.isfinite(column)
         result = slope(
@@ -498,7 +463,7 @@ def _plans(
         )
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
-        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known, column)
+        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known)
 
 
 def _association(
@@ -531,22 +496,3 @@ def _association(
         excluded=exclusions.count(rows),
         reason=result.reason,
     )
-
-
-def _scores(
-    values: Float[np.ndarray, " n"],
-    x: Float[np.ndarray, " n"],
-    rows: Bool[np.ndarray, " n"],
-    who: Int[np.ndarray, " n"],
-) -> Float[np.ndarray, " s"]:
-    """Each subject's share of the least-squares slope of the values on x, with the values centered at their mean."""
-    valid = rows & np.isfinite(values)
-    subjects, place = np.unique(who, return_inverse=True)
-    scores = np.full(len(subjects), np.nan)
-    if not valid.any() or np.ptp(x[valid]) == 0:
-        return scores
-    centered = x[valid] - x[valid].mean()
-    moved = centered * (values[valid] - values[valid].mean()) / (centered @ centered)
-    there = np.unique(place[valid])
-    scores[there] = np.bincount(place[valid], weights=moved, minlength=len(subjects))[there]
-    return scores

@@ -151,9 +151,7 @@ def shares_by_option(
     )
 
 
-def permuted_levels(
-    values: Float[np.ndarray, "n levels k"], *, resamples: int = resampling.FLIPS, seed: int = 0
-) -> tuple[float, str]:
+def permuted_levels(values: Float[np.ndarray, "n levels k"], *, seed: int = 0) -> tuple[float, str]:
     """P of no difference between levels in any of k columns, when each subject's levels are permuted."""
     if not len(values) or values.shape[1] < 2:
         return math.nan, ""
@@ -165,7 +163,7 @@ def permuted_levels(
     ways = math.factorial(values.shape[1])
     if (len(apart) - 1) * math.log(ways) <= math.log(MOST_EXACT):
         return float((_statistic(_all_sums(apart)) >= limit).mean()), EXACT
-    draws = int(np.clip(_MOVED // apart.size, min(_FEWEST_DRAWS, resamples), resamples))
+    draws = int(np.clip(_MOVED // apart.size, _FEWEST_DRAWS, resampling.FLIPS))
     drawn = _swapped_sums if values.shape[1] == 2 else _drawn_sums
     extreme = sum(int((_statistic(sums) >= limit).sum()) for sums in drawn(apart, draws, seed))
     return (1 + extreme) / (1 + draws), MONTE_CARLO

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
@@ -14,25 +14,15 @@ from numpy.typing import ArrayLike
 
 from transect.designs.levels import unknown_attribute
 from transect.errors import BadInput, UnknownName
-from transect.records import Annotations, Attribute, Predictions, Task, declared
+from transect.records import Attribute, Predictions, Task, declared
 from transect.spoken_answers import Said, Status
 
 IOU = 0.4
 """Overlap from which a box counts as the face; detectors draw their boxes by conventions that differ."""
 
 
-def intersection_over_union(
-    boxes: Float[np.ndarray, "m 4"], other: Float[np.ndarray, "k 4"]
-) -> Float[np.ndarray, "m k"]:
-    """Overlap of every box with every other box, in [0, 1]; 0 where neither has an area.
-
-    >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(3)
-    array([[0.333]])
-    """
-    return _overlap(boxes[:, None, :], other[None, :, :])
-
-
-def _overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
+def overlap(a: Float[np.ndarray, "*#n 4"], b: Float[np.ndarray, "*#n 4"]) -> Float[np.ndarray, "*n"]:
+    """Overlap of boxes, in [0, 1]; 0 where neither has an area."""
     sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
     intersection = np.prod(np.clip(sides, 0, None), axis=-1)
     union = _area(a) + _area(b) - intersection
@@ -53,7 +43,7 @@ def matching_boxes(
     if not sum(lengths):
         return list(boxes)
     each = np.concatenate([detected[:, :4] for detected in boxes])
-    counts = _overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
+    counts = overlap(each, np.repeat(expected, lengths, axis=0)) >= iou
     ends = np.cumsum(lengths).tolist()
     return [detected[counts[start:end]] for detected, start, end in zip(boxes, [0, *ends[:-1]], ends, strict=True)]
 
@@ -65,14 +55,6 @@ def detected(
 
     boxes: per image float64 [m, 5], the fifth column the confidence, which plays no part. An expected box of NaN is
     never found.
-
-    Raises BadInput when there is not one expected box per image.
-
-    >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
-    >>> detected([box, np.empty((0, 5))])
-    array([ True, False])
-    >>> detected([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
-    array([ True, False])
     """
     return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)
 
@@ -94,7 +76,7 @@ _COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 }
 _ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
 """The "=" of TARGET=TRUTH, which is no part of a comparison."""
-_ORDERED = {">": False, ">=": False, "<": True, "<=": True}
+_ORDERED = (">", ">=", "<", "<=")
 """Comparisons that part a scale, and whether its low end is the yes."""
 _GRAMMAR = re.compile(
     r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*[^\s<>=!])\s*)?",
@@ -163,64 +145,30 @@ class Truth:
         label = _COMPARISONS[self.comparison](values, self.value).astype(np.float64)
         return np.where(np.isnan(values), np.nan, label)
 
-    def as_rated(
-        self, means: Float[np.ndarray, " n"], attribute: Attribute | None = None
-    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]:
-        """The truth as raters saw it: label 0 or 1 of each image, and how far its mean rating lies towards yes, 0 to 1.
+    def as_rated(self, means: Float[np.ndarray, " n"], attribute: Attribute | None = None) -> Float[np.ndarray, " _"]:
+        """The truth as raters saw it: label 0 or 1 of each image; empty where there is none.
 
-        means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
-        label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares are of two
-        levels alone (0 and 1 where the attribute is not known): on a scale, where a mean rating lies says not how many
-        are yes (`share_of_answers` does). Either is empty where there is none: both for a number as the truth, shares
-        of more than two levels and of ratings beyond the two, as labels of two levels then are.
+        means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels (0 and
+        1 where the attribute is not known) the label is the majority's, NaN at a tie; of another with == or != that of
+        the nearest value. There is none for a number as the truth, and for two levels with ratings beyond them.
 
         >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
         >>> Truth.parse("glasses").as_rated(np.array([0.25, 1.0, np.nan]), glasses)
-        (array([ 0.,  1., nan]), array([0.25, 1.  ,  nan]))
+        array([ 0.,  1., nan])
         """
-        of_two = self._of_two(attribute)
-        yes = self._share_as_rated(means, attribute) if of_two else np.empty(0)
         if self.comparison in _ORDERED:
-            return self.of({self.attribute: means}), yes
-        if of_two:
-            return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5), yes
-        return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
+            return self.of({self.attribute: means})
+        if attribute is None or (attribute.discrete and not attribute.nominal):
+            return self._majority(means)
+        return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else np.empty(0)
 
-    def share_of_answers(
-        self, annotations: Annotations, n_images: int, attribute: Attribute | None = None
-    ) -> Float[np.ndarray, " _"]:
-        """The share of each image's single answers that say yes, NaN for an image that nobody answered.
-
-        Each answer is labelled as `as_rated` labels a mean of one. Empty for a number as the truth.
-
-        >>> from transect.records import Question
-        >>> answers = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
-        >>> age = Attribute("age", "continuous", "apparent age", low=20, high=80)
-        >>> Truth.parse("age<30").share_of_answers(answers, 2, age)  # their mean, 32, is on the side of no
-        array([0.5, nan])
-        """
-        from transect.effects.sensitivity import mean_ratings
-
-        labels = self.as_rated(annotations.value, attribute)[0]
-        return mean_ratings(replace(annotations, value=labels), n_images) if len(labels) else np.empty(0)
-
-    def _of_two(self, attribute: Attribute | None) -> bool:
-        """Whether a mean rating is a share of yes: of two levels, or not known and not cut on a scale."""
-        if attribute is None:
-            return self.comparison not in _ORDERED
-        return attribute.discrete and not attribute.nominal
-
-    def _share_as_rated(self, means: Float[np.ndarray, " n"], attribute: Attribute | None) -> Float[np.ndarray, " _"]:
-        """How far mean ratings lie towards yes on the attribute's scale; empty beyond it and without order."""
-        from transect.effects.sensitivity import share_of_yes
-
-        low, high = (0.0, 1.0) if attribute is None else attribute.bounds
+    def _majority(self, means: Float[np.ndarray, " n"]) -> Float[np.ndarray, " _"]:
+        """The label of two levels, 0 and 1, by mean ratings between them; empty where some lie beyond."""
         known = means[np.isfinite(means)]
-        beyond = len(known) > 0 and not low <= known.min() <= known.max() <= high
-        if beyond or (attribute is not None and attribute.nominal):
+        if len(known) and not 0 <= known.min() <= known.max() <= 1:
             return np.empty(0)
-        down = _ORDERED.get(self.comparison, self.comparison != "" and self._names_first_level)
-        return share_of_yes(means, low=low, high=high, reverse=down)
+        yes = 1 - means if self.comparison and self._names_first_level else means
+        return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5)
 
     @property
     def _names_first_level(self) -> bool:
@@ -361,7 +309,8 @@ def counted(name: str, predictions: Predictions) -> Counted:
         scores = predictions.scores[:, _spoken_column(name.partition(":")[2], predictions.labels)]
         return Counted(scores, _with_unjudged(whys(predictions), scores, said), is_share=True, answers=several)
     if name == LIKELIHOOD or name.startswith(OF_OPTION):
-        place = _spoken_column(name.partition(":")[2] or YES, _options(predictions))
+        options = predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
+        place = _spoken_column(name.partition(":")[2] or YES, options)
         means, reasons = _each(said, lambda one: one.likelihood[place], lambda one: bool(one.likelihood))
         return Counted(means, np.where(np.isfinite(means), "", "no likelihood"), is_share=True, answers=0)
     means, reasons = _each(said, _of_text(name), lambda one: one.status is Status.ANSWERED)
@@ -430,10 +379,6 @@ def _each(
     return values, reasons
 
 
-def _options(predictions: Predictions) -> tuple[str, ...]:
-    return predictions.labels if predictions.task is Task.MULTICLASS else ("no", YES)
-
-
 def _spoken_column(label: str, labels: tuple[str, ...]) -> int:
     if label not in labels:
         raise UnknownName("option", label, labels, hint="the question has no other")
@@ -496,14 +441,8 @@ def offered(task: Task, truth: bool, asked: InWords | None = None) -> tuple[str,
     """The outcomes that a task can have; those that need the truth only where one is stated.
 
     asked: of a question that is asked in words, after what its outcomes are named; None of other targets. A question
-    with several options or codes has the outcomes of each, and no yes.
-
-    A detector's confidence is no probability, so it has no loss.
-
-    >>> offered(Task.DETECTION, truth=True)
-    ('answer', 'score', 'miss', 'false_alarm', 'error')
-    >>> offered(Task.REGRESSION, truth=False)
-    ('score',)
+    with several options or codes has the outcomes of each, and no yes. A detector's confidence is no probability, so it
+    has no loss.
     """
     if asked is not None and task in (Task.MULTICLASS, Task.MULTILABEL):
         return offered_in_words(task, asked)

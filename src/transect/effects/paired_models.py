@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from transect.effects import clusters
-from transect.effects.contrasts import by_level, known_mean, level_differences
+from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
 from transect.effects.intervals import effective_images, paired_score_interval, wilson
 from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
 from transect.effects.planning import upper_deviation
@@ -274,8 +274,8 @@ def rate_difference(
     differences = level_differences(first, second)
     return Difference(
         differences,
-        known_mean(_by_subject(first)),
-        known_mean(_by_subject(second)),
+        known_mean(known_means(first, axis=1)),
+        known_mean(known_means(second, axis=1)),
         min(_rarest(first), _rarest(second)),
         reach=1.0,
         pairs=float(first.shape[1] * answers),
@@ -344,12 +344,6 @@ def _unseen(
     if binary:
         return 0.0
     return reach * float(unseen_people(np.stack(outcomes), clusters.people_with(differences[:, None], who))[0])
-
-
-def _by_subject(cells: Float[np.ndarray, "n cells"]) -> Float[np.ndarray, " n"]:
-    known = np.isfinite(cells)
-    n = known.sum(axis=1)
-    return np.asarray(np.divide(np.where(known, cells, 0.0).sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0))
 
 
 def _rarest(cells: Float[np.ndarray, " ..."]) -> float:

@@ -25,7 +25,7 @@ SPREAD_SOURCES: Final = (
 )
 
 
-def upper_deviation(differences: Float[np.ndarray, " n"], *, certainty: float = CERTAINTY) -> float:
+def upper_deviation(differences: Float[np.ndarray, " n"]) -> float:
     """The upper limit of the standard deviation of subjects' differences; 0 where they do not vary."""
     n = len(differences)
     if n < 2:
@@ -36,12 +36,12 @@ def upper_deviation(differences: Float[np.ndarray, " n"], *, certainty: float = 
     centered = differences - differences.mean()
     kurtosis = float(np.mean(centered**4) / np.mean(centered**2) ** 2)
     freedom = min(2 * n / max(kurtosis - 3 + 2 * n / (n - 1), 1e-9), n - 1.0)
-    return float(np.sqrt(variance * freedom / chdtri(freedom, certainty)))
+    return float(np.sqrt(variance * freedom / chdtri(freedom, CERTAINTY)))
 
 
-def upper_share(count: int, n: int, *, certainty: float = CERTAINTY) -> float:
+def upper_share(count: int, n: int) -> float:
     """The exact upper limit of the share of pairs that differ, of which `count` of n do. Clopper and Pearson 1934."""
-    return 1.0 if count >= n else float(betaincinv(count + 1, n - count, certainty))
+    return 1.0 if count >= n else float(betaincinv(count + 1, n - count, CERTAINTY))
 
 
 TABLES: Final = 2000

@@ -44,7 +44,8 @@ def powered_rate(
     average, spread = float(every.mean()), float(every.var()) * (1 + n / m)
     rate = float(ratings.mean())
     gap = _beyond(predicted[ratings == 1] - average) - _beyond(predicted[ratings == 0] - average)
-    weight = _weight(rate * (1 - rate) * gap, spread) if trust is None else trust
+    best = min(max(rate * (1 - rate) * gap / spread, 0.0), 1.0) if spread > 0 else 0.0
+    weight = best if trust is None else trust
     estimate = rate + weight * float(predicted_unrated.mean() - predicted.mean())
     t = float(stdtrit(n - 1, (1 + confidence) / 2))
     return PoweredRate(estimate, *_ends(estimate, n, 1 - 2 * weight * gap, weight**2 * spread, t), weight)
@@ -53,10 +54,6 @@ def powered_rate(
 def _beyond(distances: Float[np.ndarray, " k"]) -> float:
     """The mean distance of an answer's predictions from the average, that of imagined images being 0."""
     return float(distances.sum()) / (len(distances) + _IMAGINED)
-
-
-def _weight(covariance: float, spread: float) -> float:
-    return min(max(covariance / spread, 0.0), 1.0) if spread > 0 else 0.0
 
 
 def _ends(estimate: float, n: int, share: float, noise: float, t: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 from scipy.special import stdtrit
 
 from transect.effects.clusters import sums_by
+from transect.effects.intervals import CONFIDENCE
 from transect.errors import BadInput
 from transect.records import Annotations
 
@@ -149,11 +150,11 @@ class AddedByRaters:
     reason: str = ""
 
     def widened(
-        self, estimate: ArrayLike, low: ArrayLike, high: ArrayLike, confidence: float = 0.95
+        self, estimate: ArrayLike, low: ArrayLike, high: ArrayLike
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Ends of intervals by subject, moved outwards by what raters add; NaN where that is not known."""
         middle, down, up = (np.asarray(x, dtype=np.float64) for x in (estimate, low, high))
-        half = stdtrit(max(self.raters - 1, 1), (1 + confidence) / 2) * np.sqrt(self.variance)
+        half = stdtrit(max(self.raters - 1, 1), (1 + CONFIDENCE) / 2) * np.sqrt(self.variance)
         return middle - np.hypot(middle - down, half), middle + np.hypot(up - middle, half)
 
 
@@ -171,7 +172,6 @@ def raters_resampled(
     annotations: Sequence[Annotations],
     subjects: Int[np.ndarray, " n"],
     *,
-    confidence: float = 0.95,
     resamples: int = 400,
     seed: int = 0,
 ) -> RaterUncertainty:
@@ -192,7 +192,7 @@ def raters_resampled(
     added = _added(rng, statistic, answers, n, sizes, answers_per_image, resamples)
     whole = by_subject + added
     freedom = whole**2 / np.maximum(by_subject**2 / (n_subjects - 1) + added**2 / (n_raters - 1), 1e-300)
-    half = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(whole)
+    half = stdtrit(np.maximum(freedom, 1.0), (1 + CONFIDENCE) / 2) * np.sqrt(whole)
     share = np.divide(added, whole, out=np.full(len(whole), np.nan), where=whole > 0)
     low, high = estimate - half, estimate + half
     return RaterUncertainty(

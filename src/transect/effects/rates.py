@@ -246,12 +246,6 @@ def interpolation_consistency(
     ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no
     answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines, images and dropped:
     lines whose ends have no class (NaN), which are in no class and not in "all".
-
-    Raises BadInput where shapes differ.
-
-    >>> result = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
-    >>> round(result["all"]["share"], 3), result["0"]["share"], result["all"]["images"]
-    (0.833, 1.0, 6)
     """
     label, classes_between = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
     if classes_between.ndim != 2 or len(classes_between) != len(label):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from transect.designs.matching.sample import absent, codes
 from transect.effects import clusters, verification
 from transect.effects import verification as dyadic
-from transect.effects.intervals import wilson_clustered
+from transect.effects.intervals import CONFIDENCE, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.regression import student_interval
 from transect.effects.verification import (
@@ -93,8 +93,7 @@ class Differential:
     """How unequal an error rate is over groups at one threshold.
 
     ratio: each group's rate over the geometric mean of all, with its interval, from those of the rates; largest: the
-    largest ratio. gini: Gini coefficient with the factor n / (n - 1), 0 for equal rates, 1 when one group has all
-    errors; it has no interval. reason: why there is no ratio (a rate of 0) or no interval (a rate that has none).
+    largest ratio. reason: why there is no ratio (a rate of 0) or no interval (a rate that has none).
     """
 
     rate: str
@@ -103,7 +102,6 @@ class Differential:
     ratio: tuple[float, ...]
     ratio_interval: tuple[tuple[float, float], ...]
     largest: float
-    gini: float
     reason: str = ""
 
 
@@ -334,14 +332,14 @@ def _differential(
         reason = (
             f"no errors, or none that can be counted, in {', '.join(zero)}: a ratio to the geometric mean needs all"
         )
-        return Differential(rate, threshold, groups, (np.nan,) * len(groups), nothing, np.nan, gini(rates), reason)
+        return Differential(rate, threshold, groups, (np.nan,) * len(groups), nothing, np.nan, reason)
     logs = np.log(rates)
     log_ratio = logs - logs.mean()
     ratio = tuple(np.exp(log_ratio).tolist())
     interval = tuple(map(tuple, np.exp(log_ratio[:, None] + _log_distances(rates, ends)).tolist()))
     without = [name for name, pair in zip(groups, ends, strict=True) if not pair[0] > 0]
     reason = f"no interval: {', '.join(without)} has none" if without else ""
-    return Differential(rate, threshold, groups, ratio, interval, max(ratio), gini(rates), reason)
+    return Differential(rate, threshold, groups, ratio, interval, max(ratio), reason)
 
 
 def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"]) -> Float[np.ndarray, "g 2"]:
@@ -353,15 +351,6 @@ def _log_distances(rates: Float[np.ndarray, " g"], ends: Float[np.ndarray, "g 2"
     low = own * down + other * (up.sum() - up)
     high = own * up + other * (down.sum() - down)
     return np.stack([-np.sqrt(low), np.sqrt(high)], axis=1)
-
-
-def gini(rates: Float[np.ndarray, " g"]) -> float:
-    """Gini coefficient of g rates times g / (g - 1), 0 to 1; NaN where all are 0 or one is unknown."""
-    n, mean = len(rates), float(rates.mean())
-    if not mean > 0:
-        return float("nan")
-    apart = float(np.abs(rates[:, None] - rates[None, :]).sum())
-    return round(apart / (2 * n**2 * mean) * n / (n - 1), 12)
 
 
 RateName = Literal["fnmr", "fmr"]
@@ -388,22 +377,20 @@ class RateGap:
     reason: str = ""
 
 
-def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95) -> list[RateGap]:
+def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float]) -> list[RateGap]:
     """The largest gap of each rate at each threshold, by threshold; none where fewer than two groups have the rate."""
-    found = [_gap(groups, rate, place, at, confidence) for place, at in enumerate(thresholds) for rate in RATES]
+    found = [_gap(groups, rate, place, at) for place, at in enumerate(thresholds) for rate in RATES]
     return [gap for gap in found if gap is not None]
 
 
-def _gap(
-    groups: Sequence[GroupErrors], rate: RateName, place: int, threshold: float, confidence: float
-) -> RateGap | None:
+def _gap(groups: Sequence[GroupErrors], rate: RateName, place: int, threshold: float) -> RateGap | None:
     known = [group for group in groups if math.isfinite(getattr(group, rate)[place])]
     if len(known) < 2:
         return None
     most, least = (pick(known, key=lambda group: getattr(group, rate)[place]) for pick in (max, min))
     pairs = math.comb(len(known), 2)
     (p, low, high), (q, other_low, other_high) = (
-        _rate(group, rate, place, 1 - (1 - confidence) / pairs) for group in (most, least)
+        _rate(group, rate, place, 1 - (1 - CONFIDENCE) / pairs) for group in (most, least)
     )
     ends = p - q - math.hypot(p - low, other_high - q), p - q + math.hypot(high - p, q - other_low)
     without = [str(group.group) for group, end in ((most, low), (least, other_low)) if math.isnan(end)]
@@ -466,13 +453,13 @@ class _Part:
 
 
 def gap_changes(
-    before: Sequence[GroupErrors], after: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
+    before: Sequence[GroupErrors], after: Sequence[GroupErrors], thresholds: Sequence[float]
 ) -> list[GapChange]:
     """The change of every group's gap to the first group: of mean distances, then of both rates at each threshold."""
     names = [group.group for group in before if group.group in {other.group for other in after}]
     samples = [{group.group: group for group in sample} for sample in (before, after)]
     rows = [
-        _change(samples, (name, names[0]), measure, place, at, confidence)
+        _change(samples, (name, names[0]), measure, place, at)
         for name in names[1:]
         for measure in MEASURES
         for place, at in enumerate(thresholds if measure != "mean distance" else [np.nan])
@@ -487,7 +474,6 @@ def _change(
     measure: Measure,
     place: int,
     threshold: float,
-    confidence: float,
 ) -> GapChange:
     parts = [[_part(sample[name], measure, place) for name in names] for sample in samples]
     before, after = (group.value - reference.value for group, reference in parts)
@@ -498,7 +484,7 @@ def _change(
     low = high = p = np.nan
     if not reason:
         error, freedom = _error([(1.0, parts[1]), (-1.0, parts[0])])
-        low, high, p = student_interval(change, error, freedom, confidence)
+        low, high, p = student_interval(change, error, freedom, CONFIDENCE)
         reason = "" if np.isfinite(low) else "no interval: matching changes no identity's part in the gap"
     return GapChange(*names, measure, threshold, before, after, change, low, high, p, np.nan, reason)
 
@@ -591,7 +577,6 @@ def threshold_ends(
     rate: float,
     *,
     metric: Metric = "euclidean",
-    confidence: float = 0.95,
 ) -> tuple[float, float]:
     """The interval of a threshold that `pooled_thresholds` set for a rate: distances whose FMR may be that rate."""
     usable = comparable(embeddings, identity, group, metric)
@@ -600,7 +585,7 @@ def threshold_ends(
     parts = [(x[groups == name], people[groups == name]) for name in np.unique(groups)]
 
     def interval_at(distances: Float[np.ndarray, " t"]) -> Float[np.ndarray, "t 2"]:
-        return _pooled_interval([compare(*part, distances, 0, metric) for part in parts], confidence)
+        return _pooled_interval([compare(*part, distances, 0, metric) for part in parts])
 
     def excluded(offsets: Float[np.ndarray, "2 o"]) -> Bool[np.ndarray, "2 o"]:
         ends = interval_at((threshold * (1 + _SIDES[:, None] * offsets)).ravel())
@@ -625,7 +610,7 @@ def threshold_ends(
     return low, high
 
 
-def _pooled_interval(groups: Sequence[Comparisons], confidence: float) -> Float[np.ndarray, "t 2"]:
+def _pooled_interval(groups: Sequence[Comparisons]) -> Float[np.ndarray, "t 2"]:
     """The interval of the FMR over all groups at each threshold: groups are fixed, their identities a sample."""
     compared = np.array([group.impostor.sum() / 2 for group in groups])
     share = compared / max(compared.sum(), 1.0)
@@ -636,7 +621,7 @@ def _pooled_interval(groups: Sequence[Comparisons], confidence: float) -> Float[
     variance, fourth = parts.sum(axis=0), (parts**2 / freedoms).sum(axis=0)
     freedom = np.divide(variance**2, fourth, out=np.ones(len(variance)), where=fourth > 0)
     identities = sum(int((group.impostor > 0).sum()) for group in groups)
-    return dyadic_interval(share @ np.array(rates), variance, freedom, identities, float(compared.sum()), confidence)
+    return dyadic_interval(share @ np.array(rates), variance, freedom, identities, float(compared.sum()))
 
 
 def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:

@@ -151,11 +151,9 @@ def coefficient_effects(
     per: Callable[[str], str],
     sources: Sequence[str],
     confidence: float,
-    names: Sequence[str] | None = None,
 ) -> tuple[Effect, ...]:
-    """One effect per name (default: the sample's), whose coefficients are the fit's last ones in that order."""
-    called = tuple(sample.names if names is None else names)
-    first = len(fit.coefficients) - len(called)
+    """One effect per column of the sample, whose coefficients are the fit's last ones in that order."""
+    first = len(fit.coefficients) - len(sample.names)
     return tuple(
         coefficient_effect(
             Coefficient.of(fit, first + place, name),
@@ -167,7 +165,7 @@ def coefficient_effects(
             confidence=confidence,
             details=fit.details,
         )
-        for place, name in enumerate(called)
+        for place, name in enumerate(sample.names)
     )
 
 
@@ -281,12 +279,12 @@ def recovered(first: tuple[float, float, float], second: tuple[float, float, flo
     return d - float(np.hypot(p1 - low1, high0 - p0)), d + float(np.hypot(high1 - p1, p0 - low0))
 
 
-def difference_test(sample: Sample, *, resamples: int = resampling.FLIPS, seed: int = 0) -> tuple[float, str]:
+def difference_test(sample: Sample) -> tuple[float, str]:
     """Two-sided p of no association of a 0/1 outcome with the first column, of 0 and 1, and the test's name."""
     column = sample.x[:, 0]
     if sample.n_groups == len(sample):
         return _fisher(sample.y, column), FISHER
-    p = permuted(sample.y, column, sample.groups, resamples=resamples, seed=seed)
+    p = permuted(sample.y, column, sample.groups)
     return (p, SUBJECTS) if np.isfinite(p) else (_inverted(sample), SCORE)
 
 
@@ -294,9 +292,6 @@ def permuted(
     y: Float[np.ndarray, " n"],
     x: Float[np.ndarray, " n"],
     groups: Int[np.ndarray, " n"],
-    *,
-    resamples: int = resampling.FLIPS,
-    seed: int = 0,
 ) -> float:
     """Two-sided p of the score y'(x - mean) when values of x are permuted among subjects; x: one value a subject."""
     first = np.unique(groups, return_index=True)[1]
@@ -304,8 +299,8 @@ def permuted(
     if (own[groups] != x).any():
         return float("nan")
     residual = np.bincount(groups, weights=y - y.mean())
-    draws = int(np.clip(_MOVED // len(own), 999, resamples)) if resamples > 999 else resamples
-    return resampling.permutation(residual, own - own.mean(), resamples=draws, seed=seed)
+    draws = int(np.clip(_MOVED // len(own), 999, resampling.FLIPS))
+    return resampling.permutation(residual, own - own.mean(), resamples=draws)
 
 
 def _rate(sample: Sample, level: float, confidence: float) -> tuple[float, float, float]:

@@ -36,38 +36,15 @@ def bca(
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """BCa interval of each column's mean over n subjects, all columns on the same resamples.
 
-    Without counts: the mean of the column's finite values. With counts: the ratio of sums, where subject i
-    contributes `counts[i]` images whose values add up to `totals[i]`. expand: widen for few subjects, as a t interval
-    does; without it the interval is Efron's.
-
-    Returns low and high; NaN where fewer than two subjects contribute or nothing varies between them, since a
+    Without counts: the mean of the column's finite values. With counts: the ratio of sums, where subject i contributes
+    `counts[i]` images whose values add up to `totals[i]`. expand: widen for few subjects, as a t interval does; without
+    it the interval is Efron's. NaN where fewer than two subjects contribute or nothing varies between them, since a
     bootstrap of equal values has a single point.
-
-    >>> low, high = bca(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]), seed=1)
-    >>> bool(0 < low[0] < 2 < high[0] < 4)
-    True
     """
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
     estimate, influence = ratio(totals, counts)
-    return bca_of_ratio(
-        totals, counts, estimate, influence, confidence=confidence, resamples=resamples, seed=seed, expand=expand
-    )
-
-
-def bca_of_ratio(
-    totals: Float[np.ndarray, "n k"],
-    counts: Float[np.ndarray, "n k"],
-    estimate: Float[np.ndarray, " k"],
-    influence: Float[np.ndarray, "n k"],
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    expand: bool = True,
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """`bca` with counts, where the `ratio` is known."""
     replicates = _ratios(totals, counts, resamples, seed)
     n = (counts > 0).sum(axis=0)
     low, high = bca_interval(estimate, replicates, influence, confidence, n if expand else None)

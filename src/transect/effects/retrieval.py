@@ -1,4 +1,4 @@
-"""Whose images does a text query find first? Shares of levels among the first K, MaxSkew, MinSkew and NDKL.
+"""Whose images does a text query find first? Shares of levels among the first K, MaxSkew and NDKL.
 
 A model that embeds images and texts ranks images by their similarity to a query. In transects each subject is shown
 equally often at every level, so the share that no level of L exceeds is 1 / L. A largest share of few images exceeds it
@@ -46,19 +46,17 @@ class FirstImages:
     """The first `k` images of a ranking.
 
     shares: of each level; their intervals hold for all levels at once. p: of each level, that its share differs from
-    1 / L no more than by chance, corrected (Holm). max_skew, min_skew: the largest and the smallest log(L * share), at
-    least and at most 0; minus infinity where a level is absent. max_skew_by_chance, min_skew_by_chance: their means
-    where levels are permuted within subjects; max_skew_p: of a largest share as large by chance. tied: images that are
-    as similar as the k-th, among which the places that are left are shared equally. reason: why nothing is estimable.
+    1 / L no more than by chance, corrected (Holm). max_skew: the largest log(L * share), at least 0;
+    max_skew_by_chance: its mean where levels are permuted within subjects; max_skew_p: of a largest share as large by
+    chance. tied: images that are as similar as the k-th, among which the places that are left are shared equally.
+    reason: why nothing is estimable.
     """
 
     k: int
     shares: tuple[Bounded, ...]
     p: tuple[float, ...]
     max_skew: Bounded
-    min_skew: Bounded
     max_skew_by_chance: float
-    min_skew_by_chance: float
     max_skew_p: float
     tied: int
     reason: str = ""
@@ -103,7 +101,7 @@ def retrieval_skew(
 
     The share of a level among the first K is of images above a similarity that as large a part of all images exceeds.
     It has Clopper and Pearson's interval by subject (`clopper_pearson_clustered`), at 1 - (1 - confidence) / L, so that
-    all L intervals hold at once; the ends of MaxSkew and MinSkew are the largest and the smallest of the ends. NDKL has
+    all L intervals hold at once; the ends of MaxSkew are the largest of the ends. NDKL has
     none: it is largely decided by the first places, so that neither the jackknife nor resampled subjects cover it
     (docs/concepts/statistics-of-words.md has figures).
     Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
@@ -112,8 +110,8 @@ def retrieval_skew(
 
     >>> found = retrieval_skew(np.array([[[0.9], [0.1]], [[0.8], [0.2]], [[0.7], [0.3]], [[0.3], [0.4]]]), [3])
     >>> top = found.first[0]
-    >>> [share.estimate for share in top.shares], round(top.max_skew.estimate, 3), top.min_skew.estimate
-    ([1.0, 0.0], 0.693, -inf)
+    >>> [share.estimate for share in top.shares], round(top.max_skew.estimate, 3)
+    ([1.0, 0.0], 0.693)
     >>> top.max_skew_p > 0.2  # of two ways out of 2^3 all three are alike
     True
     """
@@ -261,32 +259,28 @@ def _first(
     low, high = clopper_pearson_clustered(successes, counts, 1 - (1 - confidence) / (levels if levels > 2 else 1))
     ends = zip(share.tolist(), low.tolist(), high.tolist(), strict=True)
     apart = np.abs(chance - 1 / levels) >= np.abs(share - 1 / levels) - _TIE
-    skews = _skew(np.stack([share, low, high]))
-    largest, smallest = skews.max(axis=1).tolist(), skews.min(axis=1).tolist()
-    by_chance = _skew(chance)
-    missing = ", ".join(f"level {place}" for place in np.flatnonzero(share == 0))
-    absent = f"absent among the first {top.k}: {missing}" if missing else ""
+    largest = _max_skew(np.stack([share, low, high])).tolist()
+    by_chance = _max_skew(chance)
     return FirstImages(
         k=top.k,
         shares=tuple(Bounded(*each) for each in ends),
         p=tuple(holm(np.array([_p(column) for column in apart.T])).tolist()),
         max_skew=Bounded(largest[0], max(largest[1], 0.0), largest[2]),
-        min_skew=Bounded(smallest[0], smallest[1], min(smallest[2], 0.0), absent),
-        max_skew_by_chance=float(by_chance.max(axis=1).mean()),
-        min_skew_by_chance=float(by_chance.min(axis=1).mean()),
-        max_skew_p=_p(by_chance.max(axis=1) >= largest[0] - _TIE),
+        max_skew_by_chance=float(by_chance.mean()),
+        max_skew_p=_p(by_chance >= largest[0] - _TIE),
         tied=top.tied,
     )
 
 
-def _skew(shares: Float[np.ndarray, "r levels"]) -> Float[np.ndarray, "r levels"]:
+def _max_skew(shares: Float[np.ndarray, "r levels"]) -> Float[np.ndarray, " r"]:
+    """The largest log(L * share)."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(shares.shape[1] * shares))
+        return np.asarray(np.log(shares.shape[1] * shares.max(axis=1)))
 
 
 def _nothing(k: int, levels: int, reason: str) -> FirstImages:
     none = Bounded(np.nan, np.nan, np.nan, reason)
-    return FirstImages(k, (none,) * levels, (np.nan,) * levels, none, none, np.nan, np.nan, np.nan, 0, reason)
+    return FirstImages(k, (none,) * levels, (np.nan,) * levels, none, np.nan, np.nan, 0, reason)
 
 
 def _p(extreme: Bool[np.ndarray, " b"]) -> float:

@@ -243,15 +243,6 @@ def one_hot(
     different values has a level per value, and any other is cut at its terciles. levels: attribute -> names of its
     levels, in order; where values are levels 0, 1, …, levels that no image has keep their (empty) column. drop_first:
     leave the first level of each out, as regressions without penalty need it.
-
-    Raises BadInput for edges that do not increase or another number of names, UnknownName for edges or names of a
-    column that is not there.
-
-    >>> result = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
-    >>> result.names, result.x
-    (('age: child', 'age: adult'), array([[1., 0.],
-           [0., 1.],
-           [0., 1.]]))
     """
     names, values = read_columns(columns)
     for option in (edges or {}, levels or {}):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from transect.effects import intervals
+from transect.effects.contrasts import known_means
 from transect.effects.curves import Band, difference_band, mean_band, rate_band
-from transect.effects.samples import Columns, Labels, read_columns
+from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput
-from transect.records import Annotations, Effect
+from transect.records import Annotations
 
 SOURCE: Final = (
     "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439"
@@ -51,11 +51,6 @@ class Curve:
     unit: str
     band: Band
 
-    def effects(self, attribute: str, labels: Labels | None = None) -> tuple[Effect, ...]:
-        """One Effect per step other than 0; the attribute's steps λ are origin 0 and `to`."""
-        names = labels or Labels(basis="experimental")
-        return tuple(_effect(self, place, attribute, names) for place in np.flatnonzero(self.steps != 0).tolist())
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -85,10 +80,9 @@ class ClassificationSensitivity:
 
 
 def score_sensitivity(
-    scores: Columns,
-    steps: ArrayLike | None = None,
+    scores: ArrayLike,
+    steps: ArrayLike,
     *,
-    base: ArrayLike | None = None,
     near: tuple[float, float] | None = None,
     keep: ArrayLike | None = None,
     confidence: float = 0.95,
@@ -97,20 +91,19 @@ def score_sensitivity(
 ) -> ScoreSensitivity:
     """Mean change of the score at each step λ, with subject-cluster bands: signed (Eq. 3) and absolute.
 
-    scores: [n subjects, k steps], NaN where there is no valid answer, or a table with columns subject, step and score.
-    steps: λ of each column, usually from -1 to 1, with 0 among them unless `base` [n] gives each subject's score at
-    λ = 0. near: only subjects with near[0] < f < near[1] at λ = 0, as `NEAR`. keep: bool [n] or [n, k]; what is not
-    kept is counted as left out (see `validity`).
+    scores: [n subjects, k steps], NaN where there is no valid answer. steps: λ of each column, usually from -1 to 1,
+    with 0 among them. near: only subjects with near[0] < f < near[1] at λ = 0, as `NEAR`. keep: bool [n] or [n, k];
+    what is not kept is counted as left out (see `validity`).
 
     Returns ScoreSensitivity. A step where no subject has both answers is NaN with the reason.
 
-    Raises BadInput where shapes differ or there is no base.
+    Raises BadInput where shapes differ or λ = 0 is not among the steps.
 
     >>> result = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
     >>> result.signed.values, result.absolute.values
     (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
     """
-    grid = _Grid.of(scores, steps, base, near, keep)
+    grid = _Grid.of(scores, steps, near, keep)
     paired = functools.partial(
         intervals.mean_difference_interval, binary=False, confidence=confidence, resamples=resamples, seed=seed
     )
@@ -122,12 +115,10 @@ def score_sensitivity(
 
 
 def classification_sensitivity(
-    scores: Columns,
-    steps: ArrayLike | None = None,
+    scores: ArrayLike,
+    steps: ArrayLike,
     *,
     threshold: float = 0.5,
-    base: ArrayLike | None = None,
-    near: tuple[float, float] | None = None,
     keep: ArrayLike | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -144,7 +135,7 @@ def classification_sensitivity(
     >>> result.signed.values, result.down_signed.values, result.down.values
     (array([-0.5,  0. ,  0.5]), array([-1.,  0.,  0.]), array([1., 0., 0.]))
     """
-    grid = _Grid.of(scores, steps, base, near, keep).answers(threshold)
+    grid = _Grid.of(scores, steps, None, keep).answers(threshold)
     change = grid.differences()
     paired = functools.partial(
         intervals.mean_difference_interval, binary=True, confidence=confidence, resamples=resamples, seed=seed
@@ -180,19 +171,17 @@ class _Grid:
     steps: Float[np.ndarray, " k"]
     base: Float[np.ndarray, " n"]
     reasons: np.ndarray
-    details: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        scores: Columns,
-        steps: ArrayLike | None,
-        base: ArrayLike | None,
+        scores: ArrayLike,
+        steps: ArrayLike,
         near: tuple[float, float] | None,
         keep: ArrayLike | None,
     ) -> _Grid:
         values, levels = _shaped(scores, steps)
-        own_base = _base(values, levels, base)
+        own_base = values[:, np.flatnonzero(levels == 0)[0]]
         reasons = np.where(np.isfinite(values), "", NO_ANSWER).astype(object)
         reasons[~np.isfinite(own_base)] = NO_BASE
         if near is not None:
@@ -224,44 +213,16 @@ class _Grid:
         return {text: int(n) for text, n in zip(texts.tolist(), counts, strict=True) if text}
 
 
-def _shaped(scores: Columns, steps: ArrayLike | None) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, " k"]]:
-    if isinstance(scores, pa.Table | Mapping):
-        return _pivoted(*read_columns(scores, ("subject", "step", "score"))[1].T)
+def _shaped(scores: ArrayLike, steps: ArrayLike) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, " k"]]:
     _, values = read_columns(scores, prefix="step")
-    levels = np.asarray([] if steps is None else steps, dtype=np.float64).reshape(-1)
+    levels = np.asarray(steps, dtype=np.float64).reshape(-1)
     if len(levels) != values.shape[1] or not np.isfinite(levels).all() or len(np.unique(levels)) < len(levels):
         raise BadInput(
             f"steps: expected {values.shape[1]} different finite steps, got {len(levels)}; name each column's λ"
         )
+    if not (levels == 0).any():
+        raise BadInput("steps: expected λ = 0, the subject's own image, among them; add it")
     return values, levels
-
-
-def _pivoted(
-    subject: Float[np.ndarray, " r"], step: Float[np.ndarray, " r"], score: Float[np.ndarray, " r"]
-) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, " k"]]:
-    """From one row per image to one row per subject."""
-    if not (np.isfinite(subject).all() and np.isfinite(step).all()):
-        raise BadInput("expected a subject and a step in every row, got missing ones; drop those rows")
-    subjects, row = np.unique(subject, return_inverse=True)
-    levels, column = np.unique(step, return_inverse=True)
-    if len(np.unique(row * len(levels) + column)) < len(row):
-        raise BadInput("expected each subject once at each step, got some twice; average or drop them")
-    values = np.full((len(subjects), len(levels)), np.nan)
-    values[row, column] = score
-    return values, levels
-
-
-def _base(
-    values: Float[np.ndarray, "n k"], steps: Float[np.ndarray, " k"], base: ArrayLike | None
-) -> Float[np.ndarray, " n"]:
-    if base is not None:
-        column = np.asarray(base, dtype=np.float64).reshape(-1)
-        if len(column) != len(values):
-            raise BadInput(f"base: expected one score per subject, {len(values)}, got {len(column)}; pass one for each")
-        return column
-    if not (steps == 0).any():
-        raise BadInput("steps: expected λ = 0, the subject's own image, among them; add it, or give `base`")
-    return np.asarray(values[:, np.flatnonzero(steps == 0)[0]])
 
 
 def _curve(
@@ -275,7 +236,7 @@ def _curve(
     """Means over subjects with intervals by step, and the band of the steps other than 0."""
     counted = np.isfinite(values)
     n = counted.sum(axis=0)
-    mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    mean = known_means(values, axis=0)
     bounds = interval(values)
     at_base = grid.steps == 0
     reasons = tuple(
@@ -337,35 +298,6 @@ def _renamed(curve: Curve, name: str, sign: float) -> Curve:
     return replace(curve, name=name, values=values, low=low, high=high, band=band)
 
 
-def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
-    step, n = float(curve.steps[place]), int(curve.subjects[place])
-    method = curve.methods[place]
-    return Effect(
-        name=f"{attribute}: {curve.name} at λ = {step:+g}",
-        attribute=attribute,
-        target=labels.target,
-        outcome=labels.outcome,
-        estimate=float(curve.values[place]),
-        low=float(curve.low[place]),
-        high=float(curve.high[place]),
-        p=np.nan,
-        unit=curve.unit,
-        n_subjects=n,
-        n_images=2 * n,
-        origin=0.0,
-        to=step,
-        basis=labels.basis,
-        excluded=dict(curve.excluded[place]),
-        reason=curve.reasons[place],
-        interval_method=method,
-        spec={"measure": curve.name, "step": step},
-        sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
-    )
-
-
-NO_PAIR: Final = "no subject has both ratings"
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class PerceptionMatrix:
@@ -379,15 +311,6 @@ class PerceptionMatrix:
     subjects: Int[np.ndarray, "a p"]
     missing: Int[np.ndarray, "a p"]
     methods: tuple[tuple[str, ...], ...]
-
-    def effects(self, labels: Labels | None = None) -> tuple[Effect, ...]:
-        """One Effect per cell; its attribute is the manipulated one, its outcome the perceived one."""
-        names = labels or Labels(basis="experimental", unit="rating")
-        return tuple(
-            _correlation_effect(self, row, column, names)
-            for row in range(len(self.manipulated))
-            for column in range(len(self.perceived))
-        )
 
 
 def perception_sensitivity(
@@ -443,11 +366,9 @@ def _row(
     names, differences = changes
     table = np.full((len(differences), len(perceived)), np.nan)
     table[:, [list(perceived).index(name) for name in names]] = differences
-    known = np.isfinite(table)
-    n = known.sum(axis=0)
-    mean = np.divide(np.where(known, table, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    n = np.isfinite(table).sum(axis=0)
     bounds = intervals.mean_interval(table, confidence=confidence, resamples=resamples, seed=seed)
-    return mean, bounds.low, bounds.high, n, len(table) - n, bounds.methods
+    return known_means(table, axis=0), bounds.low, bounds.high, n, len(table) - n, bounds.methods
 
 
 def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, " n"]:
@@ -496,43 +417,6 @@ def _of_images(image: Int[np.ndarray, " r"], n_images: int) -> Int[np.ndarray, "
     return image
 
 
-def share_of_yes(
-    means: ArrayLike, *, low: float = 0.0, high: float = 1.0, reverse: bool = False
-) -> Float[np.ndarray, " n"]:
-    """Mean ratings between the ends of their scale as shares of a yes, 0 to 1; reverse: the low end is the yes.
-
-    NaN for an image without a rating. Raises BadInput for a rating beyond the scale, or a scale of no length.
-
-    >>> share_of_yes([1.0, 4.0, 5.0], low=1, high=5)
-    array([0.  , 0.75, 1.  ])
-    """
-    values = np.asarray(means, dtype=np.float64)
-    known = values[np.isfinite(values)]
-    if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
-        span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
-        raise BadInput(f"expected mean ratings from {low:g} to {high:g}, got {span}; give the scale's ends")
-    share = (values - low) / (high - low)
-    return 1.0 - share if reverse else share
-
-
-def fractional_errors(scores: ArrayLike, shares: ArrayLike) -> Float[np.ndarray, " n"]:
-    """|score - mean rating| of each image, both from 0 to 1 (Balakrishnan et al. 2020, Fig. 15); NaN without either.
-
-    What a fractional logit takes (`logit`). Raises BadInput for lengths that differ or numbers beyond 0 and 1.
-
-    >>> fractional_errors([0.75, 0.5], [1.0, np.nan])
-    array([0.25,  nan])
-    """
-    score, share = np.asarray(scores, dtype=np.float64), np.asarray(shares, dtype=np.float64)
-    if score.shape != share.shape:
-        raise BadInput(f"expected one mean rating for each of {len(score)} scores, got {len(share)}; pass NaN for none")
-    for name, values in (("scores", score), ("mean ratings", share)):
-        known = values[np.isfinite(values)]
-        if len(known) and not 0 <= known.min() <= known.max() <= 1:
-            raise BadInput(f"{name}: expected 0 to 1, got {known.min():g} to {known.max():g}; see share_of_yes")
-    return np.asarray(np.abs(score - share))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Correlations:
@@ -544,12 +428,7 @@ class Correlations:
 
 
 def correlations(columns: Columns) -> Correlations:
-    """Correlation of every pair of columns over the rows that have both (Denton et al. 2019, Fig. 3).
-
-    >>> correlations({"beard": [0.0, 1.0, 1.0, np.nan], "hat": [0.0, 1.0, 1.0, 0.0]}).values.round(6)
-    array([[1., 1.],
-           [1., 1.]])
-    """
+    """Correlation of every pair of columns over the rows that have both (Denton et al. 2019, Fig. 3)."""
     names, x = read_columns(columns)
     known = np.isfinite(x).astype(np.float64)
     center = np.nanmean(np.where(known.any(axis=0), x, 0.0), axis=0)
@@ -565,28 +444,3 @@ def correlations(columns: Columns) -> Correlations:
             scale > 1e-12 * np.sqrt(np.maximum(square * square.T, 0.0)) / np.maximum(n, 1), covariance / scale, np.nan
         )
     return Correlations(names, np.clip(matrix, -1.0, 1.0), n.astype(np.int64))
-
-
-def _correlation_effect(matrix: PerceptionMatrix, row: int, column: int, labels: Labels) -> Effect:
-    n, low = int(matrix.subjects[row, column]), float(matrix.low[row, column])
-    manipulated, seen = matrix.manipulated[row], matrix.perceived[column]
-    method = matrix.methods[row][column]
-    return Effect(
-        name=f"{manipulated}: perceived {seen}",
-        attribute=manipulated,
-        target=labels.target or "raters",
-        outcome=f"perceived {seen}",
-        estimate=float(matrix.values[row, column]),
-        low=low,
-        high=float(matrix.high[row, column]),
-        p=np.nan,
-        unit=labels.unit,
-        n_subjects=n,
-        n_images=2 * n,
-        basis=labels.basis,
-        excluded={"not rated at both ends": int(matrix.missing[row, column])} if matrix.missing[row, column] else {},
-        reason=NO_PAIR if not n else "" if np.isfinite(low) else "no interval: nothing varies",
-        interval_method=method,
-        spec={"measure": "perception sensitivity"},
-        sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
@@ -147,7 +147,7 @@ def _solved(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"],
     above = max(float(np.ptp(values)) ** 2, float(variances.max()))
     while excess(above) > 0:
         above *= 2
-    return _root(excess, above)
+    return float(brentq(excess, 0.0, above, xtol=_TOLERANCE * above, rtol=1e-12))
 
 
 def _next_world(
@@ -187,10 +187,6 @@ def _profiled(
     means = weights @ values / weights.sum(axis=1)
     q = (weights * (values - means[:, None]) ** 2).sum(axis=1)
     return np.asarray(np.interp(-wanted, -q, grid))
-
-
-def _root(function: Callable[[float], float], above: float) -> float:
-    return float(brentq(function, 0.0, above, xtol=_TOLERANCE * above, rtol=1e-12))
 
 
 def few(n_worlds: int) -> str:
@@ -377,9 +373,7 @@ def _difference(worlds: Sequence[WorldEstimate], pair: tuple[int, int], confiden
 
 
 def _seen(worlds: Sequence[WorldEstimate]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The worlds that show the effect in the direction of most of them, that of the first where they are even, and
-    those that show the opposite.
-    """
+    """The worlds that show the effect in most worlds' direction (the first's, where even), and those against it."""
     showing = [place for place, world in enumerate(worlds) if world.seen and math.isfinite(world.estimate)]
     up = tuple(place for place in showing if worlds[place].estimate > 0)
     down = tuple(place for place in showing if worlds[place].estimate < 0)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from transect.effects import clusters
-from transect.effects.contrasts import by_level, known_mean, level_differences
+from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
 from transect.effects.intervals import FEW_AVERAGED, clopper_pearson_clustered
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
@@ -248,7 +248,7 @@ def sizes_of_differences(
     pairs = differences.shape[1]
     low, high = how.ends(differences, ERROR, unseen=True)
     strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
-    sizes, n = np.abs(_mean(differences)), how.people(differences)
+    sizes, n = np.abs(known_means(differences, axis=0)), how.people(differences)
     lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
     return tuple(Bound(float(sizes[k]), float(lower[k]), float(upper[k]), int(n[k])) for k in range(pairs))
 
@@ -276,7 +276,7 @@ def sizes_beyond_baseline(
     how = replace(how, base=np.tile(how.base, 4))
     upper = how.ends(stacked, ERROR / 2, unseen=True)[1].reshape(2, 2, pairs)
     lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
-    size = np.abs(_mean(now)) - np.abs(_mean(then))
+    size = np.abs(known_means(now, axis=0)) - np.abs(known_means(then, axis=0))
     n = how.people(now + then)
     # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
     tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
@@ -298,14 +298,14 @@ def increase(
     """How much larger the mean outcome is than in a baseline on the same images, with its bounds."""
     flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
     difference = level_differences(before, flat)[:, None]
-    rates = np.array([_mean(np.concatenate([flat, before]).reshape(-1, 1))[0]])
+    rates = np.array([known_means(np.concatenate([flat, before]).reshape(-1, 1), axis=0)[0]])
     who = clusters.clusters_of(people)
     how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat, who)
     low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
     n = int(how.people(difference)[0])
     if _identical(values, baseline, who):
         return (Bound(0.0, 0.0, 0.0, n),)
-    return (Bound(float(_mean(difference)[0]), float(low[0]), float(high[0]), n),)
+    return (Bound(float(known_means(difference, axis=0)[0]), float(low[0]), float(high[0]), n),)
 
 
 def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
@@ -377,12 +377,6 @@ def _pairs(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, "n k"
 
 def _rarest(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, " k"]:
     """For every pair of levels how rare the outcome is: the smallest rate, or share without it, of both."""
-    rates = _mean(grid.transpose(0, 2, 1).reshape(-1, grid.shape[1]))
+    rates = known_means(grid.transpose(0, 2, 1).reshape(-1, grid.shape[1]), axis=0)
     rare = np.minimum(rates, 1 - rates)
     return np.array([min(rare[first], rare[second]) for first, second in itertools.combinations(range(len(rare)), 2)])
-
-
-def _mean(columns: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
-    known = np.isfinite(columns)
-    n = known.sum(axis=0)
-    return np.asarray(np.divide(np.where(known, columns, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0))

@@ -356,7 +356,6 @@ def find_threshold(
     subject: Int[np.ndarray, " m"],
     place: Int[np.ndarray, " m"],
     rule: Rule,
-    confidence: float = 0.95,
 ) -> Threshold:
     """The threshold of some reference images, one per subject and place; a row of NaN or zeros is left out."""
     norms = np.linalg.norm(embeddings, axis=1)
@@ -375,12 +374,12 @@ def find_threshold(
         return Threshold(*(np.nan,) * 3, requested, *(np.nan,) * 3, 0, n, subjects, left_out, (), reason)
     value = float(ordered[allowed]) if rule.threshold is None else rule.threshold
     matched = distance < value
-    rate, low, high = _dyadic_rate(matched, first, second, confidence)
+    rate, low, high = _dyadic_rate(matched, first, second)
     ends: tuple[float, ...] = (np.nan, np.nan)
     if rule.threshold is None:
-        ends = _threshold_ends(distance, first, second, ordered, requested, confidence)
+        ends = _threshold_ends(distance, first, second, ordered, requested)
     groups = tuple(
-        (int(p), *_dyadic_rate(matched[at == p], first[at == p], second[at == p], confidence),
+        (int(p), *_dyadic_rate(matched[at == p], first[at == p], second[at == p]),
          int(matched[at == p].sum()), int((at == p).sum()))
         for p in np.unique(at)
     )  # fmt: skip
@@ -413,7 +412,6 @@ def _threshold_ends(
     second: Int[np.ndarray, " c"],
     ordered: Float[np.ndarray, " c"],
     requested: float,
-    confidence: float,
 ) -> tuple[float, float]:
     """Around the threshold, the nearest distances whose false match rate is surely not the requested one."""
     n = len(ordered)
@@ -422,10 +420,10 @@ def _threshold_ends(
     start = int(np.searchsorted(places, min(int(ladder[_STEPS]), n - 1)))
 
     def accepted(place: int) -> bool:
-        _, low, high = _dyadic_rate(distance < ordered[places[place]], first, second, confidence)
+        _, low, high = _dyadic_rate(distance < ordered[places[place]], first, second)
         return low <= requested <= high
 
-    if np.isnan(_dyadic_rate(distance < ordered[places[start]], first, second, confidence)[1]):
+    if np.isnan(_dyadic_rate(distance < ordered[places[start]], first, second)[1]):
         return np.nan, np.nan
     below, above = reached(start, accepted, -1), reached(start, accepted, len(places))
     return (
@@ -435,7 +433,7 @@ def _threshold_ends(
 
 
 def _dyadic_rate(
-    hit: np.ndarray, first: Int[np.ndarray, " c"], second: Int[np.ndarray, " c"], confidence: float
+    hit: np.ndarray, first: Int[np.ndarray, " c"], second: Int[np.ndarray, " c"]
 ) -> tuple[float, float, float]:
     """A share of comparisons and its interval, where comparisons that share a subject are correlated."""
     if not len(hit):
@@ -447,7 +445,7 @@ def _dyadic_rate(
     squares = np.array([(np.bincount(first * size + second, residual, size * size) ** 2).sum()])
     spread, freedom = dyadic_variance(of_subject[:, None], squares, compared)
     subjects = int((compared > 0).sum())
-    low, high = dyadic_interval(np.array([rate]), spread, freedom, subjects, len(hit), confidence)[0]
+    low, high = dyadic_interval(np.array([rate]), spread, freedom, subjects, len(hit))[0]
     return rate, float(low), float(high)
 
 

@@ -14,8 +14,7 @@ from transect.effects import clusters, interrogation
 from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import Bounds
 from transect.effects.intervals import Intervals
-from transect.effects.multiplicity import SOURCES as CORRECTIONS
-from transect.effects.multiplicity import max_t
+from transect.effects.multiplicity import MAX_T, max_t
 from transect.effects.pair_perception import Bounded
 from transect.effects.rater_uncertainty import SOURCES as CROSSED
 from transect.effects.rater_uncertainty import crossed_variance
@@ -81,7 +80,7 @@ SOURCES: Final = (
     *CROSSED,
     "Banerjee 1960, Approximate confidence interval for linear functions of means of k populations when the population "
     "variances are not equal, Sankhya 22(3/4)",
-    CORRECTIONS["max-t"],
+    MAX_T,
 )
 ALONE: Final = "one paraphrase: nothing to compare"
 TOO_FEW: Final = f"fewer than {FEWEST_SAMPLED} paraphrases: no sample of wordings"

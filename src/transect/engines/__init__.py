@@ -1,4 +1,1 @@
-"""Where the parts of a run are made: in this process, in processes of this machine, or on a Ray cluster.
-
-One contract: an ordered map over parts. Standard libraries and Ray schedule; nothing here does.
-"""
+"""Where the parts of a run are made: in this process, in processes of this machine, or on a Ray cluster."""

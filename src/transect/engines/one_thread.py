@@ -11,22 +11,17 @@ import torch
 
 
 def one_thread() -> None:
-    """Sets one thread per operation, for the thread that calls it.
-
-    The first call of PyTorch in a thread sets the number that the process had last. So the number is read first, and
-    set after that.
-    """
+    """Sets one thread per operation for its thread, whose first call of PyTorch, the reading, sets another number."""
     torch.get_num_threads()
     torch.set_num_threads(1)
 
 
 @final
 class _OneThread:
-    """A context in which operations run on one core in float32: how they are split can change the last bit.
+    """Operations run on one core in float32, since how they are split can change the last bit.
 
-    PyTorch counts threads for each thread that calls it, so that each enters and leaves by itself; a thread that starts
-    meanwhile leaves with what the first one had. Type and precision are the process's: the last to leave puts them
-    back.
+    PyTorch counts threads for each thread that calls it; type and precision are the process's, which the last to leave
+    puts back.
     """
 
     def __init__(self) -> None:

@@ -41,11 +41,7 @@ def check_same(expected: str, found: str) -> None:
 
 
 def on_gpu(*devices: object) -> int:
-    """GPUs that a worker needs which computes on these devices: one, or none.
-
-    >>> on_gpu("cpu", None), on_gpu("cpu", "cuda")
-    (0, 1)
-    """
+    """GPUs that a worker needs which computes on these devices: one, or none."""
     return int(any(str(device).startswith("cuda") for device in devices))
 
 
@@ -154,10 +150,7 @@ HERE: Engine = Here()
 
 @final
 class Ahead(Generic[Task, Result]):
-    """Parts that an engine makes ahead, to be taken in order; a context manager, which ends what is not taken.
-
-    parts: their numbers, in order. task: of a part, asked for when there is room for it.
-    """
+    """Parts that an engine makes ahead, to be taken in order. parts: their numbers. task: asked for in time."""
 
     def __init__(
         self, engine: Engine, work: Work[Task, Result], parts: Iterable[int], task: Callable[[int], Task]

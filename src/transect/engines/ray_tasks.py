@@ -38,10 +38,7 @@ def _of_ray(name: str) -> bool:
 
 @contextmanager
 def apart(ray: Any) -> Iterator[None]:
-    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has.
-
-    The variables stay set, for the workers; see `restore` and `read_again`.
-    """
+    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has."""
     os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
     os.environ.pop(TOKEN_FILE, None)
     read_again(ray)
@@ -71,11 +68,7 @@ _OBJECTS: Final = 256 << 20
 
 @final
 class OnRay:
-    """An Engine on Ray. address: HOST:PORT of a cluster's head node, "auto", or "" for a Ray of this machine alone.
-
-    workers: parts at the same time; None for one per core (per GPU where parts need one) of the cluster. A program that
-    has joined a cluster already stays in it. room: cores that the cluster has, or this machine.
-    """
+    """An Engine on Ray, at HOST:PORT, "auto", or "" for this machine alone. room: cores that parts may take."""
 
     apart = True
 

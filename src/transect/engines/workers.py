@@ -32,11 +32,10 @@ _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
 @final
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a worker shares with the process that started the run.
+    """What a worker shares with the process that started the run: its folder, and where modules are found.
 
-    folder: the working folder, by which relative paths are read. path: where modules are found. cores: for work that
-    gives the same result on any number. threads, products: of PyTorch and of NumPy's matrix products, on which the last
-    bit of a result can depend.
+    cores: for work that gives the same result on any number. threads, products: of PyTorch and of NumPy's matrix
+    products, on which the last bit of a result can depend.
     """
 
     folder: str
@@ -48,17 +47,12 @@ class Surroundings:
     @staticmethod
     def here(share: int) -> Surroundings:
         """Those of this process; share: workers that share its machine, 0 where each has one core."""
-        path = tuple(str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path)
-        return Surroundings(str(Path.cwd()), path, cores() // share if share else 1, _threads(), _products())
+        return Surroundings(
+            str(Path.cwd()), tuple(search_path()), cores() // share if share else 1, _threads(), _products()
+        )
 
     def crowded(self, workers: int, cores: int) -> str:
-        """A warning where workers have several threads each, more in all than the cores; "" elsewhere.
-
-        >>> Surroundings("", (), 1, threads=4, products=1).crowded(2, 6)
-        '2 workers with 4 threads each on 6 cores slow each other down: set OMP_NUM_THREADS=1 before the command'
-        >>> Surroundings("", (), 1, threads=1, products=3).crowded(2, 6)
-        ''
-        """
+        """A warning where workers have several threads each, more in all than the cores; "" elsewhere."""
         threads = max(self.threads, self.products)
         if threads == 1 or workers * threads <= cores:
             return ""
@@ -84,6 +78,18 @@ class Surroundings:
         if torch := sys.modules.get("torch"):
             torch.set_num_threads(self.threads)
         threadpool_limits(self.products, user_api="blas")
+
+
+def search_path() -> list[str]:
+    """Where this process finds modules, the working folder by its name."""
+    return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
+
+
+def rebuilt(kind: type[TransectError], text: str) -> TransectError:
+    """An error of ours that another process raised, by its text: the constructors of some take other arguments."""
+    error = kind.__new__(kind, text)
+    error.args = (text,)
+    return error
 
 
 def _threads() -> int:
@@ -128,12 +134,7 @@ class Failed:
         return Failed(type(error).__name__, text, "".join(traceback.format_exception(error)))
 
     def result(self) -> Any:
-        """Raises the error as this process has it: ours and Python's own by their class, others as RuntimeError.
-
-        >>> Failed("BadInput", "expected more", "").result()
-        Traceback (most recent call last):
-        transect.errors.BadInput: expected more
-        """
+        """Raises the error as this process has it: ours and Python's own by their class, others as RuntimeError."""
         error = self._error()
         if self.trace:
             error.add_note(f"in a worker:\n{self.trace}")
@@ -142,9 +143,7 @@ class Failed:
     def _error(self) -> Exception:
         ours = getattr(errors, self.kind, None)
         if isinstance(ours, type) and issubclass(ours, TransectError):
-            error = ours.__new__(ours, self.text)  # the constructors of some take other arguments
-            error.args = (self.text,)
-            return error
+            return rebuilt(ours, self.text)
         own = getattr(builtins, self.kind, None)
         if isinstance(own, type) and issubclass(own, Exception) and not issubclass(own, UnicodeError):
             return own(self.text)

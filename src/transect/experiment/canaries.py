@@ -68,10 +68,7 @@ class _Watch:
 
 
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
-    """Write the targets' canary records into a run folder; return a line for each target whose behaviour changed.
-
-    Targets without canaries, or with a single round, write nothing.
-    """
+    """Write the records of targets that have canaries into a run folder; a line for each whose behaviour changed."""
     lines = []
     for target in targets:
         record = target.asked_again() if isinstance(target, RepeatsCanaries) else None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from transect.designs import transect_latents
 from transect.designs.pairs import cell_pairs, rule
@@ -19,7 +19,6 @@ from transect.runs.json_records import dumps, plain, record_in
 from transect.runs.wording import counted
 from transect.targets.capabilities import answers_in_words, is_metered
 from transect.targets.words.asked import AskedTarget
-from transect.targets.words.judging import Judge
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -51,36 +50,26 @@ def keep_calls(folder: Path, targets: Sequence[Target]) -> None:
     stays as it was although other runs use the same file of answers.
     """
     for target in targets:
-        path = folder / CALLS_FOLDER / f"{slug(target.name)}.json"
-        if not isinstance(target, CountsCalls) or (path.exists() and not target.calls_made()[0]):
-            continue
-        if (counts := target.call_counts()) is not None:
-            write_atomically(path, canonical_json(_calls_record(target, counts, target.quote(0))) + "\n")
-    for judge in [target.coders.judge for target in targets if isinstance(target, AskedTarget)]:
-        if judge is not None:
-            _keep_judge(folder, judge)
+        _keep(folder, slug(target.name), target.name, target, target, in_words=answers_in_words(target))
+        judge = target.coders.judge if isinstance(target, AskedTarget) else None
+        if judge is not None:  # whose calls no target states
+            name = f"{judge.name} (judge)"
+            _keep(folder, f"judge-{slug(judge.name)}", name, judge.speaker, judge, in_words=True)
 
 
-def _keep_judge(folder: Path, judge: Judge) -> None:
-    """As `keep`, of a judge whose calls no target states."""
-    path, speaker = folder / CALLS_FOLDER / f"judge-{slug(judge.name)}.json", judge.speaker
-    if not isinstance(speaker, CountsCalls) or (path.exists() and not judge.calls_made()[0]):
+def _keep(folder: Path, file: str, name: str, counting: object, called: Any, *, in_words: bool) -> None:
+    """counting: what may know its calls. called: what knows whether this program called it."""
+    path = folder / CALLS_FOLDER / f"{file}.json"
+    if not isinstance(counting, CountsCalls) or (counts := counting.call_counts()) is None:
         return
-    if (counts := speaker.call_counts()) is not None:
-        spent = speaker.quote(0)
-        name, money = f"{judge.name} (judge)", spent.money_spent or 0.0
+    if path.exists() and not called.calls_made()[0]:
+        return
+    record: dict[str, object] = {"target": name, "counts": plain(counts)}
+    if in_words:
+        spent = counting.quote(0)
+        money = spent.money_spent or 0.0
         record = plain(TargetCalls(name, counts, in_words=True, money=money, currency=spent.currency))
-        write_atomically(path, canonical_json(record) + "\n")
-
-
-def _calls_record(target: Target, counts: CallCounts, quote: Quote) -> dict[str, object]:
-    """What is kept of a target; of one that answers in words with its money."""
-    if not answers_in_words(target):
-        return {"target": target.name, "counts": plain(counts)}
-    record: dict[str, object] = plain(
-        TargetCalls(target.name, counts, in_words=True, money=quote.money_spent or 0.0, currency=quote.currency)
-    )
-    return record
+    write_atomically(path, canonical_json(record) + "\n")
 
 
 def read_calls(folder: Path) -> list[TargetCalls]:
@@ -110,13 +99,11 @@ class Spent:
 
 
 def quotes(targets: Sequence[Target], images: int, side: int) -> list[Quote]:
-    """A quote of each target for N square images with so many pixels a side; no target is called for it.
-
-    Targets that read the same kept answers in different ways ask about an image once.
-    """
+    """A quote of each target for N square images with so many pixels a side; no target is called for it."""
     made: list[Quote] = []
     for target in targets:
         quote = _quote(target, images, side)
+        # Targets that read the same kept answers in different ways ask about an image once.
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
         made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
         made += _judging(target, images)
@@ -174,11 +161,9 @@ def announcement(study: Study, minutes: float) -> list[str]:
     names = ", ".join(target.name for target in targets)
     images = f"{counted(design.n_images, 'image')}, {counted(calls, 'call')} to {names}"
     metered = any(is_metered(target) for target in targets)
-    work = (
-        "rendering left; the time of the calls is estimated from the first ones"
-        if metered
-        else ("rendering and prediction left")
-    )
+    work = "rendering and prediction left"
+    if metered:
+        work = "rendering left; the time of the calls is estimated from the first ones"
     subjects = counted(design.subjects, "photograph" if study.world.name.startswith("photographs:") else "subject")
     first = f"{name}: {subjects}, {grid}: {images}; about {max(minutes, 0.1):.1f} minutes of {work}"
     return [first, *lines(targets, design.n_images, int(study.world.image_size))]
@@ -205,17 +190,14 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
     images = study.design.n_images
     minutes = seconds * images * left / 60 * cores() / engine.cores
     folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
-    for text in [] if quiet else announcement(study, minutes):
-        say(text, error=True)
-    for text in [] if quiet else about_pairs(study):
+    for text in [] if quiet else [*announcement(study, minutes), *about_pairs(study)]:
         say(text, error=True)
 
 
 def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
-    """Seconds to render and predict one image, timed on at most eight.
+    """Seconds to render and predict one image, timed on at most eight; metered targets are not called for this.
 
-    A first image warms up and shows whether targets answer. A target that counts its calls (`metered = True`) is not
-    called for this.
+    A first image warms up and shows whether targets answer.
     """
     from transect.targets.guard import guarded
 

@@ -13,22 +13,8 @@ from jaxtyping import Bool, Int
 
 from transect.controls.learned import LearnedWorld
 from transect.datasets.labelled import SUBJECT
-from transect.designs import transect_latents
-from transect.designs.edit_validity import (
-    MOST_DRIFT,
-    OUTSIDE,
-    REFERENCE,
-    YES_OR_NO,
-    Intended,
-    Judged,
-    Limits,
-    Measured,
-    Moved,
-    Stated,
-    judge,
-    limits_of,
-    saturated,
-)
+from transect.designs import edit_validity, transect_latents
+from transect.designs.edit_validity import Intended, Judged, Limits, Measured, Moved, Stated, judge
 from transect.designs.steps import Steps
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES
@@ -44,7 +30,7 @@ _UNSTATED: Final = "what it should read as at its levels is not stated"
 
 def edited(world: World) -> EditsPhotographs | None:
     """The world as one that edits photographs; None for others, and for prompts without photographs."""
-    plain = world.world if isinstance(world, Steps) else world
+    plain = _learned(world)
     return plain if isinstance(plain, EditsPhotographs) and plain.photographs else None
 
 
@@ -52,7 +38,7 @@ def reference(world: World, design: Design) -> Int[np.ndarray, " m"]:
     """The seeds of unedited photographs that set the limits: each once, first those that the study does not show."""
     photographs = edited(world)
     count = 0 if photographs is None else photographs.photographs
-    places = [*range(design.subjects, count), *range(min(design.subjects, count))][:REFERENCE]
+    places = [*range(design.subjects, count), *range(min(design.subjects, count))][: edit_validity.REFERENCE]
     return design.seed * SUBJECTS_PER_SEED + np.array(places, dtype=np.int64)
 
 
@@ -84,10 +70,10 @@ def _intended(world: EditsPhotographs, attribute: Attribute, measures: Measured,
     if not stated:
         return _UNSTATED if attribute.discrete else Moved(as_it_is)
     if name in measures.levels or set(stated.values()) <= {0.0, 1.0}:
-        return Stated(stated, as_it_is, YES_OR_NO)
+        return Stated(stated, as_it_is, edit_validity.YES_OR_NO)
     readings = measures.readings.get(name, np.full(1, np.nan))
     spread = float(np.nanstd(readings)) if np.isfinite(readings).any() else np.nan
-    return Stated(stated, as_it_is, MOST_DRIFT * spread)
+    return Stated(stated, as_it_is, edit_validity.MOST_DRIFT * spread)
 
 
 def _by_name(attribute: Attribute) -> dict[float, float]:
@@ -125,16 +111,15 @@ def with_outside(judged: Judged, world: World, latents: Latents, images: Images,
     differ = [(image != own.pixels[row]).any(axis=2) for image, row in zip(images.pixels, rows, strict=True)]
     changed = (np.array(differ) & ~masks).any(axis=(1, 2))
     everything = np.asarray(masks.all(axis=(1, 2)))
-    fails, unknown = {**judged.fails, OUTSIDE: changed}, {**judged.unknown, OUTSIDE: everything}
-    return replace(judged, fails=fails, unknown=unknown)
+    outside = edit_validity.OUTSIDE
+    return replace(judged, fails={**judged.fails, outside: changed}, unknown={**judged.unknown, outside: everything})
 
 
 def _masks(world: World, latents: Latents) -> Bool[np.ndarray, "n h w"] | None:
     photographs = edited(world)
     if photographs is not None:
         return photographs.edit_masks(latents)
-    plain = world.world if isinstance(world, Steps) else world
-    generator = plain.generator if isinstance(plain, LearnedWorld) else None
+    generator = _generator(world)
     if isinstance(generator, InvertedPhotographs) and generator.backgrounds is not None:
         return generator.edit_masks(latents)
     return None
@@ -223,7 +208,7 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
 
         identity = features.identities(images.pixels)
     realism = np.empty(0) if check.realism is None else _scores(check.realism, images)[:, 0]
-    return Measured(readings, saturated(images), identity, realism, frozenset(levels))
+    return Measured(readings, edit_validity.saturated(images), identity, realism, frozenset(levels))
 
 
 def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
@@ -245,13 +230,6 @@ def _generator(world: World) -> Generator | None:
     """What renders, without the steps and directions around it; None where attributes are set exactly."""
     plain = _learned(world)
     return plain.generator if isinstance(plain, LearnedWorld) else None
-
-
-def _is_reference(world: World) -> bool:
-    from transect.generators.reference import is_reference
-
-    generator = _generator(world)
-    return generator is not None and is_reference(generator)
 
 
 def needed(world: World) -> bool:
@@ -279,8 +257,12 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
     chosen = check if requested else EditCheck() if needed(world) else None
     if chosen is None:
         return None
+    from transect.generators.reference import is_reference
+
+    generator = _generator(world)
     unread = photographs is not None and photographs.learned_edits and chosen.targetless
-    return replace(chosen, shipped=True) if unread or _is_reference(world) else chosen
+    shipped = unread or (generator is not None and is_reference(generator))
+    return replace(chosen, shipped=True) if shipped else chosen
 
 
 def check_of(
@@ -291,10 +273,7 @@ def check_of(
     *,
     shipped: bool = False,
 ) -> EditCheck:
-    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
-
-    shipped: whether the network that ships reads what no target does.
-    """
+    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name."""
     readers = attributes if isinstance(attributes, Mapping) else named(attributes)
     return EditCheck(
         {name: _resolved(target, "regression") for name, target in readers.items()},
@@ -363,7 +342,7 @@ def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder
     """The limits that unedited subjects set, measured once and stored in the folder; None for a worker without one."""
     seeds, measures, latents = _reference(check, world, design)
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
-    limits = limits_of(measures, values, list(design.levels), _intentions(check, world, design, measures))
+    limits = edit_validity.limits_of(measures, values, list(design.levels), _intentions(check, world, design, measures))
     if folder is not None and not folder.has_part(REFERENCE_TABLE, 0):
         columns = {f"reading.{name}": column for name, column in measures.readings.items()}
         columns |= {f"value.{name}": column for name, column in values.items()} | {"saturated": measures.saturated}
@@ -377,7 +356,7 @@ def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder
 def _reference(check: EditCheck, world: World, design: Design) -> tuple[Int[np.ndarray, " m"], Measured, Latents]:
     """Unedited images that set the limits: their subjects' seeds, what they measure, their latents."""
     if edited(world) is None:
-        beyond = np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
+        beyond = np.arange(design.subjects, design.subjects + edit_validity.REFERENCE, dtype=np.int64)
         seeds = design.seed * SUBJECTS_PER_SEED + beyond
         latents = sample_unedited(_learned(world), seeds)
         return seeds, measured(check, world, latents, world.render(latents)), latents
@@ -404,13 +383,9 @@ def _text(limits: Limits) -> bytes:
     def number(value: float) -> float | None:
         return None if np.isnan(value) else value
 
-    plain = {name: number(value) for name, value in _numbers(limits).items()}
+    plain = {name: number(getattr(limits, name)) for name in ("identity", "realism", "saturated")}
     tolerances = {name: number(curve.tolerance) for name, curve in limits.expected.items()}
     return json.dumps({**plain, "tolerances": tolerances, "reasons": dict(limits.reasons)}, sort_keys=True).encode()
-
-
-def _numbers(limits: Limits) -> dict[str, float]:
-    return {"identity": limits.identity, "realism": limits.realism, "saturated": limits.saturated}
 
 
 def passing(
@@ -421,23 +396,19 @@ def passing(
     first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
     never passes keeps its last draw, and its failures are counted.
     """
-    drawn = (
-        [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)] if keeper.check.redraw else []
-    )
-    if not drawn:
-        latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
-        images = keeper.world.render(latents)
-        return seeds, latents, images, _table(keeper, seeds, *keeper.judge(seeds, latents, images), np.ones(len(seeds)))
-    chosen = np.array([seed for seed, _ in drawn], dtype=np.int64)
-    latents = transect_latents(keeper.design, keeper.world.sample(chosen), keeper.world)
+    draws = np.ones(len(seeds))
+    if keeper.check.redraw:
+        drawn = [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)]
+        seeds = np.array([seed for seed, _ in drawn], dtype=np.int64)
+        draws = np.array([count for _, count in drawn], dtype=np.float64)
+    latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
     images = keeper.world.render(latents)
-    draws = np.array([count for _, count in drawn], dtype=np.float64)
-    return chosen, latents, images, _table(keeper, chosen, *keeper.judge(chosen, latents, images), draws)
+    return seeds, latents, images, _table(keeper, seeds, *keeper.judge(seeds, latents, images), draws)
 
 
 def _drawn(keeper: Gatekeeper, seed: int, number: int) -> tuple[int, int]:
     """The seed of the first draw that passes every gate, or of the last; and how many were drawn."""
-    beyond = keeper.design.subjects + REFERENCE + number * keeper.check.redraw
+    beyond = keeper.design.subjects + edit_validity.REFERENCE + number * keeper.check.redraw
     further = [keeper.design.seed * SUBJECTS_PER_SEED + beyond + draw for draw in range(keeper.check.redraw)]
     for count, candidate in enumerate([seed, *further], 1):
         seeds = np.array([candidate], dtype=np.int64)
@@ -449,12 +420,7 @@ def _drawn(keeper: Gatekeeper, seed: int, number: int) -> tuple[int, int]:
 
 
 def _table(
-    keeper: Gatekeeper,
-    seeds: np.ndarray,
-    edited: Measured,
-    before: Measured,
-    judged: Judged,
-    draws: np.ndarray,
+    keeper: Gatekeeper, seeds: np.ndarray, edited: Measured, before: Measured, judged: Judged, draws: np.ndarray
 ) -> pa.Table:
     """Rows of edits, subject-major, then a row per subject for its own image."""
     cells, n = keeper.design.n_cells, len(seeds)

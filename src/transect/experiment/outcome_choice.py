@@ -134,10 +134,7 @@ def verifies(target: Target, design: Design, rule: Rule) -> bool:
 def verification_entry(
     rule: Rule, targets: Sequence[Target], design: Design, attributes: Sequence[Attribute]
 ) -> VerificationEntry | None:
-    """The entry of a run's spec; None where no target verifies.
-
-    own: attributes by which subjects are grouped, since nothing sets them.
-    """
+    """The entry of a run's spec; None where no target verifies."""
     if not any(verifies(target, design, rule) for target in targets) and not rule.within:
         return None
     grouping = tuple(a for a in attributes if a.name in WHO and a.name not in design.levels)

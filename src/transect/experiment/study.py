@@ -90,11 +90,10 @@ def render_part(
 @final
 @dataclass(frozen=True, slots=True)
 class PartTask:
-    """One part. start, stop: its subjects. first: whether it is the study's first."""
+    """One part. start, stop: its subjects."""
 
     start: int
     stop: int
-    first: bool
 
 
 @final
@@ -103,7 +102,7 @@ class PartAnswers:
     """A target's answers as rows of its tables, None where it failed too often; and what was counted, in order."""
 
     rows: tuple[pa.Table, ...] | None
-    counted: tuple[Counted, ...]
+    counted: Sequence[Counted]
 
 
 @final
@@ -143,13 +142,11 @@ class StudyWork:
         """Open the world, the targets and the check."""
         world = self.recipe.world.open()
         targets = [None if each is None else each.open() for each in self.recipe.targets]
-        check = edits.for_world(world, self.design, self._check()) if self.checked else None
+        wanted = None if self.recipe.check is None else self.recipe.check.open()
+        check = edits.for_world(world, self.design, wanted) if self.checked else None
         check_same(self.facts, facts_of(world, targets, check))
         keeper = edits.gatekeeper(check, world, self.design, None) if check is not None else None
         return OpenedStudy(world, self.design, tuple(targets), self.limits, keeper, self.with_landmarks)
-
-    def _check(self) -> EditCheck | None:
-        return None if self.recipe.check is None else self.recipe.check.open()
 
 
 @final
@@ -170,11 +167,12 @@ class OpenedStudy:
         rendered = render_part(self.world, self.design, self.keeper, span, with_landmarks=self.with_landmarks)
         ids = rendered.ids(self.design)
         answers = tuple(
-            None if target is None else self._ask(target, ids, rendered.images, task.first) for target in self.targets
+            None if target is None else self._ask(target, ids, rendered.images, first=task.start == 0)
+            for target in self.targets
         )
         return MadePart(ids, rendered.table(self.design), rendered.checked, answers)
 
-    def _ask(self, target: Target, ids: Sequence[str], images: Images, first: bool) -> PartAnswers:
+    def _ask(self, target: Target, ids: Sequence[str], images: Images, *, first: bool) -> PartAnswers:
         from transect.targets.guard import guarded
 
         limits = self.limits
@@ -332,9 +330,9 @@ class Study:
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
-    """Ask the targets of a finished study about a negative control, into a separate folder next to the tables.
+    """Ask the targets of a finished study about a negative control, if it has an affordable one, into a folder beside.
 
-    Does nothing where the study has no affordable one; where too many images fail, its incomplete folder is ignored.
+    Where too many images fail, the incomplete folder is ignored.
     """
     design = small_runs.control_design(study.design, study.world, study.targets)
     if design is None:
@@ -355,17 +353,17 @@ def _without_matches(outcomes: Sequence[str]) -> tuple[str, ...]:
 
 
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
-    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped.
-
-    engine: where parts are made. This process alone writes them, in order, and the bytes are the same from any engine.
-    """
+    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped."""
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     fill(study, out, quiet=quiet, engine=engine)
 
 
 def fill(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
-    """As `run`; a study without targets has its images alone."""
+    """As `run`; a study without targets has its images alone.
+
+    engine: where parts are made. This process alone writes them, in order, and the bytes are the same from any engine.
+    """
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
         watch(study.targets)
@@ -398,7 +396,7 @@ def _ahead(study: Study, folder: RunFolder, engine: Engine, quiet: bool) -> Ahea
 
     def task(part: int) -> PartTask:
         span = study.subjects_of(part)
-        return PartTask(span.start, span.stop, part == 0)
+        return PartTask(span.start, span.stop)
 
     work = StudyWork(recipe, study.design, study.limits, study.edits is not None, facts, study.with_landmarks)
     return Ahead(engine, work, missing, task)

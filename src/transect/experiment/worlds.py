@@ -22,46 +22,6 @@ _BACKGROUND: Final = (
 )
 
 
-def open_world(
-    generator: object,
-    image_size: int | None,
-    population: str | None,
-    device: str | None = None,
-    directions: str | Path | None = None,
-    latents: str | Path | None = None,
-    photographs: str | Path | None = None,
-    mask: str | None = None,
-) -> World:
-    """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
-
-    latents: a file of inverted photographs, which are the subjects then. photographs, mask: what was inverted, which is
-    put back outside the mask.
-    """
-    if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
-        from transect.generators.reference import DIRECTIONS
-
-        directions = DIRECTIONS
-    opened = generator_of(generator, image_size, population, device, learned=directions is not None)
-    if directions is not None:
-        from transect.controls.learned import LearnedWorld, read_directions
-
-        if latents is not None:
-            opened = inverted(opened, latents, photographs, mask)
-        elif photographs is not None or mask is not None:
-            raise BadInput(_BACKGROUND)
-        return LearnedWorld(opened, read_directions(Path(directions)))
-    if latents is None and (photographs is not None or mask is not None):
-        raise BadInput(_BACKGROUND)
-    if latents is not None:
-        raise BadInput("--latents: expected --directions FILE, along which photographs are edited, got none; give it")
-    if not (isinstance(opened, World) and opened.attributes):
-        raise BadInput(
-            f"generator {opened.name}: expected attributes that can be set, got only latents; give --directions FILE,"
-            " made by: transect directions fit"
-        )
-    return opened
-
-
 def generator_of(
     generator: object, image_size: int | None, population: str | None, device: str | None, *, learned: bool
 ) -> Generator:
@@ -137,15 +97,30 @@ class WorldSettings:
     mask: str | None = None
 
     def open(self) -> World:
-        """The world. Raises BadInput, UnknownName or MissingExtra as `open_world`."""
+        """The world, with fitted directions as its controls if a file is given. Raises as `generators.load`."""
         generator = str(self.generator) if isinstance(self.generator, Path) else self.generator
-        return open_world(
-            generator,
-            self.image_size,
-            self.population,
-            self.device,
-            self.directions,
-            self.latents,
-            self.photographs,
-            self.mask,
-        )
+        directions, latents = self.directions, self.latents
+        if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
+            from transect.generators.reference import DIRECTIONS
+
+            directions = DIRECTIONS
+        if latents is None and (self.photographs is not None or self.mask is not None):
+            raise BadInput(_BACKGROUND)
+        learned = directions is not None
+        opened = generator_of(generator, self.image_size, self.population, self.device, learned=learned)
+        if directions is not None:
+            from transect.controls.learned import LearnedWorld, read_directions
+
+            if latents is not None:
+                opened = inverted(opened, latents, self.photographs, self.mask)
+            return LearnedWorld(opened, read_directions(Path(directions)))
+        if latents is not None:
+            raise BadInput(
+                "--latents: expected --directions FILE, along which photographs are edited, got none; give it"
+            )
+        if not (isinstance(opened, World) and opened.attributes):
+            raise BadInput(
+                f"generator {opened.name}: expected attributes that can be set, got only latents; give --directions "
+                "FILE, made by: transect directions fit"
+            )
+        return opened

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
 from transect.errors import BadInput, UnknownName
+from transect.runs.trust import check_trusted
 
 if TYPE_CHECKING:
     from transect.generators.faceworld.world import FaceWorld
@@ -59,6 +60,7 @@ def load(
     64
     """
     name = str(name_or_path)
+    check_trusted(name)
     if name.startswith(_DIFFUSERS):
         from transect.generators.diffusion.generator import DiffusionGenerator
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -21,6 +23,7 @@ from transect.runs.capabilities import description
 from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.json_records import plain
+from transect.runs.parts import stage
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ TABLE: Final = "inversions"
 PART: Final = 64
 """Images of a part of an encoding; no figure depends on it."""
 _MOST_IDS: Final = 20
+ENCODER_R2: Final = b"encoder_r2"
+"""The key of a fitted encoder's held-out R² in a part's schema metadata."""
 
 
 def parts_of(run: FinishedRun) -> int:
@@ -129,6 +134,78 @@ class ToolsRecipe:
         if isinstance(self.encoder, Path):
             return open_encoder(self.encoder, network, self.space, self.device)
         return RidgeEncoder(load(device=self.device).network, self.encoder)
+
+
+@final
+@dataclass(frozen=True)
+class ToolsPlan:
+    """The tools that a command chose, opened when they are needed.
+
+    named: how a worker opens the generator; "" for an object, which stays here. encoder_file: of a trained encoder;
+    samples: images of the generator on which one is fitted without a file, 0 for no encoder. files: of the distance.
+    """
+
+    generator: Generator
+    named: str
+    space: str
+    device: str
+    distance: str
+    files: tuple[Path | None, Path | None]
+    encoder_file: Path | None
+    samples: int
+
+    @cached_property
+    def network(self) -> Invertible:
+        """The generator as inversion sees it."""
+        from transect.inversion.protocol import invertible
+
+        return invertible(self.generator)
+
+    @cached_property
+    def appearance(self) -> Appearance:
+        """What makes two images look similar."""
+        from transect.perceptual.distance import appearance_of
+
+        return appearance_of(self.distance, *self.files, self.device)
+
+    @cached_property
+    def encoder(self) -> RidgeEncoder | TrainedEncoder | None:
+        """Read, or fitted when the first part needs it."""
+        from transect.inversion.encoder import fit_encoder, open_encoder
+        from transect.perceptual.features import load
+
+        if self.encoder_file is not None:
+            return open_encoder(self.encoder_file, self.network, self.space, self.device)
+        if not self.samples:
+            return None
+        stage(f"fitting an encoder on {self.samples:,} images of {self.generator.name}")
+        return fit_encoder(self.network, self.space, load(device=self.device).network, samples=self.samples)
+
+    @property
+    def tools(self) -> Tools:
+        """What the codes are found with, in this process."""
+        return Tools(self.network, self.encoder, self.appearance)
+
+    def recipe(self) -> ToolsRecipe:
+        """The same for a worker, with the encoder that was fitted here."""
+        from transect.inversion.encoder import RidgeEncoder
+
+        encoder = self.encoder.fitted if isinstance(self.encoder, RidgeEncoder) else self.encoder_file
+        facts = facts_of(self.generator, (self.encoder_file, *self.files))
+        return ToolsRecipe(self.named, self.space, encoder, self.distance, self.files, self.device, facts)
+
+    def distance_facts(self) -> dict[str, str]:
+        """The distance and the SHA-256 of its files."""
+        files = zip(("weights", "heads"), self.files, strict=True)
+        return {"name": self.distance, **{name: model_files.sha256(path) for name, path in files if path}}
+
+
+def rows_with_quality(table: pa.Table, encoder: RidgeEncoder | TrainedEncoder | None) -> pa.Table:
+    """The rows with a fitted encoder's R², so that a finished run fits no encoder again."""
+    from transect.inversion.encoder import RidgeEncoder
+
+    quality = encoder.fitted.quality if isinstance(encoder, RidgeEncoder) else None
+    return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
 
 
 def facts_of(generator: Generator, files: Iterable[Path | None]) -> str:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.errors import BadInput, UnknownName
 from transect.marks.records import MASKS, Marks
+from transect.runs.trust import check_trusted
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
@@ -62,6 +63,8 @@ def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
 
 
 def _opened(kind: str, file: Path, labelled: LabelledImages | None) -> Finder:
+    if file.name:
+        check_trusted(f"{kind}:{file}")
     if kind == "network":
         from transect.marks.shipped import NetworkMarks
 

@@ -13,7 +13,7 @@ import copy
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, final, runtime_checkable
+from typing import final
 
 import numpy as np
 import torch
@@ -23,14 +23,12 @@ from torch.nn import functional
 
 from transect.attacks.outputs import performance
 from transect.errors import BadInput
-from transect.mitigation.data import TaskData, balanced_batches, batches
+from transect.mitigation.data import Pixels, TaskData, balanced_batches, batches, images_of
 from transect.mitigation.networks import Tap, critic_for, reverse_gradient
 
 
 def reweighed(labels: Bool[np.ndarray, "n k"], protected: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
     """A weight for each item and label, P(label) P(class) / P(label, class): then they are independent, label by label.
-
-    The weights of each label have the mean 1. A combination that never occurs has no item to weigh.
 
     >>> reweighed(np.array([[True], [True], [False], [False]]), np.array([0, 0, 0, 1]))[:, 0].round(3).tolist()
     [0.75, 0.75, 1.5, 0.5]
@@ -53,8 +51,6 @@ class GroupWeights:
     """Weights of groups that grow with their losses: q_g becomes q_g exp(rate · loss_g), scaled to sum 1."""
 
     def __init__(self, groups: int, rate: float = 0.01) -> None:
-        if groups < 2 or rate < 0:
-            raise BadInput(f"groups and rate: expected 2 or more and 0 or more, got {groups} and {rate:g}")
         self.rate = rate
         self.values = np.full(groups, 1 / groups)
 
@@ -109,8 +105,6 @@ class Settings:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if self.weight < 0 or self.reconstruction < 0:
-            raise BadInput(f"weights: expected 0 or more, got {self.weight:g} and {self.reconstruction:g}; change them")
         if (self.where == IMAGE) != (self.critic == IMAGE):
             raise BadInput(f"critic: expected image at the image and only there, got {self.critic} at {self.where}")
 
@@ -125,9 +119,8 @@ def fit_predictor(
     loss: Loss | None = None,
     read: Read = np.asarray,
 ) -> nn.Module:
-    """The first phase: the head, or all, until macro F1 on the rows `check` has not risen for `patience` epochs.
-
-    The best epoch's weights are kept.
+    """The first phase: head or all, until macro F1 on `check` has not risen for `patience` epochs; the best weights
+    stay.
     """
     task = loss or cross_entropy_of(data, settings.device)
     parameters = _chosen(model, settings.head)
@@ -139,7 +132,7 @@ def fit_predictor(
             _step(optimizer, task(model(data.images(rows, settings.device)), rows))
             for rows in batches(train, settings.batch, settings.seed, epoch)
         ]
-        f1 = performance(read(scores_of(model, data, check, settings.device)), data.labels[check]).macro_f1
+        f1 = performance(read(scores_of(model, data.pictures, check, settings.device)), data.labels[check]).macro_f1
         tell("predictor", epoch, {"loss": float(np.mean(losses)), "f1": f1})
         if f1 > best:
             best, weights, waited = f1, copy.deepcopy(model.state_dict()), 0
@@ -163,8 +156,6 @@ class Adversary:
         mask: nn.Module | None = None,
         loss: Loss | None = None,
     ) -> None:
-        if (mask is not None) != (settings.where == IMAGE):
-            raise BadInput(f"mask: expected one at the image and only there, got where={settings.where}; change either")
         self.model, self.data, self.settings = model, data, settings
         self._task = loss or cross_entropy_of(data, settings.device)
         self.mask = None if mask is None else mask.to(settings.device)
@@ -260,21 +251,13 @@ class Adversary:
         return self.data.hidden(rows, self.settings.device)
 
 
-@runtime_checkable
-class Shown(Protocol):
-    """What a model is asked about, by row."""
-
-    def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Tensor:
-        """Pictures [m, 3, h, w] in 0..1."""
-
-
 def scores_of(
-    model: nn.Module, data: Shown, rows: Int[np.ndarray, " m"], device: str = "cpu"
+    model: nn.Module, pictures: Pixels, rows: Int[np.ndarray, " m"], device: str = "cpu"
 ) -> Float[np.ndarray, "m k"]:
     """The model's logits for those rows, in evaluation."""
     model.eval()
     with torch.no_grad():
-        parts = [model(data.images(rows[start : start + 256], device)) for start in range(0, len(rows), 256)]
+        parts = [model(images_of(pictures, rows[start : start + 256], device)) for start in range(0, len(rows), 256)]
     return torch.cat(parts).double().cpu().numpy()
 
 

@@ -4,7 +4,6 @@ predictions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -31,9 +30,7 @@ class Eraser:
     rank: int
 
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        """The representation without the concept. Raises BadInput for another width."""
-        if x.ndim != 2 or x.shape[1] != len(self.center):
-            raise BadInput(f"expected a representation [n, {len(self.center)}], got {list(x.shape)}")
+        """The representation without the concept."""
         return np.asarray(x - (x - self.center) @ self.change.T)
 
 
@@ -64,40 +61,17 @@ def fit_eraser(x: Float[np.ndarray, "n d"], protected: Int[np.ndarray, " n"]) ->
     return Eraser(back @ basis @ basis.T @ whiten, center, basis.shape[1])
 
 
-GOALS: Final = ("true_positive_rate", "false_positive_rate", "positive_rate")
-
-
-@final
-@dataclass(frozen=True)
-class GroupThresholds:
-    """A threshold per group; a score at its threshold or above is a yes."""
-
-    values: Mapping[int, float]
-    goal: str
-    rate: float
-
-    def decide(self, scores: Float[np.ndarray, " n"], group: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Yes or no for each item by its group, true or inferred. Raises BadInput for a group that was not fitted."""
-        if unknown := sorted(set(np.unique(group).tolist()) - set(self.values)):
-            raise BadInput(f"group {unknown[0]}: expected one of {sorted(self.values)}; fit thresholds for it")
-        return np.asarray(scores >= np.array([self.values[int(index)] for index in group]))
-
-
 def fit_thresholds(
     scores: Float[np.ndarray, " n"],
     truth: Bool[np.ndarray, " n"],
     group: Int[np.ndarray, " n"],
     goal: str = "true_positive_rate",
     rate: float | None = None,
-) -> GroupThresholds:
-    """Thresholds at which every group's rate is the same, as nearly as its scores allow.
-
-    rate: in 0..1; None for the rate of all items at a threshold of 0.5 (0 for logits, where a score lies outside 0..1).
-    With inferred groups the rates are equal for the inferred groups: how close they are for the true ones depends on
-    the inference.
+) -> dict[int, float]:
+    """Thresholds at which every group's rate is the same, as nearly as its scores allow. rate: None for that of all
+    items at 0.5 (0 for logits). With inferred groups it is theirs that are equal: how close the true ones are depends
+    on the inference.
     """
-    if goal not in GOALS:
-        raise BadInput(f"goal: expected one of {', '.join(GOALS)}, got {goal!r}; choose one")
     counted = {"true_positive_rate": truth, "false_positive_rate": ~truth, "positive_rate": np.ones_like(truth)}[goal]
     common = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0.0
     wanted = float((scores[counted] >= common).mean()) if rate is None else rate
@@ -112,7 +86,7 @@ def fit_thresholds(
             )
         yes = round(wanted * len(group_scores))
         values[int(group_index)] = float(group_scores[yes - 1]) if yes else float(np.nextafter(group_scores[0], np.inf))
-    return GroupThresholds(values, goal, wanted)
+    return values
 
 
 STEPS: Final = 200
@@ -124,17 +98,11 @@ _EDGE: Final = 1e-12
 @final
 @dataclass(frozen=True)
 class Energies:
-    """labels: f [n, k]; classes: u [n, c]; pairs: e [k, c]. Raises BadInput for shapes that do not fit together."""
+    """labels: f [n, k]; classes: u [n, c]; pairs: e [k, c]."""
 
     labels: Float[np.ndarray, "n k"]
     classes: Float[np.ndarray, "n c"]
     pairs: Float[np.ndarray, "k c"]
-
-    def __post_init__(self) -> None:
-        wanted = (self.labels.shape[1], self.classes.shape[1])
-        if len(self.labels) != len(self.classes) or self.pairs.shape != wanted:
-            got = f"{list(self.labels.shape)}, {list(self.classes.shape)} and {list(self.pairs.shape)}"
-            raise BadInput(f"energies: expected labels [n, k], classes [n, c] and pairs [k, c], got {got}")
 
     @property
     def together(self) -> Float[np.ndarray, "n k c"]:
@@ -189,9 +157,8 @@ def class_shares(
 @final
 @dataclass(frozen=True)
 class Constrained:
-    """What the constraints did. energies: with the multipliers in `pairs`. worst: how far a share lies outside.
-
-    worst: the farthest that a share of the answers lies outside its margin, 0 where all lie inside. steps: taken.
+    """The energies with the multipliers in `pairs`; how far a share of the answers lies outside its margin at most;
+    steps.
     """
 
     energies: Energies
@@ -207,10 +174,8 @@ def constrained(
     With δ_kg = 1 for items answered with label k and class g, Σ δ_kg - (share_kg + margin) Σ_g' δ_kg' <= 0 gets the
     multiplier μ_kg >= 0, the lower bound ν_kg; the best answers under S less the multipliers' parts are taken again and
     again, each multiplier growing by `rate` times its violation as a share of the items with the label. The answers
-    that violate least are kept. A label whose share is NaN is left free. Raises BadInput for a margin below 0.
+    that violate least are kept. A label whose share is NaN is left free.
     """
-    if margin < 0:
-        raise BadInput(f"margin: expected a share from 0, got {margin:g}; change it")
     known = np.isfinite(shares)
     wanted = np.where(known, shares, 0.0)
     over, under = np.zeros_like(wanted), np.zeros_like(wanted)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from scipy.ndimage import gaussian_filter
 from torch import Tensor, nn
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.protocols import DrawsMasks
 from transect.records import Latents
 
@@ -52,8 +52,7 @@ class TaskData:
 
     def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Float[Tensor, "m 3 h w"]:
         """Pictures of the rows in 0..1."""
-        pixels = np.ascontiguousarray(self.pictures.pixels(rows))
-        return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float() / 255
+        return images_of(self.pictures, rows, device)
 
     def targets(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Float[Tensor, "m k"]:
         """Their labels as 0 and 1."""
@@ -64,12 +63,14 @@ class TaskData:
         return torch.from_numpy(self.protected[rows]).to(device).long()
 
 
-def batches(rows: Int[np.ndarray, " n"], size: int, seed: int, epoch: int) -> Iterator[Int[np.ndarray, " m"]]:
-    """Every row once, in an order of the epoch's own; a rest of one is left out, since it has no batch statistics.
+def images_of(pictures: Pixels, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Float[Tensor, "m 3 h w"]:
+    """Pictures of the rows in 0..1."""
+    pixels = np.ascontiguousarray(pictures.pixels(rows))
+    return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float() / 255
 
-    >>> sorted(np.concatenate(list(batches(np.arange(5), 2, 0, 0))).tolist()) == [0, 1, 2, 3, 4]
-    False
-    """
+
+def batches(rows: Int[np.ndarray, " n"], size: int, seed: int, epoch: int) -> Iterator[Int[np.ndarray, " m"]]:
+    """Every row once, in an order of the epoch's own; a rest of one is left out, since it has no batch statistics."""
     order = _generator(seed, epoch, 0).permutation(rows)
     for start in range(0, len(order), size):
         batch = order[start : start + size]
@@ -99,8 +100,6 @@ def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, epoch, stream])))
 
 
-REGIONS: Final = ("mask", "box", "face")
-WAYS: Final = ("blur", "blackout")
 BLUR: Final = 1 / 16
 """Standard deviation of the blur as a share of the width."""
 
@@ -123,9 +122,7 @@ class WorldRegions:
         self._world, self._latents, self._first = world, latents, first
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
-        """The pixels of that region. Raises UnknownName for another."""
-        if region not in REGIONS:
-            raise UnknownName("region", region, REGIONS)
+        """The pixels of that region."""
         masks = self._world.masks(self._latents.take(rows - self._first))
         return masks["person"] if region == "mask" else boxed(masks["face" if region == "face" else "person"])
 
@@ -135,10 +132,6 @@ class HiddenPictures:
     """The pictures with a region hidden; each is made once, when it is first asked for."""
 
     def __init__(self, pictures: Pixels, regions: Regions, region: str, how: str) -> None:
-        if region not in REGIONS:
-            raise UnknownName("region", region, REGIONS)
-        if how not in WAYS:
-            raise UnknownName("way of hiding", how, WAYS)
         self.regions = regions
         self._pictures, self._region, self._how = pictures, region, how
         self._made: dict[int, UInt8[np.ndarray, "h w 3"]] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -69,10 +69,7 @@ def test_items(bench: Bench) -> LabelledData:
 def measured(
     bench: Bench, scores: Float[np.ndarray, "t k"], attackers: Sequence[str], rounds: int, seed: int
 ) -> SeedFigures:
-    """Performance and, attacker by attacker, λ_M, λ_D and Δ of scores on the test rows, in percent and points.
-
-    Raises BadInput where a score is not finite.
-    """
+    """Performance and, attacker by attacker, λ_M, λ_D and Δ of scores on the test rows, in percent and points."""
     figures = performance(scores, bench.data.labels[bench.test])
     data = test_items(bench)
     if not np.isfinite(scores).all():
@@ -265,11 +262,6 @@ SEEDS: Final = (
 )
 
 
-def _caveat(attackers: int) -> str:
-    """What the figures cannot say. attackers: how many were tried."""
-    return " ".join([CAVEAT, *([PICKED] if attackers > 1 else []), SEEDS])
-
-
 def summary(
     config: Config,
     bench: Bench,
@@ -297,7 +289,7 @@ def summary(
         mitigations=tuple(_compared(row, rows) for row in rows),
         protocol=None if protocol is None else dict(protocol),
         leakage_and_effect=_correlations(rows),
-        caveat=_caveat(len(config.attackers)),
+        caveat=" ".join([CAVEAT, *([PICKED] if len(config.attackers) > 1 else []), SEEDS]),
         works=tuple(sorted({WORKS[method.kind] for method in config.mitigations if method.kind in WORKS})),
     )
 
@@ -309,11 +301,7 @@ def _row(method: Mitigation, seeds: Sequence[SeedFigures]) -> MitigationFigures:
     effects = [seed.effects for seed in seeds if seed.effects is not None]
     audited = len(effects) == len(seeds)
     return MitigationFigures(
-        leakages.model_leakage,
-        leakages.dataset_leakage,
-        leakages.amplification,
-        leakages.published_dataset_leakage,
-        leakages.published_amplification,
+        *(getattr(leakages, entry.name) for entry in fields(AttackFigures)),
         name=method.name,
         kind=method.kind,
         start=method.start,
@@ -330,19 +318,13 @@ def _row(method: Mitigation, seeds: Sequence[SeedFigures]) -> MitigationFigures:
 
 
 def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
-    return AttackFigures(
-        over_seeds([seed.model_leakage.estimate for seed in seeds]),
-        over_seeds([seed.dataset_leakage.estimate for seed in seeds]),
-        over_seeds([seed.amplification.estimate for seed in seeds]),
-        over_seeds([seed.published_dataset_leakage.estimate for seed in seeds]),
-        over_seeds([seed.published_amplification.estimate for seed in seeds]),
-    )
+    names = [entry.name for entry in fields(AttackFigures)]
+    return AttackFigures(*(over_seeds([getattr(seed, name).estimate for seed in seeds]) for name in names))
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:
-    """Against the plain model: F1 and Δ lost, the share of Δ that is gone; and against noise of the same F1.
-
-    Verdicts are those of intervals over the seeds, each with the plain model of the same seed.
+    """Against the plain model: F1 and Δ lost, and against noise of the same F1; each seed with the plain model of that
+    seed.
     """
     plain = rows[0]
     pairs = list(zip(plain.seeds, row.seeds, strict=True))
@@ -380,10 +362,8 @@ def _good_trade(row: MitigationFigures, plain: MitigationFigures, lost: Figure) 
 
 
 def by_direction(rows: Sequence[MitigationFigures]) -> dict[int, list[int]]:
-    """Places of the mitigations that are shown to lower Δ (1), to raise it (-1), and of which neither is shown (0).
-
-    rows: the plain model first. Shown is what the whole interval of `amplification_lost` says, over seeds. In each
-    list the largest fall of Δ comes first, and noise, which only costs F1, after all others.
+    """Places of the mitigations whose whole interval of `amplification_lost` says that they lower Δ (1) or raise it
+    (-1), and of the rest (0); in each list the largest fall first, and noise, which only costs F1, after all others.
     """
     places: dict[int, list[int]] = {1: [], -1: [], 0: []}
     for place in sorted(range(1, len(rows)), key=lambda place: _order(rows[place])):

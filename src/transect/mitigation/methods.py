@@ -44,7 +44,7 @@ from transect.mitigation.closed_forms import (
     fit_thresholds,
     marginal_logits,
 )
-from transect.mitigation.data import Pixels, Regions, TaskData, balanced_batches
+from transect.mitigation.data import Pixels, Regions, TaskData, balanced_batches, images_of
 from transect.mitigation.networks import Mask, Tap, changed, module_named, new_backbone, new_network
 from transect.mitigation.settings import (
     Adversarial,
@@ -179,7 +179,7 @@ def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str,
         seen = pictures if method.kind != "hide" else bench.data.pictures
         if method.kind == "hide" and pictures is not setup.bench.data.pictures:
             seen = hidden_by(method, pictures, regions)
-        return np.asarray(read(_scores(network, seen, chosen, setup.device)))
+        return np.asarray(read(scores_of(network, seen, chosen, setup.device)))
 
     return Fitted(network, answer, rows, {"training pictures": len(rows), **faceless(bench)})
 
@@ -206,7 +206,7 @@ def _adversarial(
     read = _reader(network)
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        return np.asarray(read(_scores(whole, pictures, chosen, setup.device)))
+        return np.asarray(read(scores_of(whole, pictures, chosen, setup.device)))
 
     return Fitted(whole, answer, start.rows, {"training pictures": len(start.rows)})
 
@@ -252,7 +252,7 @@ def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
     infer = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000, class_weight="balanced"))
     infer.fit(_output(start.network, method.module, data.pictures, start.rows), data.protected[start.rows])
     inferred = infer.predict(_output(start.network, method.module, data.pictures, check))
-    scores = _scores(start.network, data.pictures, check, setup.device)
+    scores = scores_of(start.network, data.pictures, check, setup.device)
     table = np.zeros((len(data.names), data.classes))
     left = 0
     for label in range(len(data.names)):
@@ -261,12 +261,12 @@ def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
         except BadInput:  # a group without items that count: the common threshold stays
             left += 1
             continue
-        for group, value in thresholds.values.items():
+        for group, value in thresholds.items():
             table[label, group] = value
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         groups = infer.predict(_output(start.network, method.module, pictures, chosen))
-        return np.asarray(_scores(start.network, pictures, chosen, setup.device) - table.T[groups])
+        return np.asarray(scores_of(start.network, pictures, chosen, setup.device) - table.T[groups])
 
     right = float(100 * (inferred == data.protected[check]).mean())
     return Fitted(
@@ -278,12 +278,12 @@ def _rba(method: Rba, setup: Setup, start: Fitted) -> Fitted:
     data, rows = setup.bench.data, start.rows
     shares = class_shares(data.labels[rows], data.protected[rows], data.classes)
     check = setup.bench.check
-    energies = _energies(start.network, _scores(start.network, data.pictures, check, setup.device))
+    energies = _energies(start.network, scores_of(start.network, data.pictures, check, setup.device))
     solution = constrained(energies, shares, method.margin)
     shift = solution.energies.pairs - energies.pairs
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        plain = _energies(start.network, _scores(start.network, pictures, chosen, setup.device))
+        plain = _energies(start.network, scores_of(start.network, pictures, chosen, setup.device))
         shifted = Energies(plain.labels, plain.classes, plain.pairs + shift)
         odds, most_likely = marginal_logits(shifted), best(shifted)[0]
         return np.asarray(np.where(most_likely, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
@@ -355,21 +355,6 @@ def _normal(seed: int, row: int, size: int) -> Float[np.ndarray, " size"]:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, row, _NOISE_STREAM]))).normal(size=size)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Pictures without labels, in the shape that a pass over a model takes."""
-
-    pictures: Pixels
-
-    def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Tensor:
-        pixels = np.ascontiguousarray(self.pictures.pixels(rows))
-        return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float() / 255
-
-
-def _scores(network: nn.Module, pictures: Pixels, rows: Int[np.ndarray, " m"], device: str) -> Float[np.ndarray, "m o"]:
-    return scores_of(network, _Asked(pictures), rows, device)
-
-
 def _with_change(
     network: nn.Module,
     module: str,
@@ -386,7 +371,7 @@ def _with_change(
             return change(output, asked)
 
         with changed(network, module, now):
-            parts.append(_scores(network, pictures, some, device))
+            parts.append(scores_of(network, pictures, some, device))
     return np.concatenate(parts)
 
 
@@ -397,6 +382,6 @@ def _output(network: nn.Module, module: str, pictures: Pixels, rows: Int[np.ndar
     parts = []
     with torch.no_grad(), Tap(network, module) as tap:
         for start in range(0, len(rows), _AT_ONCE):
-            network(_Asked(pictures).images(rows[start : start + _AT_ONCE], device))
+            network(images_of(pictures, rows[start : start + _AT_ONCE], device))
             parts.append(tap.output.flatten(1).double().cpu().numpy())
     return np.concatenate(parts)

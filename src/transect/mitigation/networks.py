@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, final
 
 import torch
@@ -21,6 +20,7 @@ from torch.nn import functional
 
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs.model_files import read_weights
+from transect.runs.trust import check_trusted
 from transect.texts import words_of
 from transect.training.classifier import LAYERS, new_resnet, start_from
 
@@ -101,9 +101,8 @@ class ImageCritic(nn.Module):
 
 
 class Mask(nn.Module):
-    """A U-Net that says of each pixel how much of it stays, 0 to 1; at the start nearly all.
-
-    widths: channels from the picture's size down; each but the first halves. Sides must be multiples of 2^(widths - 1).
+    """A U-Net that says of each pixel how much of it stays, 0 to 1; at the start nearly all. widths: channels from the
+    picture's size down; each but the first halves.
     """
 
     def __init__(self, widths: Sequence[int] = (16, 32, 64, 64)) -> None:
@@ -130,20 +129,14 @@ class Mask(nn.Module):
 
 def critic_for(kind: str, representation: Tensor, classes: int, width: int | None = None) -> nn.Module:
     """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own."""
-    if kind not in KINDS:
-        raise UnknownName("critic", kind, KINDS)
     if kind != "map" and representation.dim() != 4:
         raise BadInput(f"critic {kind}: expected a representation [b, k, h, w], got {list(representation.shape)}")
-    return KINDS[kind](representation, classes, {} if width is None else {"width": width})
-
-
-KINDS: Final[Mapping[str, Callable[[Tensor, int, dict[str, int]], nn.Module]]] = MappingProxyType(
-    {
-        "map": lambda x, classes, options: MapCritic(x[0].numel(), classes, **options),
-        "convolution": lambda x, classes, options: ConvolutionCritic(x.shape[1], classes, **options),
-        "image": lambda x, classes, options: ImageCritic(classes, small=x.shape[-1] < 100, **options),
-    }
-)
+    options = {} if width is None else {"width": width}
+    if kind == "map":
+        return MapCritic(representation[0].numel(), classes, **options)
+    if kind == "convolution":
+        return ConvolutionCritic(representation.shape[1], classes, **options)
+    return ImageCritic(classes, small=representation.shape[-1] < 100, **options)
 
 
 def _perceptron(widths: Sequence[int]) -> nn.Sequential:
@@ -168,10 +161,7 @@ _MIDDLE, _SPREAD = 0.5, 0.25
 
 
 class SmallResNet(nn.Module):
-    """A stem that halves, one basic residual block per width, each of which halves, an average, and a linear head.
-
-    Modules: `stem`, `blocks.0` to the last block, `embedding` [b, last width], `head`. Raises BadInput without widths.
-    """
+    """A stem that halves, one basic residual block per width, each of which halves, an average, and a linear head."""
 
     def __init__(self, outputs: int, widths: Sequence[int] = WIDTHS) -> None:
         super().__init__()
@@ -208,10 +198,8 @@ _FILE: Final = "model.safetensors"
 
 
 class Backbone(nn.Module):
-    """A body, its output as one vector a picture (`embedding`), and a linear `head`.
-
-    mean, spread: of the channels, by which pictures in 0..1 are normalized. side: what pictures are resized to, for
-    bodies that take one size alone; None leaves them. Raises BadInput for a body that puts out no features.
+    """A body, its output as one vector a picture (`embedding`), and a linear `head`. mean, spread: of the channels of
+    pictures in 0..1. side: what pictures are resized to, for bodies that take one size alone.
     """
 
     mean: Tensor
@@ -244,12 +232,12 @@ class Backbone(nn.Module):
 
 
 def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, weights: Path | None = None) -> Backbone:
-    """The backbone of that name with a head whose weights come from the seed.
-
-    pretrained: with the weights that its library has for that name, fetched where they are not at hand; of our ResNets
-    only a file has any. weights: a safetensors file instead.
+    """The backbone of that name with a head whose weights come from the seed. pretrained: with its library's weights,
+    fetched where they are not at hand; of our ResNets only a file has any.
     """
     library, colon, rest = name.partition(":")
+    for source in ([name] if colon else []) + ([str(weights)] if weights is not None else []):
+        check_trusted(source)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if name in LAYERS:
@@ -363,10 +351,8 @@ _SHOWN = 8
 
 @final
 class Tap:
-    """What a module put out in the last forward pass; it stays in the graph, so that gradients flow through it.
-
-    Use as a context manager, which takes the hook off again. Raises BadInput for a name that the model lacks, or a
-    module that puts out no single tensor.
+    """What a module put out in the last forward pass; it stays in the graph, so that gradients flow through it. A
+    context manager, which takes the hook off again.
     """
 
     def __init__(self, model: nn.Module, name: str) -> None:

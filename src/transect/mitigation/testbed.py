@@ -40,13 +40,13 @@ _SIGNS: Final = {"!=": "other than", ">": "above", "<": "below", "=": "being"}
 
 
 def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
-    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME.
-
-    The attribute that `protected` asks for is never one of a pattern's.
+    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME;
+    never the protected one.
     """
     questions: dict[str, str] = {}
+    asked = re.split(r"[<>=!]", protected, maxsplit=1)[0].strip()
     for name, question in labels.items():
-        matches = _matching(question, attributes, _attribute_of(protected)) if EVERY in question else {name: question}
+        matches = _matching(question, attributes, asked) if EVERY in question else {name: question}
         if not matches:
             raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
         if twice := sorted(questions.keys() & matches.keys()):
@@ -68,11 +68,6 @@ def _matching(question: str, attributes: Sequence[Attribute], without: str) -> d
     return {attribute: attribute for attribute in every if fnmatchcase(attribute, question.strip())}
 
 
-def _attribute_of(question: str) -> str:
-    """The attribute that a question asks for."""
-    return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
-
-
 def in_words(question: str) -> str:
     """A question as a reader's words.
 
@@ -91,9 +86,8 @@ def label_of(
     attributes: Sequence[Attribute],
     key: str = "data.labels or data.protected",
 ) -> Label:
-    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
-
-    key: of the settings that the question is from, for the messages.
+    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL; key: its
+    setting.
     """
     name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
     label = _chosen(question, attributes) if name else Label.parse(question, attributes, key)
@@ -221,10 +215,8 @@ def chosen_rows(
     *,
     official: bool = True,
 ) -> tuple[ChosenRows, dict[str, int]]:
-    """So many rows to train, check and test, one part after the other, and what is left out, reason -> how many.
-
-    Subjects come in an order drawn by the seed, and go whole to a part; what no longer fits into it is left out.
-    official: rows come from the data set's official parts where it has them, see `pools_of`.
+    """So many rows to train, check and test, and what is left out, reason -> how many. Subjects come in an order drawn
+    by the seed, and go whole to a part. official: rows come from the data set's official parts where it has them.
     """
     known: Bool[np.ndarray, " n"] = np.ones(len(images), dtype=bool)
     for question in questions:
@@ -257,9 +249,8 @@ class Pool:
 
 
 def pools_of(images: LabelledImages) -> tuple[Pool, ...]:
-    """The official parts from which rows are drawn; without a third, check and test both draw from the second.
-
-    Empty where the data set names no training part and a second.
+    """The official parts, () without a training part and a second; without a third, check and test both draw from the
+    second.
     """
     roles = np.array([ROLES.get(part, "") for part in images.parts], dtype=str)
     others = [role for role in ("development", "test") if (roles == role).any()]
@@ -371,10 +362,7 @@ def tasks(
     labels: Mapping[str, str],
     protected: str,
 ) -> tuple[TaskData, tuple[str, ...]]:
-    """Labels and protected classes of pictures by questions; and what the classes are called.
-
-    Raises BadInput for no labels, a label with more than two classes, or one that all pictures share.
-    """
+    """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
         raise BadInput("labels: expected at least one, got none; name what is learned")
     columns = []
@@ -422,7 +410,8 @@ def open_bench(
     table = opened.read(latents)
     values = {name: np.asarray(table[name], dtype=np.float64) for name in table.column_names}
     if source != "faceworld":
-        varied = {name: text for name, text in labels.items() if len(np.unique(_codes(text, values, opened))) > 1}
+        classes = {name: codes(text, values, opened.attributes)[0] for name, text in labels.items()}
+        varied = {name: text for name, text in labels.items() if len(np.unique(classes[name])) > 1}
         labels, left = varied, {**left, "labels of one value": len(labels) - len(varied)}
     data, called = tasks(Pictures(opened, n, folder, quiet=quiet), values, opened.attributes, labels, protected)
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
@@ -433,10 +422,6 @@ def open_bench(
         regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
     return Bench(data, train, check, test, called, protected, regions, left, subjects, split)
-
-
-def _codes(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:
-    return codes(question, values, opened.attributes)[0]
 
 
 FACE: Final = "face"
@@ -452,10 +437,8 @@ class FoundFaces:
         self._pictures, self._finder = pictures, FaceFinder(detector)
         self._boxes: dict[int, Float[np.ndarray, "_ 4"]] = {}
 
-    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
-        """The pixels of the faces; none where none is found. Raises UnknownName for another region."""
-        if region != FACE:
-            raise UnknownName("region that a detector of faces finds", region, (FACE,))
+    def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:  # noqa: ARG002
+        """The pixels of the faces; none where none is found."""
         masks = np.zeros(self._pictures.pixels(rows).shape[:3], dtype=np.bool_)
         self._find(rows)
         for mask, row in zip(masks, rows, strict=True):

@@ -40,9 +40,8 @@ class Staged(Protocol):
 
 @final
 class StageAppearance:
-    """φ of a network: normalized activations of all stages in one vector.
-
-    heads: a weight of 0 or more per channel [c] for each stage, learned by LPIPS from judgements; ones without.
+    """φ of a network: normalized activations of all stages in one vector. heads: LPIPS's weight per channel of each
+    stage.
     """
 
     def __init__(self, network: Staged, heads: Sequence[Tensor] | None = None) -> None:
@@ -89,10 +88,7 @@ DISTANCES = {
 
 
 def appearance_of(name: str, weights: Path | None = None, heads: Path | None = None, device: str = "cpu") -> Appearance:
-    """The φ of that name. weights: of VGG16 or of another feature network; heads: LPIPS's, for VGG16.
-
-    Raises UnknownName, and BadInput for files that do not fit.
-    """
+    """The φ of that name. weights: of VGG16 or of another feature network; heads: LPIPS's, for VGG16."""
     if name == "pixels":
         return PixelAppearance()
     if name == "features":

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from transect.errors import BadInput
 from transect.perceptual.features import features, load, read
-from transect.records import Attribute, Images, Latents
+from transect.protocols import Generator, World
+from transect.records import Attribute
 from transect.training.pictures import levels_of, parse
 
 NEIGHBOURS = 3
@@ -32,32 +33,7 @@ _AT_ONCE = 1024
 _FEWEST_FOR_KID = 3
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class SetDistance:
-    """A figure, its standard error (NaN where it has none), how many images it rests on; NaN with a reason."""
-
-    value: float
-    standard_error: float
-    n_real: int
-    n_generated: int
-    reason: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PrecisionRecall:
-    """Shares of generated images that look real, and of real images that can be generated; NaN with a reason."""
-
-    precision: float
-    recall: float
-    n_real: int
-    n_generated: int
-    neighbours: int
-    reason: str = ""
-
-
-def fid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
+def fid(real: np.ndarray, generated: np.ndarray) -> float:
     """The Fréchet distance of the Gaussians with the sets' moments: |μ - ν|² + tr(S + T - 2 (S T)^½), 0 or more.
 
     It is too large for few images (by about d²/n), since covariances are estimated: compare at equal n, and use many
@@ -65,22 +41,22 @@ def fid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     eq. 6. Raises BadInput for features of another shape or that are not finite.
 
     >>> points = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
-    >>> round(fid(points, points + [3.0, 4.0]).value, 6)
+    >>> round(fid(points, points + [3.0, 4.0]), 6)
     25.0
     """
     first, other = _check_features(real, generated)
     if min(len(first), len(other)) < 2:
-        return _none(first, other, "a set of fewer than 2 images has no covariance")
+        return float("nan")
     apart = first.mean(axis=0) - other.mean(axis=0)
     s, t = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (first, other))
-    root = _root(s)
+    values, vectors = np.linalg.eigh(s)
+    root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
     # The eigenvalues of S T are those of the symmetric S^½ T S^½.
     shared = np.sqrt(np.clip(np.linalg.eigvalsh(root @ t @ root), 0, None)).sum()
-    value = float(apart @ apart + np.trace(s) + np.trace(t) - 2 * shared)
-    return SetDistance(max(value, 0.0), float("nan"), len(first), len(other))
+    return max(float(apart @ apart + np.trace(s) + np.trace(t) - 2 * shared), 0.0)
 
 
-def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
+def kid(real: np.ndarray, generated: np.ndarray) -> tuple[float, float]:
     """The unbiased squared maximum mean discrepancy with the kernel (x·y / d + 1)³, and its jackknife error.
 
     Unbiased at every n, so it may be below 0. All pairs count, instead of random subsets. Fewer than three images in a
@@ -90,7 +66,7 @@ def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     reals, fakes = _check_features(real, generated)
     n, m = len(reals), len(fakes)
     if min(n, m) < _FEWEST_FOR_KID:
-        return _none(reals, fakes, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
+        return float("nan"), float("nan")
     within, within_other = (
         _kernel_sums(reals, reals) - _self_kernels(reals),
         _kernel_sums(fakes, fakes) - _self_kernels(fakes),
@@ -106,10 +82,10 @@ def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
         first / (n * (n - 1)) + (second - 2 * within_other) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
     )
     variance = sum((len(estimates) - 1) * estimates.var() for estimates in (less_real, less_generated))
-    return SetDistance(float(value), float(np.sqrt(variance)), n, m)
+    return float(value), float(np.sqrt(variance))
 
 
-def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = NEIGHBOURS) -> PrecisionRecall:
+def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = NEIGHBOURS) -> tuple[float, float]:
     """Precision: the share of generated images within the real ones' manifold; recall: the other way round.
 
     A set's manifold is the union of balls around its images that reach to the k-th nearest of the same set. Both grow
@@ -120,10 +96,8 @@ def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = 
     if neighbours < 1:
         raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
     if min(len(first), len(other)) <= neighbours:
-        reason = f"a set of fewer than {neighbours + 1} images has no {neighbours} neighbours"
-        return PrecisionRecall(float("nan"), float("nan"), len(first), len(other), neighbours, reason)
-    precision, recall = _share_within(other, first, neighbours), _share_within(first, other, neighbours)
-    return PrecisionRecall(precision, recall, len(first), len(other), neighbours)
+        return float("nan"), float("nan")
+    return _share_within(other, first, neighbours), _share_within(first, other, neighbours)
 
 
 def _check_features(
@@ -141,17 +115,6 @@ def _check_features(
                 f"features of the {name} images: expected finite numbers, got {bad} rows with NaN; drop them"
             )
     return first, other
-
-
-def _none(first: np.ndarray, other: np.ndarray, reason: str) -> SetDistance:
-    return SetDistance(float("nan"), float("nan"), len(first), len(other), reason)
-
-
-def _root(matrix: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
-    """The symmetric square root of a covariance."""
-    values, vectors = np.linalg.eigh(matrix)
-    root: np.ndarray = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
-    return root
 
 
 def _kernel_sums(rows: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " n"]:
@@ -189,19 +152,6 @@ _FIRST_JUDGED = 1 << 44
 """Far from the seeds that trainings and audits draw, so that pictures that are judged were not trained on."""
 
 
-@runtime_checkable
-class Draws(Protocol):
-    """Anything that samples latents from seeds and renders them."""
-
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
-        """Latents of those seeds."""
-        ...
-
-    def render(self, latents: Latents) -> Images:
-        """Their pictures."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SetDistances:
     """How near two sets of images are. kid_error: standard error of kid; NaN for what cannot be estimated."""
@@ -222,7 +172,7 @@ class Judgement(SetDistances):
     floor: SetDistances
 
 
-def judge(real: Draws, generated: Draws, images: int, *, device: str = "cpu") -> Judgement:
+def judge(real: Generator, generated: Generator, images: int, *, device: str = "cpu") -> Judgement:
     """FID, KID, precision and recall of `images` generated pictures against as many real ones, by the shipped features.
 
     `floor` has the same of two samples of the real source, drawn for it: no generator does better. The features were
@@ -234,7 +184,7 @@ def judge(real: Draws, generated: Draws, images: int, *, device: str = "cpu") ->
     return Judgement(*_figures(rows[0], rows[2]), images, SetDistances(*_figures(rows[0], rows[1])))
 
 
-def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
+def features_of(source: Generator, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
     """Features of that many pictures, from the `first`-th on of those that are reserved for judging."""
     seeds = np.arange(_FIRST_JUDGED + first, _FIRST_JUDGED + first + images)
     parts = [seeds[start : start + _RENDERED_AT_ONCE] for start in range(0, images, _RENDERED_AT_ONCE)]
@@ -244,8 +194,7 @@ def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> 
 def _figures(
     real: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]
 ) -> tuple[float, float, float, float, float]:
-    discrepancy, shares = kid(real, other), precision_recall(real, other)
-    return fid(real, other).value, discrepancy.value, discrepancy.standard_error, shares.precision, shares.recall
+    return fid(real, other), *kid(real, other), *precision_recall(real, other)
 
 
 PICTURES: Final = 500
@@ -253,26 +202,11 @@ _FIRST_CONDITIONED: Final = 1 << 45
 """Far from the seeds that trainings and audits draw."""
 
 
-@runtime_checkable
-class Reads(Draws, Protocol):
-    """Anything that draws pictures and knows the attributes of each."""
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """Its attributes."""
-        ...
-
-    def read(self, latents: Latents) -> pa.Table:
-        """The attributes of each row."""
-        ...
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """Pictures of one level of a condition and how many the reader reads so; the same of the world's own pictures.
-
-    read: whether the reader reads the attribute at all; if not, the counts of what was read so are 0.
+    """Pictures of one level of a condition and how many the reader, where it reads that at all, reads so; and the
+    world's own.
     """
 
     condition: str
@@ -284,11 +218,9 @@ class Obedience:
     read: bool
 
 
-def obedience(generator: Reads, world: Reads, texts: Sequence[str], pictures: int = PICTURES) -> list[Obedience]:
-    """The levels of each condition in turn, with `pictures` pictures of the generator and of the world, of one size.
-
-    texts: the conditions as the training had them, of FaceWorld's attributes. Pictures of a level are those that were
-    asked for, and of the world those that have it.
+def obedience(generator: World, world: World, texts: Sequence[str], pictures: int = PICTURES) -> list[Obedience]:
+    """The levels of each condition in turn. Pictures of a level are those that were asked for, of the world those that
+    have it.
     """
     drawn, own = _read(generator, pictures), _read(world, pictures)
     rows = []
@@ -310,7 +242,7 @@ Reading = tuple[pa.Table, dict[str, Float[np.ndarray, " n"]]]
 """What is true of each picture, and what the reader reads."""
 
 
-def _read(source: Reads, pictures: int) -> Reading:
+def _read(source: World, pictures: int) -> Reading:
     latents = source.sample(np.arange(_FIRST_CONDITIONED, _FIRST_CONDITIONED + pictures))
     return source.read(latents), dict(read(source.render(latents).pixels))
 

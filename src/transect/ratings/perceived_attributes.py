@@ -71,7 +71,7 @@ def labels(
     """
     if task is Task.REGRESSION and not truth.comparison:
         return seen
-    answers, _ = truth.as_rated(seen, attribute)
+    answers = truth.as_rated(seen, attribute)
     if len(answers) != len(seen):
         raise BadInput(
             f"--reference {truth.text}: expected a yes or no for a {task} target, got a number; compare it with a "

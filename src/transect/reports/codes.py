@@ -12,7 +12,7 @@ import pyarrow as pa
 from jaxtyping import UInt8
 
 from transect.datasets.features import LATENTS, content_of_codes
-from transect.inversion.parts import read_latents
+from transect.inversion.parts import ENCODER_R2, read_latents
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.builder import ShortPageResult
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 SHEET: Final = "sheet.png"
-ENCODER_R2: Final = b"encoder_r2"
-"""The key of a fitted encoder's held-out R² in a part's schema metadata."""
 SHOWN: Final = 8
 """Images on the sheet."""
 LOWEST_R2: Final = 0.1

@@ -127,12 +127,7 @@ def unit_words(unit: str) -> str:
     return f"{words} per unit" if per == "unit" else f"{words} per unit ({per})"
 
 
-_METHODS = {
-    "holm": "Holm",
-    "benjamini-hochberg": "Benjamini-Hochberg",
-    "bh": "Benjamini-Hochberg",
-    "max-t": "max-T bootstrap",
-}
+_METHODS = {"holm": "Holm"}
 
 
 def correction(document: Document) -> str | Markup:

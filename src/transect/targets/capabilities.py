@@ -74,14 +74,7 @@ def patience_of(target: Target) -> float:
 
 
 def faults(target: Target) -> Iterator[Fault]:
-    """What is wrong with the optional members that a target has; nothing of those that it lacks.
-
-    >>> class Coin:
-    ...     name, task, threshold = "coin", "binary", "half"
-    ...     def predict(self, images): ...
-    >>> list(faults(Coin()))
-    [('threshold', 'a finite number or None', "'half'")]
-    """
+    """What is wrong with the optional members that a target has; nothing of those that it lacks."""
     members = {name: getattr(target, name) for name in (*_METHODS, *_VALUES) if hasattr(target, name)}
     for name, (expected, holds) in _VALUES.items():
         if name in members and not holds(members[name]):
@@ -165,11 +158,7 @@ class BoxConvention:
         return np.hstack([center - half, center + half])
 
     def face_box(self, boxes: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, "n 4"]:
-        """The tight box [pixels] of the face around which the detector draws each box: undoes `expected_box`.
-
-        >>> BoxConvention(0.0, 0.25, 1.0, 0.5).face_box(np.array([[10.0, 20.0, 20.0, 30.0]]))
-        array([[10., 10., 20., 30.]])
-        """
+        """The tight box [pixels] of the face around which the detector draws each box: undoes `expected_box`."""
         size = (boxes[:, 2:] - boxes[:, :2]) / np.array([self.width, self.height])
         center = (boxes[:, 2:] + boxes[:, :2]) / 2 - size * np.array([self.center_dx, self.center_dy])
         return np.hstack([center - size / 2, center + size / 2])

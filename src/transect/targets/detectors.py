@@ -24,9 +24,8 @@ Find = Callable[[UInt8[np.ndarray, "h w 3"]], Float[np.ndarray, "_ 5"]]
 class Detector:
     """A Target that finds boxes. Each image is searched alone, so neither batch nor threads change an answer.
 
-    make_find: builds a finder; one is built for every thread at work and used again. kind: what is found ("face",
-    "eye" ...). box_convention: how its box relates to the renderer's face box, None where any box counts.
-    settings: JSON values. threads: images searched at the same time; None for one per core.
+    make_find: builds a finder, one for every thread at work. kind: what is found ("face", "eye" ...). box_convention:
+    None where any box counts. settings: JSON values. threads: images searched at the same time; None for one per core.
     """
 
     task = Task.DETECTION
@@ -68,10 +67,7 @@ class Detector:
 
 
 def enlarged(image: UInt8[np.ndarray, "h w 3"], shorter: int) -> tuple[UInt8[np.ndarray, "a b 3"], float]:
-    """The image with its shorter side enlarged to `shorter` pixels (Pillow, bicubic), and the factor.
-
-    An image that is large enough already stays as it is: factor 1.
-    """
+    """The image with its shorter side enlarged to `shorter` pixels (Pillow, bicubic), and the factor, at least 1."""
     from PIL import Image
 
     factor = shorter / min(image.shape[:2])

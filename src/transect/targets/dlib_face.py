@@ -32,12 +32,9 @@ def load(
 ) -> DlibFace:
     """The target of `face-recognition@FOLDER`, or `face-recognition` where face_recognition_models is installed.
 
-    FOLDER holds dlib_face_recognition_resnet_model_v1.dat and shape_predictor_5_face_landmarks.dat (or the one of 68
-    points). threshold: cosine distance from which two images are no match; dlib's own advice, .6, is of the Euclidean
-    distance. enlarge, adjust_threshold: of the face detector, as dlib:hog-face has them. jitters: random crops that
-    each embedding is the mean of; 0 for none, which is deterministic.
-
-    Raises MissingExtra without dlib, BadInput for files that are missing or are no models of dlib's.
+    threshold: cosine distance from which two images are no match; dlib's own advice, .6, is of the Euclidean distance.
+    enlarge, adjust_threshold: of the face detector, as dlib:hog-face has them. jitters: random crops that each
+    embedding is the mean of; 0 for none, which is deterministic.
     """
     try:
         import dlib

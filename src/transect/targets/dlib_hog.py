@@ -19,14 +19,10 @@ ones (128 px, balanced population)."""
 def load(
     name: str, *, enlarge: int = 256, adjust_threshold: float = 0.0, upsample: int = 0, threads: int | None = None
 ) -> Detector:
-    """The detection target of dlib; `name` is hog-face.
+    """The detection target of dlib; `name` is hog-face. The confidence is dlib's own, above `adjust_threshold`.
 
-    enlarge: shorter side in pixels to which smaller images are enlarged (Pillow, bicubic) since the smallest face
-    that it finds is 80 pixels wide; boxes are mapped back. adjust_threshold: added to the detector's threshold.
-    upsample: times that dlib doubles the image. The confidence is dlib's own, above `adjust_threshold`; 0 where
-    nothing is found.
-
-    Raises MissingExtra without dlib, UnknownName for another name, BadInput for settings out of range.
+    enlarge: shorter side to which smaller images are enlarged (boxes are mapped back), since the smallest face that it
+    finds is 80 pixels wide. adjust_threshold: added to the detector's threshold. upsample: times that dlib doubles it.
     """
     if name != "hog-face":
         raise UnknownName("target", f"dlib:{name}", ["dlib:hog-face"])

@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt8
 from transect.errors import BadInput, MissingExtra
 from transect.records import Images, Task
 from transect.runs import model_files
+from transect.runs.trust import check_trusted
 from transect.targets.capabilities import describe
 from transect.targets.detectors import Detector, enlarged
 from transect.targets.dlib_face import read_model
@@ -24,10 +25,7 @@ SHORTER_SIDE: Final = 256
 
 @final
 class FaceFinder:
-    """Finds the faces of pictures. detector: a stock detector of faces, as `opencv:…` or `dlib:hog-face`.
-
-    Raises BadInput for a target that finds no faces, MissingExtra where its library is not installed.
-    """
+    """Finds the faces of pictures. detector: a stock detector of faces, as `opencv:…` or `dlib:hog-face`."""
 
     def __init__(self, detector: str = DETECTOR) -> None:
         options: dict[str, Any] = {"enlarge": SHORTER_SIDE} if detector.startswith(("opencv:", "dlib:hog")) else {}
@@ -45,8 +43,7 @@ class FaceFinder:
     def boxes(self, pixels: UInt8[np.ndarray, "n h w 3"]) -> list[Float[np.ndarray, "_ 4"]]:
         """Of each picture the boxes x0, y0, x1, y1 [pixels] of its faces, the most certain first.
 
-        A detector draws its box after its own convention; where that is known, the box is put on the face. Raises
-        BadInput where the detector fails on a picture.
+        A detector draws its box after its own convention; where that is known, the box is put on the face.
         """
         answer = self._target.predict(Images(pixels))
         if failed := [reason for reason in answer.failures if reason]:
@@ -62,12 +59,10 @@ POINTS: Final = (5, 68)
 
 @final
 class FaceLandmarks:
-    """Places the points of a file of dlib's, of 5 or 68 points, on faces.
-
-    Raises MissingExtra without dlib, BadInput for a file that is not a shape predictor of 5 or 68 points.
-    """
+    """Places the points of a file of dlib's, of 5 or 68 points, on faces. Raises BadInput for another file."""
 
     def __init__(self, path: str | Path) -> None:
+        check_trusted(str(path))
         try:
             import dlib
         except ModuleNotFoundError:
@@ -80,10 +75,9 @@ class FaceLandmarks:
         self.sha256 = model_files.sha256(file)
 
     def of(self, pixels: UInt8[np.ndarray, "h w 3"], face: Float[np.ndarray, " 4"]) -> Float[np.ndarray, "k 2"]:
-        """The points' x and y in pixels, float64; pixel i spans i to i + 1.
+        """The points' x and y in pixels, float64; pixel i spans i to i + 1. face: as `FaceFinder` has it.
 
-        face: x0, y0, x1, y1 from hairline to chin and cheek to cheek, as `FaceFinder` has it. The predictor is given
-        the box that dlib's own detector would draw there, since it was taught on such boxes.
+        The predictor is given the box that dlib's own detector would draw there, since it was taught on such boxes.
         """
         large, factor = enlarged(pixels, SHORTER_SIDE)
         left, top, right, bottom = np.rint(HOG_FACE.expected_box(face[None])[0] * factor).astype(int).tolist()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeVar, final, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -83,8 +83,7 @@ def guarded(
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
     timeout = max(timeout, patience_of(target))
     starts = range(0, len(images), batch)
-    count = budget.add if budget else _uncounted
-    tell = budget.tell_once if budget else _uncounted
+    count, tell = (budget.add, budget.tell_once) if budget else (_uncounted, _uncounted)
     parts = [images.take(slice(start, start + batch)) for start in starts]
     rows = [row for part in parts for row in _rows(target, part, timeout, count, tell)]
     predictions = _assemble(target, rows)
@@ -99,11 +98,7 @@ _Result = TypeVar("_Result")
 def attempt(
     work: Callable[[], _Result], timeout: float, stop: Callable[[], None] | None = None
 ) -> tuple[_Result | None, str]:
-    """The result of `work` in a separate thread, and "" or the reason why there is none.
-
-    timeout: seconds in all. stop: ends work that outlasts them. Raises what must pass through; see the module about
-    threads that are abandoned.
-    """
+    """The result of `work` in a thread, and "" or why there is none. stop: ends work that outlasts `timeout`."""
     result: list[_Result] = []
     failure: list[BaseException] = []
 
@@ -257,16 +252,9 @@ _NO_BOXES = np.zeros((0, 5))
 
 
 def _rows(
-    target: Target,
-    images: Images,
-    timeout: float,
-    count: Callable[[Sequence[str]], None],
-    tell: Callable[[str], None],
+    target: Target, images: Images, timeout: float, count: Callable[[Sequence[str]], None], tell: Callable[[str], None]
 ) -> list[_Row]:
-    """One row per image, counted as soon as it is there; image by image if the call fails as a whole.
-
-    tell: called with a message about a target that fails on a batch but answers single images.
-    """
+    """One row per image, counted as soon as it is there; if the call fails as a whole, image by image."""
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     points = None if images.landmarks is None else images.landmarks.copy()
@@ -357,33 +345,14 @@ _NEVER: Final = 1 << 62
 _Rows = TypeVar("_Rows")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """One thing that was counted or said of a target, as `Counting` names it."""
-
-    what: Literal["add", "found_later", "tell_once"]
-    failures: tuple[str, ...] = ()
-    text: str = ""
-
-    def replay(self, budget: FailureBudget) -> None:
-        """Count it, or say it, for the whole run. Raises TooManyFailures."""
-        if self.what == "tell_once":
-            budget.tell_once(self.text)
-        elif self.what == "add":
-            budget.add(self.failures)
-        else:
-            budget.found_later(self.failures)
+Counted = tuple[Literal["add", "found_later", "tell_once"], Any]
+"""One thing that was counted or said of a target: a method of `Counting`, and what it was given."""
 
 
 def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
-    """A worker's rows, once what it counted is counted for the whole run.
-
-    Raises TooManyFailures where the run's limit is passed; RuntimeError where the worker says that it is, and the run's
-    own count does not, so that a part is never left out.
-    """
-    for one in counted:
-        one.replay(budget)
+    """A worker's rows, once what it counted is counted for the whole run. No part is ever left out without a reason."""
+    for method, given in counted:
+        getattr(budget, method)(given)
     if rows is None:
         raise RuntimeError(f"{budget.target}: a worker left a part out for its failures, of which the run allows more")
     return rows
@@ -391,41 +360,32 @@ def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: Failure
 
 @final
 class FailureLog:
-    """Counts one part's failures.
+    """Counts one part's failures. planned, limit_share: as of the run's FailureBudget.
 
-    planned, limit_share: as of the run's FailureBudget. first: whether no part comes before, so that this part alone
-    says whether there is no point in going on; any part stops once its own failures exceed the run's limit.
-
-    >>> tally = FailureLog("net", 100, limit_share=0.5, first=False)
-    >>> tally.add(["", "too dark"])
-    >>> tally.counted
-    (Counted(what='add', failures=('', 'too dark'), text=''),)
+    first: whether no part comes before, so that this part alone says whether there is no point in going on; any part
+    stops once its own failures exceed the run's limit.
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:
         self._part = FailureBudget(target, planned, limit_share=limit_share)
         if not first:
             self._part.minimum = _NEVER
-        self._counted: list[Counted] = []
-
-    @property
-    def counted(self) -> tuple[Counted, ...]:
+        self.counted: list[Counted] = []
         """All that was counted and said, in order."""
-        return tuple(self._counted)
 
     def add(self, failures: Sequence[str]) -> None:
         """As `Counting.add`."""
-        self._counted.append(Counted("add", tuple(failures)))
+        self.counted.append(("add", tuple(failures)))
         self._part.add(failures)
 
     def found_later(self, failures: Sequence[str]) -> None:
         """As `Counting.found_later`."""
-        self._counted.append(Counted("found_later", tuple(failures)))
+        self.counted.append(("found_later", tuple(failures)))
         self._part.found_later(failures)
 
     def tell_once(self, text: str) -> None:
         """As `Counting.tell_once`, for the run to say."""
-        self._counted.append(Counted("tell_once", text=text))
+        self.counted.append(("tell_once", text))
 
 
 @final

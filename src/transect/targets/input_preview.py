@@ -18,11 +18,10 @@ from transect.targets.preprocess import OF_FACES, Preprocess
 @final
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """What one image becomes.
+    """What one image becomes. assumed: the settings that nobody stated.
 
-    picture: uint8 [h, w, 3], or [h, w] for one channel, with range, mean and standard deviation undone and colors as
-    RGB; None where that is not known, with the reason. numbers: shape, type and values of what the model gets; "" where
-    they are not known. text: the preprocessing in words. assumed: the settings that nobody stated.
+    picture: uint8 [h, w, 3], or [h, w] for one channel, with range, mean and standard deviation undone; None with the
+    reason where that is not known. numbers: shape, type and values of what the model gets. text: the preprocessing.
     """
 
     picture: np.ndarray | None
@@ -33,14 +32,7 @@ class ModelInput:
 
 
 def model_input(target: Target, pixels: UInt8[np.ndarray, "h w 3"]) -> ModelInput:
-    """What the target makes of an image before its model sees it; the model is not asked.
-
-    >>> from transect.targets import as_target
-    >>> target = as_target(lambda x: x.mean(axis=(1, 2, 3)), preprocess={"size": [4, 4], "mean": 0.5})
-    >>> found = model_input(target, np.full((8, 8, 3), 255, np.uint8))
-    >>> found.numbers, found.picture.shape, int(found.picture.min())
-    ('float32 [1, 3, 4, 4], values 0.5 to 0.5, mean 0.5, by channel 0.5 0.5 0.5', (4, 4, 3), 255)
-    """
+    """What the target makes of an image before its model sees it; the model is not asked."""
     facts = describe(target)
     stated = facts.get("preprocess")
     assumed = tuple(map(str, facts.get("assumed") or ()))

@@ -66,10 +66,7 @@ class ModelTarget:
         return pixels if self._processor is None else self._processor(pixels)
 
     def predict(self, images: Images) -> Predictions:
-        """One answer per image, in order; none, with the reason, where a face cannot be aligned.
-
-        Raises BadInput where the model's output does not fit its task.
-        """
+        """One answer per image, in order; none, with the reason, where a face cannot be aligned."""
         if self._aligner is None:
             return self._answers(images)
         crops, lost = self._aligner.crops(images)
@@ -117,16 +114,11 @@ def is_estimator(model: object) -> bool:
 def of_estimator(
     model: object, name: str, output: OutputSpec, preprocess: Preprocess | None = None, task: Task | None = None
 ) -> ModelTarget:
-    """The target of a fitted estimator.
+    """The target of a fitted estimator. task: as the user states it, None for what the estimator shows.
 
-    It gets the uint8 pixels [n, h, w, 3], or what `preprocess` makes of them; where it was fitted on rows
-    (`n_features_in_`), each image is flattened to one row. `predict_proba` is used where the object has it. With two
-    classes the target is binary and scores the second class, with more it is multiclass and `classes_` are its labels.
+    It gets the uint8 pixels [n, h, w, 3], or what `preprocess` makes of them, flattened where it was fitted on rows
+    (`n_features_in_`). With two classes the target is binary and scores the second class, with more it is multiclass.
     Without `predict_proba` the predicted class scores 1 and the others 0. Any other output is read by `output`.
-
-    task: as the user states it, None for what the estimator shows.
-
-    Raises BadInput where the labels or the task contradict the estimator's classes.
     """
     classes = tuple(str(label) for label in getattr(model, "classes_", ()))
     output = _output(output, classes, task, name) if classes else _without_classes(output, model, task)

@@ -43,12 +43,8 @@ def load(
     Without `preprocess`, layout, channels and size come from the shape of the model's one input, and channel order
     and range from its image metadata (https://onnx.ai/onnx/repo-docs/MetadataProps.html) where it has them; else RGB,
     0 to 255 for uint8 and 0 to 1 for float inputs, and `describe()` says that this was assumed. A fixed batch is
-    filled by repeating its last image. output_name: which output is read; the first by default. threads: of ONNX
-    Runtime within one call; one keeps answers the same on any number of cores.
-
-    Raises MissingExtra without ONNX Runtime, BadInput for a file that is no ONNX model or takes no images, and
-    where `preprocess` contradicts the model. Files of weights beside the model are part of what `describe()` says, and
-    must lie in its folder. A call raises TargetChanged where one of them was written to since.
+    filled by repeating its last image. threads: of ONNX Runtime within one call; one keeps answers the same on any
+    number of cores. Weights beside the model must lie in its folder; a call raises TargetChanged where they changed.
     """
     try:
         import onnxruntime

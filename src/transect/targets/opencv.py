@@ -49,13 +49,8 @@ def load(
 
     scale_factor: ratio of neighboring scales, above 1. min_neighbors: raw hits that make a box. min_size: smallest
     side of a box in pixels. equalize: histogram equalization first. enlarge: shorter side in pixels to which smaller
-    images are enlarged (Pillow, bicubic), boxes mapped back; None for no enlargement.
-
-    The confidence of a box is OpenCV's level weight minus the threshold of the last stage: how far the best window
-    passed it; at least 0, in votes, no probability.
-
-    Raises MissingExtra without OpenCV, BadInput for OpenCV 5 (it has no cascades) and for settings out of range,
-    UnknownName for a cascade that the wheel does not ship.
+    images are enlarged (Pillow, bicubic), boxes mapped back. The confidence of a box is OpenCV's level weight minus the
+    threshold of the last stage: how far the best window passed it; at least 0, in votes, no probability.
     """
     try:
         import cv2

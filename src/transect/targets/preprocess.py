@@ -108,7 +108,8 @@ class Preprocess:
 
     def __str__(self) -> str:
         crop = "whole image" if self.crop is None else f"central square ({self.crop:g} of the shorter side)"
-        crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {self._landmarks_of()}"
+        points = "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
+        crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {points}"
         size = f", resized to {self.size[0]}x{self.size[1]} ({self.filter})" if self.size else ""
         low, high = self.range
         scaled = [f"mean {_numbers(self.mean)}"] if any(self.mean) else []
@@ -124,9 +125,6 @@ class Preprocess:
         scaled = low + ready.astype(np.float32) * np.float32((high - low) / 255)
         normal = (scaled - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
         return np.ascontiguousarray(normal if self.layout == "NHWC" else normal.transpose(0, 3, 1, 2), dtype=np.float32)
-
-    def _landmarks_of(self) -> str:
-        return "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
 
     def boxes_to_image(self, boxes: Float[np.ndarray, "m 5"], image_shape: tuple[int, int]) -> Float[np.ndarray, "m 5"]:
         """Boxes (x0, y0, x1, y1, confidence) of the model's input, in pixels of the image (height, width) given."""
@@ -193,8 +191,8 @@ def _align_fault(settings: _Table) -> str:
         return f"align: expected one of {', '.join(SIZES)}, got {align!r}"
     if settings["crop"] is not None or (size is not None and size[0] != size[1]):
         return f"align: expected no crop and a square size beside it, got crop {settings['crop']} and size {size}"
-    if filter_name not in FILTERS:
-        return f"filter: expected one of {', '.join(FILTERS)} beside align, got {filter_name!r}"
+    if filter_name not in _ALIGNING:
+        return f"filter: expected one of {', '.join(_ALIGNING)} beside align, got {filter_name!r}"
     landmarks = settings["landmarks"]
     return "" if landmarks is None or isinstance(landmarks, str) else f"landmarks: expected a path, got {landmarks!r}"
 
@@ -226,13 +224,8 @@ share; its coordinates are of the middles of pixels, pixel 0 at 0.
 """
 SIZES: Final = {"arcface-112": 112, "ffhq": 256, "box": 160}
 """The crops that `align` names, and their side in pixels where no size is stated."""
-FILTERS: Final = {
-    "nearest": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
-}
-COUNTS: Final = (5, 68)
-"""Landmarks that are understood: ARCFACE's five in its order, and the 68 of 300-W in dlib's order."""
+_ALIGNING: Final = ("nearest", "bilinear", "bicubic")
+"""The filters that Pillow has for a turned crop."""
 _WIDER: Final = 1.25
 """Side of the crop "box" over the longer side of the face's box."""
 
@@ -242,11 +235,6 @@ def similarity(points: Float[np.ndarray, "n k 2"], template: Float[np.ndarray, "
 
     NaN where points are NaN or all in one place. In the plane the least squares over all complex factors are those of
     Umeyama 1991, doi:10.1109/34.88573, without a reflection.
-
-    >>> corners = np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]])
-    >>> turned = np.array([[1.0, 1.0], [1.0, 2.0], [0.0, 1.0]])  # a quarter of a turn, half the size
-    >>> (similarity(corners, turned).round(3) + 0.0).tolist()
-    [[[0.0, -0.5, 1.0], [0.5, 0.0, 1.0]]]
     """
     z, w = points[..., 0] + 1j * points[..., 1], template[:, 0] + 1j * template[:, 1]
     z_mean, w_mean = z.mean(axis=1, keepdims=True), w.mean()
@@ -278,13 +266,10 @@ def from_crop(
 def cropped(
     pixels: UInt8[np.ndarray, "h w 3"], to_image: Float[np.ndarray, "2 3"], size: int, filter_name: str
 ) -> UInt8[np.ndarray, "s s 3"]:
-    """The crop of a map of `from_crop`, by Pillow; black where it lies outside the image.
-
-    Like the usual tools, it reads the nearest pixels alone, also where it shrinks the image.
-    """
+    """The crop of a map of `from_crop`, by Pillow, which reads the nearest pixels alone; black outside the image."""
     picture = Image.fromarray(np.ascontiguousarray(pixels))
     data = tuple(map(float, to_image.ravel()))
-    return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, FILTERS[filter_name]))
+    return np.asarray(picture.transform((size, size), Image.Transform.AFFINE, data, _FILTERS[filter_name]))
 
 
 def _maps(factor: np.ndarray, shift: np.ndarray) -> Float[np.ndarray, "n 2 3"]:
@@ -320,8 +305,7 @@ class Aligner:
     """Cuts out faces as `preprocess.align` says.
 
     With `preprocess.landmarks`, a shape predictor of dlib's for 68 points, OpenCV's face cascade finds the most certain
-    face and the predictor its points; else the landmarks come with the images. Raises MissingExtra and BadInput for a
-    file of points that cannot be used.
+    face and the predictor its points; else the landmarks come with the images.
     """
 
     def __init__(self, preprocess: Preprocess) -> None:
@@ -346,10 +330,7 @@ class Aligner:
         return {"detector": finder.describe(), "landmarks_sha256": points.sha256}
 
     def crops(self, images: Images) -> tuple[UInt8[np.ndarray, "n s s 3"], tuple[str, ...]]:
-        """A crop of each image, black where there is none, and the reasons ("" where there is one).
-
-        Raises BadInput where landmarks must come with the images and do not.
-        """
+        """A crop of each image, black where there is none, and the reasons ("" where there is one)."""
         points, boxes, reasons = self._places(images) if self._found is None else self._search(images, *self._found)
         maps = from_crop(self.name, points, boxes, self.size)
         crops = np.zeros((len(images), self.size, self.size, 3), dtype=np.uint8)
@@ -389,7 +370,7 @@ def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:
     from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
     predictor = FaceLandmarks(file)
-    if predictor.points not in COUNTS or predictor.points == len(ARCFACE):
+    if predictor.points == len(ARCFACE):
         raise BadInput(
             f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; name another"
         )

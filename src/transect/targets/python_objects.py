@@ -11,6 +11,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from transect.errors import BadInput, UnknownName
 from transect.texts import words_of
 
@@ -22,12 +24,8 @@ class NoSuchModule(BadInput):
 def import_object(reference: str) -> object:
     """The object that `module:attribute` names; dots in the attribute go deeper.
 
-    The working folder is searched after everything that is installed, so that it cannot shadow a library.
-    Raises NoSuchModule, BadInput for a module that fails on import or a malformed reference, UnknownName for a
-    missing attribute.
-
-    >>> import_object("math:pi")
-    3.141592653589793
+    The working folder is searched after everything that is installed, so that it cannot shadow a library. Raises
+    NoSuchModule, BadInput for a module that fails on import, UnknownName for a missing attribute.
     """
     module_name, colon, attribute = reference.partition(":")
     if not colon or not module_name or not attribute:
@@ -56,12 +54,20 @@ def _module(name: str) -> ModuleType:
         raise BadInput(f"module {name} could not be imported: {type(error).__name__}: {text}") from error
 
 
-def fingerprint(obj: object) -> str:
-    """SHA-256, as 64 hexadecimal digits, of what makes a function, class, network or object answer as it does.
+def array_digest(*arrays: np.ndarray) -> str:
+    """SHA-256 of the shapes and numbers of arrays, in order: the same picture is the same question.
 
-    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
+    >>> array_digest(np.zeros((1, 2, 3), np.uint8)) == array_digest(np.zeros((2, 1, 3), np.uint8))
     False
     """
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def fingerprint(obj: object) -> str:
+    """SHA-256 in hexadecimal digits of what makes a function, class, network or object answer as it does."""
     digest = hashlib.sha256()
     for text in _parts(obj):
         digest.update(text + b"\0")

@@ -1,13 +1,10 @@
-"""Opens a target again by its description in a run: the same model, with the settings that it had, also one that is
-asked in words.
-"""
+"""Opens a target again by its description in a run: the same model, with the settings that it had."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from transect.errors import BadInput, TransectError
@@ -15,7 +12,7 @@ from transect.protocols import Target
 from transect.runs.json_records import json_of
 from transect.targets.capabilities import describe
 from transect.targets.preprocess import Preprocess
-from transect.targets.resolution import resolve, runs_named_code
+from transect.targets.resolution import resolve
 from transect.targets.words.asked import PairwiseQuestion, ask, asked_of
 from transect.targets.words.judging import coders_of
 from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
@@ -38,73 +35,51 @@ _OF_OPEN: Final = ("task", "labels", "templates", "positive", "threshold", "prep
 
 
 def without_versions(facts: Any) -> Any:
-    """The description without what it says of installed libraries.
-
-    >>> without_versions({"library": "dlib 20", "preprocess": {"resized_by": "Pillow 11", "crop": None}})
-    {'preprocess': {'crop': None}}
-    """
+    """The description without what it says of installed libraries."""
     if isinstance(facts, Mapping):
         return {key: without_versions(value) for key, value in facts.items() if key not in _OF_VERSIONS}
     return [without_versions(value) for value in facts] if isinstance(facts, list) else facts
 
 
-def differing(stored: Facts, target: Target) -> list[str]:
-    """The keys of the stored description, versions aside, that the target's own has otherwise; `name` is left out."""
-    return differing_from(stored, describe(target))
-
-
-def differing_from(stored: Facts, facts: Facts) -> list[str]:
-    """As `differing`, of another description.
-
-    >>> differing_from({"name": "ours", "file": "a.onnx"}, {"name": "theirs", "file": "b.onnx"})
-    ['file']
-    """
+def _differing(stored: Facts, facts: Facts) -> list[str]:
+    """The keys of the stored description, versions and name aside, that another has otherwise."""
     was, is_now = without_versions(stored), without_versions(facts)
     return [key for key in sorted({*was, *is_now} - {"name"}) if was.get(key) != is_now.get(key)]
 
 
-def reopen(stored: Facts, spec: str = "") -> Target:
-    """The target of a stored description, from a spec, or from its name where that is one.
+def _check_same(stored: Facts, facts: Facts, model: str) -> None:
+    if wrong := _differing(stored, facts):
+        raise BadInput(
+            f"target {stored['name']}: expected the model of the run, got one with another {', '.join(wrong)}; "
+            f"give it: --target '{model}=SPEC'"
+        )
 
-    Only settings in which it differs from the usual are set. Raises BadInput, in one line, where the model is not there
-    or is another one, and where its code would run that only the description names.
+
+def _same(stored: Facts, target: Target, model: str) -> Target:
+    """The target under its name in the run. Raises BadInput where it is another model."""
+    _check_same(stored, describe(target), model)
+    if target.name != stored["name"]:
+        target.name = str(stored["name"])  # type: ignore[misc]
+    return target
+
+
+def reopen(stored: Facts, spec: str = "") -> Target:
+    """The target of a stored description, from a spec, or else from its name or the function that it is.
+
+    Only settings in which it differs from the usual are set. Raises BadInput where the model is not there or is another
+    one.
     """
     name = str(stored["name"])
+    named = dict.fromkeys(str(stored[key]) for key in ("name", "function") if stored.get(key))
     errors: list[TransectError] = []
-    for tried in [spec] if spec else _specs(stored):
+    for tried in [spec] if spec else named:
         try:
-            if not spec:
-                check_code(name, tried)
             target = _as_it_was(stored, tried)
         except TransectError as error:
             errors.append(error)
             continue
-        if wrong := differing(stored, target):
-            raise BadInput(
-                f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; "
-                f"give it: --target '{name}=SPEC'"
-            )
-        if target.name != name:
-            target.name = name  # type: ignore[misc]
-        return target
+        return _same(stored, target, name)
     raise BadInput(f"target {name}: {errors[0] if errors else 'no spec'}; say where it is: --target '{name}=SPEC'")
-
-
-def check_code(name: str, spec: str) -> None:
-    """Raises BadInput for a spec whose code would run although no user named it, but a folder that may be a stranger's.
-
-    >>> check_code("ours", "onnx:smile.onnx")
-    """
-    if runs_named_code(spec):
-        raise BadInput(
-            f"target {name}: its code ({spec}) would run with your rights; if you trust it, say so: "
-            f"--target '{name}={spec}'"
-        )
-
-
-def _specs(stored: Facts) -> Iterable[str]:
-    """What may name the model: its name, unless the user gave it one, and the function that it is."""
-    return dict.fromkeys(str(stored[key]) for key in ("name", "function") if stored.get(key))
 
 
 def _as_it_was(stored: Facts, spec: str) -> Target:
@@ -112,7 +87,7 @@ def _as_it_was(stored: Facts, spec: str) -> Target:
     is_open = str(stored["name"]).startswith(_OPEN) or spec.startswith(_OPEN)
     try:
         target = resolve(spec)
-        keys = [key for key in differing(stored, target) if key not in _NOT_SET]
+        keys = [key for key in _differing(stored, describe(target)) if key not in _NOT_SET]
     except BadInput:
         keys = ["output", *_OF_OPEN] if is_open else ["task", "labels", "output", "threshold", "positive", "preprocess"]
     else:
@@ -137,47 +112,29 @@ def _setting(stored: Facts, key: str) -> object:
     return {name: item for name, item in value.items() if name in known and item is not None} or None
 
 
-_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+def reopen_asked(stored: Facts, source: object, coding: Mapping[str, object]) -> Target:
+    """As `reopen`, of a question in words. source: its model, or "". coding: its judge and functions, by name."""
+    model, question = str(stored["model"]["name"]), asked_of(stored)
+    speaker = _speaker(str(stored["name"]), model, source)
+    return _same(stored, ask(speaker, question, coders_of(question, *_coders(stored, coding))), model)
 
 
-def reopen_asked(stored: Mapping[str, Any], source: object = "", coding: Mapping[str, object] = _NOTHING) -> Target:
-    """The target of a stored description.
-
-    source: the spec of its model, or the model, opened or not; "" tries the model's own name. coding: by name, what
-    names its judge, and the functions that score its texts.
-
-    Raises BadInput, in one line, where the model is not there or is another one, and where its code would run that only
-    the description names.
-    """
-    name, model = str(stored["name"]), str(stored["model"]["name"])
-    question, speaker = asked_of(stored), _speaker(name, model, source)
-    target = ask(speaker, question, coders_of(question, *_coders(stored, coding)))
-    if wrong := differing(stored, target):
-        raise _another(name, model, wrong)
-    if target.name != name:
-        target.name = name  # type: ignore[misc]
-    return target
-
-
-def reopen_pairs(
-    stored: Mapping[str, Any], source: object = "", coding: Mapping[str, object] = _NOTHING
-) -> PairwiseQuestion:
-    """As `reopen`, of a question about two images; which pairs were matched is not the model's."""
+def reopen_pairs(stored: Facts, source: object, coding: Mapping[str, object]) -> PairwiseQuestion:
+    """As `reopen_asked`, of a question about two images; which pairs were matched is not the model's."""
     _ = coding  # two images are asked about in no free text
     stored = {key: value for key, value in stored.items() if key != "matched"}
     name, model, question = str(stored["name"]), str(stored["model"]["name"]), asked_of(stored)
     asked = PairwiseQuestion(_speaker(name, model, source), question, name.removesuffix(f"/{question.name}"))
-    if wrong := differing_from(stored, json_of(asked.describe())):
+    try:
+        _check_same(stored, json_of(asked.describe()), model)
+    except BadInput:
         asked.close()
-        raise _another(name, model, wrong)
+        raise
     return asked
 
 
 def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[object, dict[str, Any]]:
-    """The judge of a stored description, None without one, and its functions by name.
-
-    Raises BadInput for a function that is not given: its code would run that only the description names.
-    """
+    """The judge of a stored description and its functions by name. Refuses a function that is not given: it is code."""
     judge, scorers = stored.get("judge"), [str(each["name"]) for each in stored.get("scorers") or ()]
     for name in scorers:
         if name not in given:
@@ -190,23 +147,15 @@ def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[obj
     return opened, {name: given[name] for name in scorers}
 
 
-def _another(name: str, model: str, wrong: Sequence[str]) -> BadInput:
-    return BadInput(
-        f"target {name}: expected the model of the run, got one with another {', '.join(wrong)}; give it: "
-        f"--target '{model}=SPEC'"
-    )
-
-
 def _speaker(name: str, model: str, source: object) -> SharedSpeaker:
     if isinstance(source, SharedSpeaker):
         return source
     if not isinstance(source, str):
         return shared_object(source)
+    where = f"say where it is: --target '{model}=SPEC'"
     if not source and not gives_words(model):
-        raise BadInput(f"target {name}: expected the model {model}, got none; say where it is: --target '{model}=SPEC'")
-    if not source:
-        check_code(name, model)
+        raise BadInput(f"target {name}: expected the model {model}, got none; {where}")
     try:
         return shared(source or model, {})
     except TransectError as error:
-        raise BadInput(f"target {name}: {error}; say where it is: --target '{model}=SPEC'") from None
+        raise BadInput(f"target {name}: {error}; {where}") from None

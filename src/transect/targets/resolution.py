@@ -17,6 +17,7 @@ from transect.protocols import Target
 from transect.records import Task
 from transect.runs.model_files import CARD
 from transect.runs.table_inputs import as_names
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Speaker
 from transect.targets.catalogue import available, entry_points
 from transect.targets.hf.loading import CONFIG, PROCESSOR, is_folder
@@ -29,11 +30,9 @@ from transect.targets.python_objects import NoSuchModule, fingerprint, import_ob
 from transect.targets.words.speakers import LOCAL, gives_words, no_questions, question_set, shared
 from transect.texts import words_of
 
-_DLIB_FACES = "face-recognition"
-_DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
-_MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
-_OPEN = {"hf": "transect.targets.hf.opening", "timm": "transect.targets.timm_model"}
+_WITHOUT_OWN_CODE = ("opencv", "dlib", "hf", "timm", _CLASSIFIER, LOCAL)
+"""Prefixes of targets whose code and program are ours or a library's."""
 ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
@@ -77,6 +76,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     Traceback (most recent call last):
     transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
     """
+    check_trusted(spec)
     settings = {key: value for key, value in options.items() if value is not None}
     spec = _with_prefix(spec)
     if "question" not in settings and gives_words(spec):
@@ -102,18 +102,13 @@ def _here(spec: str, settings: _Options) -> Target:
     if "question" in settings:
         return _asked(spec, settings)
     scheme, _, argument = spec.partition(":")
-    if argument and scheme == _CLASSIFIER:
-        return _trained(argument, spec, settings)
-    if argument and scheme in _OPEN:
-        return _open_model(_OPEN[scheme], argument, spec, settings)
+    if argument and scheme in _KINDS:
+        module, opened = _KINDS[scheme]
+        if scheme == "dlib" and argument.partition("@")[0] == "face-recognition":
+            module = "dlib_face"
+        return opened(importlib.import_module(f"transect.targets.{module}"), argument, spec, settings)
     if spec.endswith(".toml"):
         return _over_http(spec, settings)
-    if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
-        return _detector("transect.targets.dlib_face", argument, settings)
-    if argument and scheme in _DETECTORS:
-        return _detector(_DETECTORS[scheme], argument, settings)
-    if argument and scheme in _MODELS:
-        return _model(_MODELS[scheme], argument, spec, settings)
     if scheme in (entries := entry_points()):
         return _plugin(entries[scheme], argument, settings)
     return _python_object(spec, argument if scheme == "callable" else spec, settings)
@@ -124,26 +119,13 @@ def _runs_code_of_others(spec: str) -> bool:
     scheme, _, module = spec.partition(":")
     if scheme == "__main__" or (scheme == "callable" and module.startswith("__main__:")):
         return False  # an interactive session's own function is in no file that another process could read
-    ours = spec.endswith(".toml") or scheme in (_CLASSIFIER, LOCAL, *_OPEN, *_DETECTORS)
-    return not ours and ":" in spec
-
-
-def runs_named_code(spec: str) -> bool:
-    """Whether opening a target runs code that the spec names, with the user's rights: a Python module or TorchScript.
-
-    Plug-ins are code that the user installed, and an ONNX file is no code.
-
-    >>> [runs_named_code(spec) for spec in ("models:smile", "torch:smile.pt", "onnx:smile.onnx", "dlib:hog-face")]
-    [True, True, False, False]
-    """
-    scheme = spec.partition(":")[0]
-    return _runs_code_of_others(spec) and scheme != "onnx" and scheme not in entry_points()
+    return ":" in spec and not spec.endswith(".toml") and scheme not in _WITHOUT_OWN_CODE
 
 
 def _with_prefix(spec: str) -> str:
     """The spec of a bare path with the prefix of its kind; a plug-in of its name comes first. Raises BadInput."""
     scheme = spec.partition(":")[0]
-    if scheme in ("callable", _CLASSIFIER, *_OPEN, *_DETECTORS, *_MODELS) or scheme in entry_points():
+    if scheme == "callable" or scheme in _KINDS or scheme in entry_points():
         return spec
     if spec.lower().endswith(".onnx"):
         return f"onnx:{spec}"
@@ -214,10 +196,9 @@ def _asked(spec: str, settings: _Options) -> Target:
     return ask(model, question, coders_of(question, judge, scorers))
 
 
-def _detector(module: str, argument: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
-    _check_options(argument, options, _keywords(load))
-    target: Target = load(argument, **options)
+def _detector(module: Any, argument: str, _: str, options: _Options) -> Target:
+    _check_options(argument, options, _keywords(module.load))
+    target: Target = module.load(argument, **options)
     return target
 
 
@@ -229,31 +210,42 @@ def _over_http(path: str, options: dict[str, object]) -> Target:
     return load(path)
 
 
-def _open_model(module: str, argument: str, spec: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
+def _open_model(module: Any, argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, tuple(field.name for field in dataclasses.fields(OpenOptions)))
     readers: Mapping[str, Callable[[Any], Any]] = {
         "task": _task, "preprocess": _preprocess, "labels": _texts, "templates": as_names,
     }  # fmt: skip
     settings = {key: readers[key](value) if key in readers else value for key, value in options.items()}
-    target: Target = load(argument, options=OpenOptions(**settings))
+    target: Target = module.load(argument, options=OpenOptions(**settings))
     return target
 
 
-def _trained(argument: str, spec: str, options: _Options) -> Target:
-    from transect.targets.torch_model import load_classifier
-
+def _trained(module: Any, argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, ("threshold", "device"))
-    return load_classifier(argument, name=_shown(spec), **options)
+    target: Target = module.load_classifier(argument, name=_shown(spec), **options)
+    return target
 
 
-def _model(module: str, argument: str, spec: str, options: _Options) -> Target:
-    load = importlib.import_module(module).load
+def _model(module: Any, argument: str, spec: str, options: _Options) -> Target:
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
-    _check_options(spec, rest, tuple(key for key in _keywords(load) if key not in ("name", "output", "preprocess")))
-    target: Target = load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
+    _check_options(
+        spec, rest, tuple(key for key in _keywords(module.load) if key not in ("name", "output", "preprocess"))
+    )
+    target: Target = module.load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
     return target
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[Any, str, str, _Options], Target]]] = {
+    "opencv": ("opencv", _detector),
+    "dlib": ("dlib_hog", _detector),
+    "hf": ("hf.opening", _open_model),
+    "timm": ("timm_model", _open_model),
+    "torch": ("torch_model", _model),
+    "onnx": ("onnx_model", _model),
+    _CLASSIFIER: ("torch_model", _trained),
+}
+"""By prefix, the module that opens a target, and how it is called; libraries may be large, so it is imported late."""
 
 
 def _shown(spec: str) -> str:

@@ -1,7 +1,7 @@
 """`timm:NAME@weights.safetensors`: a network of timm by its name, with weights that are the user's own.
 
-timm's data config preprocesses: size, central crop, resizing filter, mean and standard deviation. A config.json beside
-the weights, as timm writes it for the hub, replaces it and names the classes. Nothing is downloaded.
+timm's data config preprocesses. A config.json beside the weights, as timm writes it for the hub, replaces it and names
+the classes. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from transect.runs import model_files
 from transect.runs.json_records import loads
 from transect.runs.model_files import check_weights, read_weights
 from transect.targets.hf.classification import reading
-from transect.targets.hf.loading import Options, first_line, input_tensor
+from transect.targets.hf.loading import Options, input_tensor, on_device
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
@@ -31,11 +31,9 @@ _FILTERS: Final = ("nearest", "box", "bilinear", "bicubic", "lanczos")
 
 
 def load(argument: str, *, options: Options | None = None) -> ModelTarget:
-    """The network as a target: a classifier of as many classes as the weights have, without a head an embedding.
+    """The network as a target: a classifier of as many classes as the weights have, without a head an embedding."""
+    import torch
 
-    options: as of `hf:`, without templates; labels name the classes. Raises MissingExtra without timm, BadInput for an
-    unknown name, for weights that are no safetensors or do not fill the network, and labels of another number.
-    """
     options = options or Options()
     name, at, file = argument.rpartition("@")
     if not at or not name or not file:
@@ -48,17 +46,23 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
     network, settings = _network(name, tensors, config, path)
     classes = _classes(network, config, options)
     output, column = _output(classes, options)
-    network = _placed(network, options)
+    network = on_device(network, options.device, getattr(torch, options.dtype)).eval()
 
     def run(inputs: np.ndarray) -> np.ndarray:
-        import torch
-
         with torch.inference_mode():
             raw = network(input_tensor(inputs, options)).flatten(1).double()
             chosen = raw if column is None else torch.softmax(raw, dim=1)[:, column]
         return np.asarray(chosen.cpu().numpy())
 
-    facts = _facts(path, options) | {"classes": list(classes), "positive": options.positive}
+    facts = {
+        "library": f"timm {_library().__version__}, PyTorch {torch.__version__}",
+        "device": options.device,
+        "dtype": options.dtype,
+        "file": path.name,
+        "sha256": model_files.sha256(path),
+        "classes": list(classes),
+        "positive": options.positive,
+    }
     return ModelTarget(f"timm:{name}@{path.name}", run, output, options.preprocess or settings, facts)
 
 
@@ -130,16 +134,6 @@ def _output(classes: tuple[str, ...], options: Options) -> tuple[OutputSpec, int
     return OutputSpec(Task.EMBEDDING, threshold=options.threshold), None
 
 
-def _placed(network: Any, options: Options) -> Any:
-    import torch
-
-    try:
-        return network.to(options.device, getattr(torch, options.dtype)).eval()
-    except (RuntimeError, AssertionError) as error:
-        message = first_line(error)
-        raise BadInput(f"device: expected one that PyTorch has, got {options.device!r} ({message})") from None
-
-
 def _config(file: Path, name: str) -> Mapping[str, Any]:
     """What a config.json of timm's beside the weights says; nothing where there is none, or one of another network."""
     if not file.is_file():
@@ -150,14 +144,6 @@ def _config(file: Path, name: str) -> Mapping[str, Any]:
         raise BadInput(f"{file}: expected JSON, got {words_of(error, 100)}; remove it, or save it again") from None
     known = isinstance(config, dict) and config.get("architecture") == name.partition(".")[0]
     return config if known else {}
-
-
-def _facts(path: Path, options: Options) -> dict[str, Any]:
-    import torch
-
-    library = f"timm {_library().__version__}, PyTorch {torch.__version__}"
-    known = {"library": library, "device": options.device, "dtype": options.dtype}
-    return {**known, "file": path.name, "sha256": model_files.sha256(path)}
 
 
 def _library() -> Any:

@@ -15,7 +15,8 @@ from transect.errors import BadInput
 from transect.records import Task
 from transect.runs import model_files, toml_files
 from transect.runs.model_files import check_weights, read_weights
-from transect.targets.model import ModelTarget, Run
+from transect.targets.hf.loading import on_device
+from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.targets.python_objects import fingerprint, import_object
@@ -35,17 +36,13 @@ def load(
     """The target of `module:attribute@weights`, `module:attribute` or a TorchScript file.
 
     The attribute is an nn.Module, a subclass of it or a function that returns one (both called without arguments).
-    Weights are a state_dict, read with `weights_only`, or safetensors. Nothing is unpickled. A TorchScript file brings
-    its own program, which PyTorch's interpreter runs with your rights: it can read and write files. Load only files
-    that you trust.
-
-    Raises BadInput for a file that is missing, unreadable, of another kind or that does not fit the module.
+    Weights are a state_dict, read with `weights_only`, or safetensors: nothing is unpickled. A TorchScript file brings
+    its own program, which PyTorch's interpreter runs with your rights: load only files that you trust.
     """
-    _check_device(device)
     source, at, weights = argument.rpartition("@")
     if not at and argument.endswith(_SCRIPT_SUFFIXES):
         path = model_files.check_readable(Path(argument))
-        return of_module(_torch_script(path, device), name, output, preprocess, device, _file_facts(path))
+        return of_module(_torch_script(path), name, output, preprocess, device, _file_facts(path))
     module = _instance(import_object(source if at else argument), argument)
     if not at:
         return of_module(module, name, output, preprocess, device, {"code_sha256": fingerprint(module)})
@@ -67,17 +64,13 @@ def of_module(
     import torch
 
     facts = {"library": f"PyTorch {torch.__version__}", "device": device, **(facts or {})}
-    return ModelTarget(name, _runner(module.to(device).eval(), device), output, preprocess or Preprocess(), facts)
-
-
-def _runner(module: torch.nn.Module, device: str) -> Run:
-    import torch
+    module = on_device(module, device).eval()
 
     def run(inputs: np.ndarray) -> object:
         with torch.inference_mode():
             return _logits(module(torch.from_numpy(inputs).to(device)))
 
-    return run
+    return ModelTarget(name, run, output, preprocess or Preprocess(), facts)
 
 
 def _logits(raw: object) -> object:
@@ -102,7 +95,7 @@ def _instance(value: object, argument: str) -> torch.nn.Module:
     return value
 
 
-def _torch_script(path: Path, device: str) -> torch.nn.Module:
+def _torch_script(path: Path) -> torch.nn.Module:
     import torch
 
     kind = model_files.kind_of(path)
@@ -114,9 +107,9 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch deprecates the format; files of it remain
         try:
-            module: torch.nn.Module = torch.jit.load(path, map_location=device)  # type: ignore[no-untyped-call]
+            module: torch.nn.Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
         except (RuntimeError, ValueError) as error:
-            raise BadInput(f"model file {path}: TorchScript that does not load: {_first_line(error)}") from None
+            raise BadInput(f"model file {path}: TorchScript that does not load: {words_of(error, 160)}") from None
     return module
 
 
@@ -129,19 +122,6 @@ def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) ->
 
 def _file_facts(path: Path) -> dict[str, object]:
     return {"file": path.name, "sha256": model_files.sha256(path)}
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({_first_line(error)})") from None
-
-
-def _first_line(error: BaseException) -> str:
-    return words_of(error, 160)
 
 
 class Card(BaseModel):
@@ -160,13 +140,9 @@ class Card(BaseModel):
 
 
 def load_classifier(path: str, *, name: str, threshold: float | None = None, device: str = "cpu") -> ModelTarget:
-    """The target of a folder that holds classifier.toml, or of that file; two classes are binary, more multiclass.
-
-    threshold: instead of the card's. Raises BadInput for a file that is missing, changed after it was written, or does
-    not fit.
-    """
+    """The target of a folder that holds classifier.toml, or of that file. threshold: instead of the card's."""
     place = Path(path) / model_files.CARD if Path(path).is_dir() else Path(path)
-    card = _card(place)
+    card = toml_files.checked(Card, toml_files.read(place, "a classifier's card or its folder"), str(place))
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:
         raise BadInput(f"{place}: weights: expected a file next to the card, got {card.weights!r}; put it there")
@@ -194,7 +170,3 @@ def load_classifier(path: str, *, name: str, threshold: float | None = None, dev
         "training": card.training,
     }
     return of_module(network, name, output, Preprocess.from_mapping(card.preprocess, str(place)), device, facts)
-
-
-def _card(path: Path) -> Card:
-    return toml_files.checked(Card, toml_files.read(path, "a classifier's card or its folder"), str(path))

@@ -184,11 +184,16 @@ def _replace_non_finite(gradients: list[Tensor]) -> int:
 def sheet(pictures: Float[Tensor, "b 3 h w"], across: int = 8) -> bytes:
     """The pictures, in -1..1, left to right and down; the last row is filled with grey."""
     pixels = (pictures.float().cpu() * 127.5 + 127.5).clamp(0, 255).round().byte().permute(0, 2, 3, 1).numpy()
+    return png(tiled(pixels, across))
+
+
+def tiled(pixels: UInt8[np.ndarray, "b h w 3"], across: int) -> UInt8[np.ndarray, "y x 3"]:
+    """One picture of them all, left to right and down; the last row is filled with grey."""
     b, h, w, _ = pixels.shape
     rows = -(-b // across)
     whole = np.full((rows * across, h, w, 3), 128, dtype=np.uint8)
     whole[:b] = pixels
-    return png(whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3))
+    return whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3)
 
 
 def png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:

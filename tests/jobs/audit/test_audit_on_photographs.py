@@ -61,7 +61,9 @@ def test_the_command_audits_renders_and_makes_a_data_set(folder, tmp_path):
         "--subjects", "4", "--size", "32", "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    again = run_here("reproduce", str(tmp_path / "run"), "--generator", source, "--out", str(tmp_path / "again"))
+    again = run_here(
+        "reproduce", str(tmp_path / "run"), "--file", f"generator={source}", "--out", str(tmp_path / "again")
+    )
     assert again.returncode == 0, again.stderr
     sheet = run_here(
         "render", "--generator", source, "--vary", "hand", "--subjects", "2", "--out", str(tmp_path / "sheet.png")

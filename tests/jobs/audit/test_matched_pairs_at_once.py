@@ -127,7 +127,7 @@ def test_a_resumed_run_and_a_run_made_again_have_the_same_bytes(ask, pairs, foun
     (tmp_path / "run" / TABLE / "part-00000.parquet").unlink()
     ask(pairs, "pair_speaker:speaker")
     assert content(tmp_path / "run") == content(found.folder)
-    given = {"targets": ["stub=pair_speaker:speaker"], "dataset": f"folder:{faces}"}
+    given = {"targets": ["stub=pair_speaker:speaker"], "files": {"dataset": f"folder:{faces}"}}
     again = transect.reproduce(found.folder, out=tmp_path / "again", **given)
     assert again.numbers.outcome == "same bytes"
 

@@ -5,9 +5,7 @@ import json
 import audited
 import auditing
 import pytest
-from canonical import audit_result, copied
-
-import transect
+from canonical import audit_result
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +36,3 @@ def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
     assert study["cells_left_out"] == triples
     assert max(rate["order"] for rate in results["rates"]) == 2
     assert (tmp_path / "results.json").stat().st_size < 2_000_000
-
-
-def test_all_contrasts_are_corrected_together_by_max_t(result, tmp_path):
-    """An experiment and an observation in one family; adjusted p of the observation are never below its own."""
-    folder = copied(result.folder, tmp_path)
-    made = transect.analysis.reporting.report(folder, correction="max-t")
-    seen = [e for e in made.effects if e.basis == "observational" and e.p == e.p]
-    assert seen
-    assert all(e.p_adjusted >= e.p for e in seen)

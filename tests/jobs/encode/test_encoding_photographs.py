@@ -46,7 +46,9 @@ def files(tmp_path_factory):
 
 def encoding(files, **settings):
     given = {"encoder": files / "encoder.safetensors", "distance": "pixels", **settings}
-    return run.plan(given.pop("images", files / "images"), files / "small.safetensors", **given)
+    names = {"distance", "encoder_samples"} & {*given}
+    options = run.EncodeOptions(**{name: given.pop(name) for name in names})
+    return run.plan(given.pop("images", files / "images"), files / "small.safetensors", **given, options=options)
 
 
 def test_codes_are_the_encoders_own(files, tmp_path):
@@ -100,10 +102,13 @@ def test_a_fitted_encoder_reads_the_generators_own_images(files, tmp_path):
     pixels = Pictures.open(files / "images", 8).pixels(range(5))
     expected = torch.cat([fitted(as_tensor(pixels[row : row + 1])) for row in range(5)])
     np.testing.assert_allclose(read_codes(tmp_path / "run").codes, expected.numpy(), atol=1e-5)
-    assert (result.numbers.encoder, result.numbers.encoder_r2) == ("fitted", pytest.approx(fitted.fitted.quality, abs=1e-6))
+    assert (result.numbers.encoder, result.numbers.encoder_r2) == (
+        "fitted",
+        pytest.approx(fitted.fitted.quality, abs=1e-6),
+    )
     again = encoding(files, **settings)
     assert run.run(again, tmp_path / "run", quiet=True) == result
-    assert "encoder" not in vars(again)
+    assert "encoder" not in vars(again.plan)
 
 
 def test_an_unreadable_image_is_counted_with_its_reason(files, tmp_path):
@@ -125,7 +130,7 @@ def test_a_code_that_is_not_finite_fails_alone(files, tmp_path, monkeypatch):
 
     pixels = as_tensor(Pictures.open(files / "images", 8).pixels(range(5)))
     brightest = max(image[None].mean() for image in pixels)
-    monkeypatch.setattr(run.Encoding, "appearance", staticmethod(brittle))
+    monkeypatch.setattr(run.ToolsPlan, "appearance", staticmethod(brittle))
     result = run.run(encoding(files), tmp_path / "run", quiet=True)
     assert result.numbers.failed == 1
     assert encodings.NOT_FINITE in result.table["failure"].to_pylist()

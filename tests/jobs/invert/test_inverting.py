@@ -129,7 +129,7 @@ def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
     def brittle(images):
         return images.flatten(1) * torch.where(torch.arange(len(images)) == 0, torch.nan, 1.0)[:, None]
 
-    monkeypatch.setattr(run.Inversion, "appearance", staticmethod(brittle))
+    monkeypatch.setattr(run.ToolsPlan, "appearance", staticmethod(brittle))
     result = run.run(inversion(files), tmp_path / "run", quiet=True)
     assert (result.numbers.failed, result.numbers.failed_ids) == (2, ("0.png", "2.png"))
     assert np.isnan(result.latents[1].values[0]).all()

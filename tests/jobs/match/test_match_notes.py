@@ -29,26 +29,14 @@ def small(tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--method", "cardinality", "--caliper", "1"), "--caliper has no part in --method cardinality"),
+        (("--method", "overlap", "--caliper", "1"), "--caliper has no part in --method overlap"),
         (("--covariate", "male"), "--covariate male: expected a column other than the treatment"),
-        (("--method", "coarsened", "--covariate", "age", "--covariate", "far"), "no bin of far holds images of both groups"),
-        (("--method", "cardinality", "--covariate", "age", "--covariate", "far"), "there is no balanced subset; the groups separate on far: 4"),
-        (("--method", "entropy", "--covariate", "age", "--covariate", "far"), "reach the treated means; far stays"),
         (("--features", "{}/apart.npy", "--method", "propensity", "--caliper", "0.001"), "the groups separate on column"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_kept_or_matched_is_said(small, more, message):
     np.save(small / "apart.npy", np.load(small / "w.npy") + 40.0 * (np.arange(N) < 16)[:, None])
     assert message in refused(*arguments(small, *(one.format(small) for one in more)))
-
-
-def test_bins_refuse_under_their_own_name(small):
-    # Row 0 alone is far away, in the last of ten bins with no control; the other treated images share the first bin.
-    far = np.where(np.arange(N) == 0, 100.0, np.arange(N) / N)
-    pq.write_table(pq.read_table(small / "t.parquet").append_column("lone", pa.array(far)), small / "t.parquet")
-    summary, rows = answer(small, "--method", "coarsened", "--covariate", "lone", "--bins", "10")
-    assert summary["refused"] == {"coarsened covariates": 1}
-    assert 0 not in rows["a"].to_pylist()
 
 
 def test_ids_that_do_not_meet(small):

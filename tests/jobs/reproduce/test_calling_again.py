@@ -1,7 +1,9 @@
 """What a command wrote is made again by the same command; what cannot be has its reason in one line."""
 
+import importlib
 import json
 import shutil
+import typing
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +11,17 @@ import pytest
 from commands import refused, run_here
 from PIL import Image
 from published import fits
+from typer.main import get_command
 
 import transect
 from transect.errors import BadInput
 from transect.jobs.reproduce import calling
 from transect.runs import command_record
-from transect.runs.folder import RunFolder
+from transect.runs.trust import only
 
 ORIGINAL_CALL = calling.call
-CODE = {"search": {"audited:brightness": "audited:brightness"}}
-"""Python modules that a command ran, which nothing but the user may run again."""
+TRUSTED = {"search": "audited:brightness", "retrieve": "hf:clip"}
+"""Models of a command, which open on the reader's word alone."""
 GLASSES = [1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1]
 AGES = [31.5, 30, 44, 45, 60, 61, 22, 23, 70, 69, 35, 38]
 COMMANDS = {
@@ -61,8 +64,9 @@ mitigations = [{ kind = "noise", name = "noise", levels = [1.0] }]
 def in_this_process():
     """Commands are called in this process, and models are not isolated: a process each takes seconds."""
 
-    def call(words, *, quiet):
-        done = run_here(*words)
+    def call(words, opened, *, quiet):
+        with only(opened):
+            done = run_here(*words)
         assert done.returncode == 0, done.stderr
 
     with pytest.MonkeyPatch.context() as patch:
@@ -121,11 +125,37 @@ def matched(data):
     return made("match", data, data / "matched")
 
 
-def test_every_job_has_a_way_and_a_command_that_exists():
+@pytest.mark.parametrize("job", COMMANDS)
+def test_a_job_declares_each_of_its_options(job):
+    """A new option, or a new job, is refused until somebody says what it opens."""
+    from transect.cli.app import app
+
+    rerun = importlib.import_module(f"transect.jobs.{job}.command").RERUN
+    options = set()
+    for parameter in get_command(app).commands[job].params:
+        if parameter.name in ("json", "engine", "workers", "dry_run") or parameter.name in rerun.writes:
+            continue
+        is_option = parameter.param_type_name == "option"
+        kind = rerun.kind(parameter.opts[0] if is_option else "")
+        assert kind in (("data", "models") if _is_path(parameter) else ("values", "data", "models")), parameter.name
+        options |= {parameter.opts[0].removeprefix("--")} if is_option else set()
+    assert {*rerun.values.split(), *rerun.data.split(), *rerun.models.split()} == options
+
+
+def _is_path(parameter):
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return Path in (annotation, *typing.get_args(annotation))
+
+
+def test_jobs_without_a_declaration_are_refused(tmp_path):
     from transect.cli.app import COMMANDS as KNOWN
 
-    assert set(calling.WAYS) <= {command.__name__ for command in KNOWN}
-    assert set(COMMANDS) == set(calling.WAYS)
+    others = {command.__name__ for command in KNOWN} - {*COMMANDS}
+    assert {"audit", "view", "reproduce"} <= others
+    for job in (*others, "train", "train gan", "os", "reproduce.run"):
+        command_record.write(tmp_path, job, ())
+        with pytest.raises(BadInput, match="expected a command that is made again"):
+            calling.words_of(tmp_path, tmp_path / "again", {}, ())
 
 
 @pytest.mark.parametrize(
@@ -141,10 +171,11 @@ def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     assert str(data) not in record
     assert str(tmp_path) not in record
     named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
-    if job in CODE:
-        with pytest.raises(BadInput, match="its code .* would run with your rights; if you trust it, say so: --target"):
+    trust = [TRUSTED[job]] if job in TRUSTED else []
+    if trust:
+        with pytest.raises(BadInput, match=f"your word .* if you trust it: --trust '{trust[0]}'"):
             transect.reproduce(run, files=named, quiet=True)
-    again = transect.reproduce(run, files=named, targets=CODE.get(job, ()), quiet=True)
+    again = transect.reproduce(run, files=named, trust=trust, quiet=True)
     assert again.numbers.outcome == "same bytes", again
     assert again.numbers.tables
     assert sum(table.rows for table in again.numbers.tables) > 0
@@ -215,17 +246,9 @@ def test_what_cannot_be_made_again_says_why(file, reason, tmp_path):
 
 
 def test_calls_that_cost_money_are_not_made_again(tmp_path):
-    with RunFolder(tmp_path / "run", {"goal": "rate", "target": {"kind": "HTTP"}}):
-        pass
-    command_record.write(tmp_path / "run", "search", (command_record.Word("", "acme"),))
-    assert "asks a model behind a web address, whose calls may cost money" in refused(
-        "reproduce", str(tmp_path / "run")
-    )
-    (tmp_path / "acme.toml").write_text("")
-    word = command_record.Word("", "acme.toml", "0" * 64)
-    command_record.write(tmp_path, "recognition", (word,))
-    with pytest.raises(BadInput, match="whose calls may cost money"):
-        calling.words_of(tmp_path, tmp_path / "again", {})
+    command_record.write(tmp_path, "recognition", (command_record.Word("", "acme.toml", "0" * 64),))
+    with pytest.raises(BadInput, match="asks a model behind a web address, whose calls may cost money"):
+        calling.words_of(tmp_path, tmp_path / "again", {}, ["acme.toml"])
 
 
 @pytest.mark.parametrize(
@@ -233,41 +256,48 @@ def test_calls_that_cost_money_are_not_made_again(tmp_path):
     [
         {"option": "--out", "text": "/etc"},
         {"option": "--table", "text": "../../people.csv", "sha256": "0"},
-        {"option": "", "text": "dlib:face-recognition@/etc"},
+        {"option": "--table", "text": "/etc"},
     ],
 )
 def test_a_strangers_command_says_nowhere_where_to_write(word, tmp_path):
     command_record.write(tmp_path, "match", (command_record.Word(**word),))
     with pytest.raises(BadInput, match="put the file back"):
-        calling.words_of(tmp_path, tmp_path / "again", {})
+        calling.words_of(tmp_path, tmp_path / "again", {}, ())
 
 
 def test_a_strangers_value_is_no_option(tmp_path):
     words = command_record.Word("", "--out=elsewhere"), command_record.Word("--truth", "--json")
     command_record.write(tmp_path, "search", words)
-    assert calling.words_of(tmp_path, Path("again"), {}) == [
-        "search", "--truth=--json", "--out=again", "--", "--out=elsewhere",
-    ]  # fmt: skip
+    words, opened = calling.words_of(tmp_path, Path("again"), {}, ["--out=elsewhere"])
+    assert words == ["search", "--truth=--json", "--out=again", "--", "--out=elsewhere"]
+    assert opened == ["--out=elsewhere"] * 2
 
 
-def test_a_strangers_command_chooses_no_engine_address_or_code(tmp_path, monkeypatch):
+def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkeypatch):
     def refusal(job, **word):
         command_record.write(tmp_path, job, (command_record.Word(**word),))
         with pytest.raises(BadInput) as raised:
-            calling.words_of(tmp_path, tmp_path / "again", {})
+            calling.words_of(tmp_path, tmp_path / "again", {}, ())
         return str(raised.value)
 
     assert "expected no '--engine'" in refusal("encode", option="--engine", text="ray://192.0.2.1:6379")
     assert "expected no '--workers'" in refusal("encode", option="--workers", text="9")
     assert "which no rerun reads on a record's word" in refusal("encode", option="--images", text="s3://bucket/images")
-    assert "its code (payload:f) would run with your rights" in refusal("search", option="", text="payload:f")
-    assert "its code (callable:os:abort)" in refusal("search", option="", text="callable:os:abort")
+    for spec in ("payload:f", "callable:os:abort", "dlib:face-recognition@/etc", "hf:stranger/model", "vlm:folder"):
+        assert f"if you trust it: --trust '{spec}'" in refusal("search", option="", text=spec)
     scripted = {"option": "", "text": "model.pt", "sha256": "0", "before": "torch:"}
-    assert "its code (torch:model.pt)" in refusal("search", **scripted)
+    assert "if you trust it: --trust 'torch:model.pt'" in refusal("search", **scripted)
+    for job, option in (
+        ("readings", "--detector"),
+        ("retrieve", "--model"),
+        ("invert", "--weights"),
+        ("invert", "--marks"),
+    ):
+        assert "your word" in refusal(job, option=option, text="torch:model.pt")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "api.toml").write_text("")
     assert "whose calls may cost money" in refusal("search", option="", text="api.toml")
-    assert "which was no file and names one here" in refusal("mitigate", option="", text="api.toml")
+    assert "which names a file here" in refusal("mitigate", option="", text="api.toml")
 
 
 @pytest.mark.integration
@@ -275,8 +305,8 @@ def test_a_command_runs_in_a_process_of_its_own_and_no_file_here_shadows_a_libra
     for name in ("typer.py", "numpy.py", "transect.py"):
         (tmp_path / name).write_text("raise SystemExit('the file that lies here ran')\n")
     monkeypatch.chdir(tmp_path)
-    words = calling.words_of(matched, tmp_path / "again", {"table": matched.parent / "people.csv",
-                                                           "features": matched.parent / "places.npy"})  # fmt: skip
+    files = {"table": matched.parent / "people.csv", "features": matched.parent / "places.npy"}
+    words, opened = calling.words_of(matched, tmp_path / "again", files, ())
     (tmp_path / "again").mkdir()
-    ORIGINAL_CALL(words, quiet=True)
+    ORIGINAL_CALL(words, opened, quiet=True)
     assert (tmp_path / "again" / "match.json").is_file()

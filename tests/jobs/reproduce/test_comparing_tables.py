@@ -18,7 +18,7 @@ def picture(level, size=4):
 
 
 def columns(was, is_now, tolerance=1e-4):
-    return comparing.tables("t", pa.table(was), pa.table(is_now), tolerance, same_bytes=False).columns
+    return comparing.tables("t", [(pa.table(was), pa.table(is_now))], [False], tolerance).columns
 
 
 def test_equal_values_differ_in_no_column():

@@ -13,8 +13,8 @@ from small_folders import FOLDERS
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.reproduce import calling
 from transect.jobs.reproduce.rerunning import Given, open_world_of
+from transect.jobs.reproduce.run import RERUN_MARK
 from transect.records import Design
 from transect.runs.folder import RunFolder, read_record, spec_hash
 from transect.runs.pictures import png
@@ -55,7 +55,7 @@ def again(audited):
 def interrupted(audited, out):
     """The rerun as it was before it ended, so that nothing is made again."""
     shutil.copytree(audited.parent / "again", out)
-    (out / calling.RERUN_MARK).touch()
+    (out / RERUN_MARK).touch()
     return out
 
 
@@ -139,7 +139,7 @@ def test_a_difference_is_named_by_table_and_column(audited, again, tmp_path, cha
         f"The report was not compared: the run has none; write it: transect report {run}",
     )
     if outcome == "within tolerance" and table == "images":
-        (out / calling.RERUN_MARK).touch()
+        (out / RERUN_MARK).touch()
         exact = transect.reproduce(run, out=out, targets=targets, exact=True, quiet=True)
         assert exact.numbers.outcome == "differs"
 
@@ -152,7 +152,7 @@ def test_the_command_says_what_differs_and_leaves_with_1(audited, again, tmp_pat
     assert done.stdout.startswith("Not reproduced: values differ by more than the tolerances.")
     assert "studies/experiment/predictions/ours" in done.stdout
     assert (out / "reproduce.html").is_file()
-    (out / calling.RERUN_MARK).touch()
+    (out / RERUN_MARK).touch()
     body = json.loads(run_here("reproduce", str(run), "--target", "ours=audited:brightness", "--json").stdout)
     assert (body["outcome"], body["tolerance"], body["pixels"]) == ("differs", 1e-4, 1)
 
@@ -177,7 +177,7 @@ def test_other_versions_are_named_and_compared_within_tolerance(audited, again, 
 
 def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path):
     line = refused("reproduce", str(FOLDERS / "version-1"), "--out", str(tmp_path / "again"))
-    assert line.startswith("target brightness: unknown target 'brightness'")
+    assert line.startswith("target brightness: brightness: expected your word that this model may be opened")
     assert line.endswith("say where it is: --target 'brightness=SPEC'")
     line = refused("reproduce", str(audited), "--target", "ours=audited:slow", "--out", str(tmp_path / "again"))
     assert line == (
@@ -189,10 +189,13 @@ def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path)
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({"name": "mine", "weights_sha256": "0"}, r"generator mine: expected its file, got none; give it: --generator"),
+        (
+            {"name": "mine", "weights_sha256": "0"},
+            "generator mine: expected its generator, got none; give it: --file generator=PATH",
+        ),
         (
             {"name": "people", "labels_sha256": "0"},
-            "expected the photographs, got none; give them: --dataset READER:PATH",
+            "expected its dataset, got none; give it: --file dataset=READER:PATH",
         ),
     ],
 )

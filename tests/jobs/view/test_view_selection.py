@@ -7,7 +7,8 @@ import pytest
 from viewed_run import NAN, make_viewed
 
 from transect.jobs.view.index import read_folder
-from transect.jobs.view.selection import Sides, Wanted, difference, pair, select, sort_key, subject_effects, transect_of
+from transect.jobs.view.replies import transect_reply
+from transect.jobs.view.selection import Sides, Wanted, difference, pair, select, sort_key, subject_effects
 from transect.records import Design
 
 # Cells of a subject: smile 0 glasses off, 0 on, 1 off, 1 on. The truth is smile > .5; yes from .5 on.
@@ -18,6 +19,10 @@ OTHER = [0.1, 0.9, 0.9, 0.1, 0.6, 0.6, 0.7, 0.4, 0.3, 0.3, NAN, 0.9]
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     return read_folder(make_viewed(tmp_path_factory.mktemp("run") / "run", {"one": ONE, "other": OTHER}))
+
+
+def rows_of(reply):
+    return [image["row"] for image in reply["images"]]
 
 
 def rows(index, **wanted):
@@ -163,11 +168,11 @@ def test_photographs_stand_side_by_side_by_id_and_a_person_has_several(tmp_path)
     assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [(0, 6), (2, 7), (3, 4)]
     assert found.alone == 1
     assert select(index, Wanted(target="one", runs=("a",), subject=7)).tolist() == [0, 2]
-    person = transect_of(index, "b", 7)
-    assert (person.axes, person.rows.tolist(), person.before, person.after) == ((), [4, 6], None, 8)
+    person = transect_reply(index, "b", 7)
+    assert (person["axes"], rows_of(person), person["before"], person["after"]) == ([], [4, 6], None, "8")
 
 
 def test_a_transect_has_its_axes_and_neighbours(index):
-    found = transect_of(index, "run", 1)
-    assert [(axis.attribute, axis.labels) for axis in found.axes] == [("smile", ("0", "1")), ("glasses", ("off", "on"))]
-    assert (found.rows.tolist(), found.before, found.after) == ([4, 5, 6, 7], 0, 2)
+    found = transect_reply(index, "run", 1)
+    assert [tuple(axis.values()) for axis in found["axes"]] == [("smile", ["0", "1"]), ("glasses", ["off", "on"])]
+    assert (rows_of(found), found["before"], found["after"]) == ([4, 5, 6, 7], "0", "2")

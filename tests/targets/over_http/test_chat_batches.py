@@ -189,7 +189,10 @@ def test_a_stopped_run_is_collected_by_the_next(tmp_path, provide, monkeypatch):
         said = speaker.speak(shown(4), [[YES]] * 4)
         assert speaker.ledger.batches(speaker.request) == []
         assert (speaker.ledger.spent().calls, speaker.ledger.spent().tokens) == (4, 240)
-        assert (speaker.calls_made()[0], speaker.tokens_made()) == (1, 60)  # the three are the program's before it
+        assert (speaker.calls_made()[0], speaker.asker.made().tokens) == (
+            1,
+            60,
+        )  # the three are the program's before it
     assert [row[0].text for row in said] == [f"answer {k}" for k in range(4)]
     assert [len(batch) for batch in provider.batches.values()] == [3, 1]
 

@@ -49,7 +49,7 @@ class TestBudget:
                 BudgetSpent, match=rf"budget spent: 420 of {budget} tokens are used, and a call may use {held}; "
             ):
                 speaker.speak(shown(20), [[YES]] * 20)
-            assert (speaker.tokens_made(), len(server.requests)) == (420, 7)
+            assert (speaker.asker.made().tokens, len(server.requests)) == (420, 7)
             quote = speaker.quote(3, [YES], size=(4, 4))
             assert (quote.tokens, quote.tokens_left) == (3 * held, budget - 420)
 
@@ -73,7 +73,7 @@ class TestBudget:
                 speaking(tmp_path, server.url, limits="attempts = 2", name=f"s{status}.toml") as speaker,
             ):
                 speaker.speak(shown(1), [[YES]])
-                assert speaker.tokens_made() == taken
+                assert speaker.asker.made().tokens == taken
 
     def test_holds_among_several_processes(self, tmp_path):
         """Three programs ask 60 questions at once with 8 threads each; the tokens allow less than half of them."""

@@ -83,8 +83,8 @@ class TestTriesAgain:
     def test_lasting_failures_are_not_tried_again(self, tmp_path, plan, reason):
         limits = "largest_answer = 0.1"
         with serving(lambda number, body: plan) as server, asking(tmp_path, server.url, limits=limits) as target:
-            target._transport._seconds = 0.5
-            target._transport._client.timeout = 0.5
+            target.asker._transport._seconds = 0.5
+            target.asker._transport._client.timeout = 0.5
             assert target.predict(Images(pictures(1))).failures == (reason,)
         assert len(server.requests) == 1
 

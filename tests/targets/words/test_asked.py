@@ -9,7 +9,8 @@ from transect.records import Images, declared
 from transect.spoken_answers import Spoken, Status
 from transect.targets import resolve
 from transect.targets.guard import guarded
-from transect.targets.words.asked import ask, image_key
+from transect.targets.python_objects import array_digest
+from transect.targets.words.asked import ask
 from transect.targets.words.questions import Kind, WordQuestion
 from transect.targets.words.speakers import SharedSpeaker, asked_specs, gives_words, shared, shared_object
 
@@ -77,7 +78,7 @@ def test_an_answer_depends_on_its_image_alone():
     for row in range(4):
         alone = target.predict(images.take(slice(row, row + 1)))
         assert alone.said[0] == whole.said[row]
-    assert len({image_key(pixels) for pixels in images.pixels}) == 4
+    assert len({array_digest(pixels) for pixels in images.pixels}) == 4
 
 
 def test_the_guard_carries_what_was_said_also_of_images_without_a_value():

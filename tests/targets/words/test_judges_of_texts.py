@@ -13,7 +13,7 @@ from transect.targets.capabilities import describe
 from transect.targets.guard import guarded
 from transect.targets.words.asked import MeteredAskedTarget, ask
 from transect.targets.words.coding import TextScorer
-from transect.targets.words.judging import Judge, coders_of, judge_of, judged_text, prompt_of
+from transect.targets.words.judging import Judge, coders_of, judge_of, prompt_of
 from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.targets.words.speakers import shared_object
 
@@ -123,9 +123,8 @@ def test_repeats_that_could_be_judged_are_averaged():
     question = WordQuestion("alt", Kind.TEXT, ("Describe.", "Say."), codes=(WARM,), repeats=2, temperature=1.0)
     rows = [(0, 0, 1.0), (0, 1, np.nan), (1, 0, 0.0), (1, 1, 1.0)]
     saids = [Said(p, (), r, "", "", "t", Status.ANSWERED, codes=(code,)) for p, r, code in rows]
-    assert value_of(saids, question).scores == (0.75,)
-    assert value_of(saids, question).reason == ""
-    assert np.isnan(value_of(saids[1:2] + saids[2:], question).scores[0])
+    assert value_of(saids, question) == (0.75,)
+    assert np.isnan(value_of(saids[1:2] + saids[2:], question)[0])
 
 
 CODE = '[[question]]\nname = "alt"\nkind = "text"\nprompt = "Describe."\n[[question.code]]\nname = "warm"\n'
@@ -136,7 +135,7 @@ def test_tables_hold_what_the_judge_was_sent_and_said():
     table = coded_table(["1-0000"], said)
     row = table.to_pylist()[0]
     assert (row["by"], row["name"], row["value"], row["text"]) == ("judge", "warm", 1.0, "Yes.")
-    assert row["prompt"] == prompt_of(WARM.judge, judged_text("A kind face."))
+    assert row["prompt"] == prompt_of(WARM.judge, "A kind face.")
     back = with_coded(said_of(answers_table(["1-0000"], said), ["1-0000"]), ["1-0000"], table)
     assert back == said
 

@@ -83,8 +83,9 @@ def test_weights_that_do_not_fill_the_network(folder):
     weights = load_file(folder / "model.safetensors")
     body = {name: value for name, value in weights.items() if not name.endswith("lm_head.weight")}
     save_file(body, folder / "model.safetensors", {"format": "pt"})
-    assert "expected weights of the whole network, found no lm_head.weight: save the trained model again" in refusal(
-        folder
+    assert (
+        "expected the weights of an image-text-to-text model, found no lm_head.weight: save the trained model again"
+        in refusal(folder)
     )
 
 

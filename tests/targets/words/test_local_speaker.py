@@ -169,7 +169,7 @@ def test_close_calls_are_asked_again_alone(tmp_path):
     save_file(weights | {name: head}, folder / "model.safetensors", {"format": "pt"})
     speaker, naive = load(folder), NaiveWords(folder)
     found = texts(speaker.speak(SHOWN, [asks()] * 3))
-    assert speaker.asked_alone > 0
+    assert speaker._answers.alone > 0
     assert found == [[naive.text([image], prompt) for prompt in PROMPTS] for image in IMAGES]
 
 

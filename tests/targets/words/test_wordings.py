@@ -40,9 +40,8 @@ def test_a_numbers_range_and_unit_fill_its_prompt():
 
 def test_both_images_come_first_once():
     made = wordings(PAIR, "x")
-    assert [(each.paraphrase, each.order, each.images) for each in made] == [
-        (0, (0, 1, 2), (0, 1)), (0, (1, 0, 2), (1, 0)), (1, (0, 1, 2), (0, 1)), (1, (1, 0, 2), (1, 0)),
-    ]  # fmt: skip
+    orders = [(0, (0, 1, 2)), (0, (1, 0, 2)), (1, (0, 1, 2)), (1, (1, 0, 2))]
+    assert [(each.paraphrase, each.order) for each in made] == orders
     assert {each.ask.prompt for each in made} == {
         "Who? first, second or neither.",
         "Which one?\nfirst, second or neither",

@@ -10,26 +10,12 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
+from transect.analysis.compared import measuring
 from transect.analysis.compared.conclusions import CompareNumbers, Conclusion, DifferingImage, Row, answers, with_texts
-from transect.analysis.compared.measuring import (
-    CONFIDENCE,
-    Measured,
-    PairedOutcome,
-    asked_models,
-    compared_preferences,
-    differing_images,
-    disagreement,
-    images_of,
-    measured,
-    models_of,
-    paired_outcomes,
-    pictures_of,
-    shown_outcomes,
-    worst_cells,
-)
+from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
 from transect.effects.multiplicity import confidence_of, holm
-from transect.effects.paired_models import SOURCES, Quantity, Standing, stand
+from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
 from transect.runs import report_options, working_folders
 from transect.runs.report_options import margin_of
@@ -38,16 +24,6 @@ ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")
 _ConclusionKey: TypeAlias = tuple[str, str, str, str]
 """Study, model, outcome, attribute."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Rows of one conclusion by their places, and what is known of them."""
-
-    places: list[int]
-    verdict: Standing
-    lead: int
 
 
 def corrected(found: Sequence[Measured]) -> tuple[Row, ...]:
@@ -94,9 +70,12 @@ def _concluded(
     row, measured = rows[lead], found[lead]
     margin = margin_of(margins, row.outcome, row.unit)
     least, most = _outermost(measured.others)
-    verdict = _verdict(places, lead, found, rows, (least, most), margin)
-    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     directed = measured.smaller_is_better
+    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
+    smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
+    significant = row.p_adjusted <= ALPHA
+    verdict = stand(row.estimate, significant, least, most, margin, smaller_is_better=smaller_is_better)
+    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     levels = row.name if len(places) > 1 else ""
     return Conclusion(
         row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, levels, row.low, row.high,
@@ -106,25 +85,8 @@ def _concluded(
 
 def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
     """The largest significant difference, else the largest."""
-    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -_size(rows[place].estimate)))
-
-
-def _size(estimate: float) -> float:
-    return abs(estimate) if math.isfinite(estimate) else -1.0
-
-
-def _verdict(
-    places: Sequence[int],
-    lead: int,
-    found: Sequence[Measured],
-    rows: Sequence[Row],
-    ends: tuple[float, float],
-    margin: float,
-) -> Standing:
-    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
-    directed = found[lead].smaller_is_better and len(signs) < 2  # better at one level and worse at another: differs
-    significant = rows[lead].p_adjusted <= ALPHA
-    return stand(rows[lead].estimate, significant, *ends, margin, smaller_is_better=directed)
+    size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
+    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -size[place]))
 
 
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:
@@ -154,11 +116,12 @@ class Comparison:
 
 def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
     """Compare the models of finished runs, each with its reference, on the images that both answered."""
-    asked = asked_models(images_of(folders), targets)
-    about_one = [name for name in targets if name not in {each.target for each in asked}]
-    models = models_of(folders, about_one) if about_one or not targets else ()
-    pairs, notes = paired_outcomes(models) if models else ([], [])
-    preferences, alone = compared_preferences(asked)
+    asked = measuring.asked_models(measuring.images_of(folders), targets)
+    asked_names = {entry.name for model in asked for _, entry in model.studies}
+    about_one = [name for name in targets if name not in asked_names]
+    models = measuring.models_of(folders, about_one) if about_one or not targets else ()
+    pairs, notes = measuring.paired_outcomes(models) if models else ([], [])
+    preferences, alone = measuring.compared_preferences(asked)
     outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
     known = report_options.parse_margins(stated, outcomes) if stated else report_options.MARGINS.read(folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
@@ -177,8 +140,8 @@ def _numbers(
     found = [*(each for pair in pairs for each in measured(pair)), *preferences]
     rows = _with_studies(corrected(found))
     conclusions = with_texts(conclude(found, rows, known), rows)
-    differing = tuple(map(disagreement, pairs))
-    shown = shown_outcomes(pairs)
+    differing = tuple(map(measuring.disagreement, pairs))
+    shown = measuring.shown_outcomes(pairs)
     return CompareNumbers(
         folders=tuple(map(working_folders.name_of, folders)),
         models=tuple(models),
@@ -188,10 +151,10 @@ def _numbers(
         conclusions=conclusions,
         rows=rows,
         disagreements=differing,
-        images=tuple(image for pair in shown for image in differing_images(pair)),
+        images=tuple(image for pair in shown for image in measuring.differing_images(pair)),
         notes=tuple(notes),
         works=(*SOURCES, multiplicity.SELECTION_SOURCES[0]),
-        left=worst_cells(pairs),
+        left=measuring.worst_cells(pairs),
     )
 
 
@@ -205,5 +168,5 @@ def _with_studies(rows: Sequence[Row]) -> tuple[Row, ...]:
 def _pictures(pairs: Sequence[PairedOutcome], images: Sequence[DifferingImage]) -> tuple[bytes, ...]:
     runs = {pair.study: pair.run for pair in pairs}
     wanted = {study: [image.row for image in images if image.study == study] for study in runs}
-    pictures = {study: pictures_of(run, wanted[study]) for study, run in runs.items()}
+    pictures = {study: measuring.pictures_of(run, wanted[study]) for study, run in runs.items()}
     return tuple(pictures[image.study].get(image.row, b"") for image in images)

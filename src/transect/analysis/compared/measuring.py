@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import Final, Generic, TypeAlias, TypeVar, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -22,19 +23,13 @@ from transect.analysis.asked_answers import AskedPairs
 from transect.analysis.compared.conclusions import DifferingImage, Disagreement, Kind, Left, Row
 from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_images
 from transect.designs.pairs import along
+from transect.effects import paired_models
 from transect.effects.clusters import clusters_of, rows_of_people
 from transect.effects.contrasts import by_level, contrasts
 from transect.effects.intervals import wilson
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import OF_TRUTH, WORSE_WHEN_LARGER
-from transect.effects.paired_models import (
-    Gap,
-    Quantity,
-    gap_between_levels,
-    gaps_between_groups,
-    rate_difference,
-    shared,
-)
+from transect.effects.paired_models import Gap, Quantity
 from transect.effects.preferences import PREFERRED
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
@@ -50,14 +45,16 @@ OWN_SPACES: Final = (
 _ASKED_ONE: Final = "of {} and {} one alone was asked a question in words, and no truth says that both mean the same"
 
 
+_Entry = TypeVar("_Entry", TargetEntry, PairsEntry)
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Model:
-    """A target of the studies of one folder, under the name that the comparison calls it."""
+class Model(Generic[_Entry]):
+    """A target, or a question about two images, of the studies of one folder, under the comparison's name for it."""
 
     name: str
-    folder: Path
-    studies: tuple[tuple[Run, TargetEntry], ...]
+    studies: tuple[tuple[Run, _Entry], ...]
 
     @property
     def question(self) -> str:
@@ -94,23 +91,38 @@ class PairedOutcome:
         return self.is_binary or self.answers > 1
 
 
-def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> tuple[Model, ...]:
+def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> list[Model[TargetEntry]]:
     """The targets of all folders, in order, or those that are named."""
     runs = images_of(folders)
-    found = [(folder, target.name) for folder, studies in runs for target in _targets(studies)]
-    if unknown := [name for name in targets if name not in {target for _, target in found}]:
-        raise UnknownName("target", unknown[0], list(dict.fromkeys(target for _, target in found)))
-    chosen = [each for each in found if not targets or each[1] in targets]
-    if len(chosen) < 2:
+    known = list(dict.fromkeys(target.name for _, studies in runs for run in studies for target in run.spec.targets))
+    if unknown := [name for name in targets if name not in known]:
+        raise UnknownName("target", unknown[0], known)
+    found = _named([(folder, [(run, run.spec.targets) for run in studies]) for folder, studies in runs], targets)
+    if len(found) < 2:
         raise BadInput(
-            f"expected two models or more to compare, got {len(chosen)}; give a second run on the same images, or "
+            f"expected two models or more to compare, got {len(found)}; give a second run on the same images, or "
             "audit several targets in one run"
         )
-    studies = dict(runs)
-    made = [_studies_of(studies[folder], target) for folder, target in chosen]
-    return tuple(
-        Model(name, folder, each) for name, (folder, _), each in zip(names_of(chosen), chosen, made, strict=True)
-    )
+    return found
+
+
+def asked_models(runs: Sequence[tuple[Path, Sequence[Run]]], targets: Sequence[str] = ()) -> list[Model[PairsEntry]]:
+    """The questions about two images of all folders, in order, or those that are named."""
+    return _named([(folder, [(run, run.spec.pairs) for run in studies]) for folder, studies in runs], targets)
+
+
+def _named(
+    folders: Sequence[tuple[Path, Sequence[tuple[Run, Sequence[_Entry]]]]], targets: Sequence[str]
+) -> list[Model[_Entry]]:
+    """The models of some folders, those that are named: what the studies of one folder call alike is one."""
+    found: dict[tuple[int, str], list[tuple[Run, _Entry]]] = {}
+    for place, (_, studies) in enumerate(folders):  # one folder may be given twice
+        for run, entries in studies:
+            for entry in entries:
+                if not targets or entry.name in targets:
+                    found.setdefault((place, entry.name), []).append((run, entry))
+    names = names_of([(folders[place][0], target) for place, target in found])
+    return [Model(name, tuple(studies)) for name, studies in zip(names, found.values(), strict=True)]
 
 
 def images_of(folders: Sequence[Path]) -> list[tuple[Path, list[Run]]]:
@@ -130,17 +142,9 @@ def _check_images(folder: Path, runs: Sequence[Run], other: Path, others: Sequen
         )
 
 
-def _targets(studies: Sequence[Run]) -> list[TargetEntry]:
-    return list({target.name: target for run in studies for target in run.spec.targets}.values())
-
-
-def _studies_of(runs: Sequence[Run], target: str) -> tuple[tuple[Run, TargetEntry], ...]:
-    return tuple((run, entry) for run in runs for entry in run.spec.targets if entry.name == target)
-
-
 def names_of(chosen: Sequence[tuple[Path, str]]) -> list[str]:
-    """Short names of the targets of folders where these differ, else names of the folders, else both; numbered as a
-    last resort.
+    """Short names of the targets of folders where these differ, else names of the folders, else both; as a last resort
+    those that stand there more than once have a number each.
 
     >>> names_of([(Path("runs/a"), "callable:m.py:f"), (Path("runs/b"), "callable:m.py:f")])
     ['a', 'b']
@@ -158,23 +162,14 @@ def names_of(chosen: Sequence[tuple[Path, str]]) -> list[str]:
     for names in candidates:
         if len(set(names)) == len(names):
             return names
-    of_one = len({target for _, target in chosen}) == 1
-    return _numbered(candidates[2] if of_one else both)
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """The names, those that stand there more than once with a number each.
-
-    >>> _numbered(["a", "a", "b"])
-    ['a (1)', 'a (2)', 'b']
-    """
+    names = candidates[2] if len({target for _, target in chosen}) == 1 else both
     return [
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
     ]
 
 
-def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[str]]:
+def paired_outcomes(models: Sequence[Model[TargetEntry]]) -> tuple[list[PairedOutcome], list[str]]:
     """Every outcome that a model and its reference both have, and in words those that are not compared."""
     pairs: list[PairedOutcome] = []
     notes: list[str] = []
@@ -183,7 +178,7 @@ def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[
             made, why = _of_study(reference, model, place, run, target)
             pairs += made
             notes += why
-    alone = _alone(models)
+    alone = _alone(models, "its question")
     notes += alone
     if not pairs and len(alone) == len(models):
         raise BadInput(
@@ -198,39 +193,32 @@ def paired_outcomes(models: Sequence[Model]) -> tuple[list[PairedOutcome], list[
     return pairs, list(dict.fromkeys(notes))
 
 
-def _with_references(models: Sequence[Model]) -> Iterator[tuple[Model, Model]]:
-    """Each model with what it is compared with; those that are the first, or alone with their question, have none."""
+def _with_references(models: Sequence[Model[_Entry]]) -> Iterator[tuple[Model[_Entry], Model[_Entry]]]:
+    """Each model with the first that was asked the same, else with the first of all where either was asked none."""
     for place, model in enumerate(models):
-        reference = _reference(models[:place], model)
-        if reference is not None:
-            yield reference, model
+        same = next((each for each in models[:place] if each.question == model.question), None)
+        if same is not None:
+            yield same, model
+        elif place and not (models[0].question and model.question):
+            yield models[0], model
 
 
-def _reference(before: Sequence[Model], model: Model) -> Model | None:
-    """The first model that was asked the same question; else the first of all, where one of the two was asked none."""
-    same = next((each for each in before if each.question == model.question), None)
-    if same is not None or not before:
-        return same
-    return before[0] if not (before[0].question and model.question) else None
-
-
-def _alone(models: Sequence[Model]) -> list[str]:
+def _alone(models: Sequence[Model[_Entry]], question: str) -> list[str]:
     """Of each model that has no partner, that it has none."""
     paired = {each.name for pair in _with_references(models) for each in pair}
-    return [
-        f"{model.name} is not compared: no other model was asked its question"
-        for model in models
-        if model.name not in paired
-    ]
+    alone = [model.name for model in models if model.name not in paired]
+    return [f"{name} is not compared: no other model was asked {question}" for name in alone]
 
 
-def _common_studies(first: Model, model: Model) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
+def _common_studies(
+    first: Model[TargetEntry], model: Model[TargetEntry]
+) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
     names = [run.spec.name for run, _ in first.studies]
     return ((names.index(run.spec.name), (run, target)) for run, target in model.studies if run.spec.name in names)
 
 
 def _of_study(
-    reference: Model, model: Model, place: int, run: Run, target: TargetEntry
+    reference: Model[TargetEntry], model: Model[TargetEntry], place: int, run: Run, target: TargetEntry
 ) -> tuple[list[PairedOutcome], list[str]]:
     first_run, first_target = reference.studies[place]
     known = TargetOutcomes(first_run, first_target), TargetOutcomes(run, target)
@@ -265,7 +253,7 @@ def _of_study(
         about = next((truth.attribute for truth in truths if truth is not None), "")
         pairs.append(PairedOutcome(
             run.spec.name, model.name, reference.name, run, target, name, after.unit,
-            after.is_binary and before.is_binary, *shared(before.values, after.values), about,
+            after.is_binary and before.is_binary, *paired_models.shared(before.values, after.values), about,
             answers if shares else 1,
         ))  # fmt: skip
     return pairs, notes
@@ -289,7 +277,7 @@ class Measured:
 def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
     first, second, who = _subjects_and_cells(pair)
-    rate = rate_difference(first, second, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair))
+    rate = paired_models.rate_difference(first, second, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair))
     directed = pair.outcome in WORSE_WHEN_LARGER
     rows = [_measured(pair, "rate", "", "mean over subjects", rate, (rate,), directed=directed)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
@@ -357,24 +345,26 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
         grids = by_level(first, axis), by_level(second, axis)
         for place, level in enumerate(levels):
             ends = grids[0][:, place], grids[1][:, place]
-            rate = rate_difference(*ends, pair.is_share, answers=pair.answers, who=who, seed=design.seed)
+            rate = paired_models.rate_difference(*ends, pair.is_share, answers=pair.answers, who=who, seed=design.seed)
             yield _measured(pair, "rate at a level", name, attribute.label(level), rate, (), directed=False)
-        gap = _gap_at(pair, first, second, axis, who)
+        gap = partial(_gap_between, pair, first, second, axis, who)
         rows = [each for each in tested if (each.attribute, each.kind) == (name, "contrast")]
         chosen = [(each.name, gap((levels.index(each.origin), levels.index(each.to)))) for each in rows]
         pairs = [gap(ends) for ends in itertools.combinations(range(len(levels)), 2)] if _judged(pair, name) else []
         yield from _gaps(pair, name, chosen, pairs)
 
 
-def _gap_at(
+def _gap_between(
     pair: PairedOutcome,
     first: Float[np.ndarray, "n ..."],
     second: Float[np.ndarray, "n ..."],
     axis: int,
     who: Int[np.ndarray, " n"] | None,
-) -> Callable[[tuple[int, int]], Gap]:
-    return lambda ends: gap_between_levels(
-        first, second, axis, ends, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair)
+    ends: tuple[int, int],
+) -> Gap:
+    share, answers = pair.is_share, pair.answers
+    return paired_models.gap_between_levels(
+        first, second, axis, ends, share, answers=answers, who=who, seed=_seed(pair)
     )
 
 
@@ -384,7 +374,7 @@ def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
     for name, attribute in run.attributes.items():
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))
-        found = gaps_between_groups(
+        found = paired_models.gaps_between_groups(
             pair.first, pair.second, groups, column, run.people, pair.is_binary, seed=_seed(pair)
         )
         yield from _gaps(pair, name, found, _of_all_groups(pair, groups, [gap for _, gap in found]))
@@ -398,7 +388,9 @@ def _of_all_groups(pair: PairedOutcome, groups: Groups, found: Sequence[Gap]) ->
     for two in pairs(groups):
         column = np.where(two.index >= 0, two.index, np.nan)
         first, second = (np.where(two.index >= 0, side, np.nan) for side in (pair.first, pair.second))
-        found_here = gaps_between_groups(first, second, two, column, pair.run.people, pair.is_binary, seed=_seed(pair))
+        found_here = paired_models.gaps_between_groups(
+            first, second, two, column, pair.run.people, pair.is_binary, seed=_seed(pair)
+        )
         gaps += [gap for _, gap in found_here]
     return gaps
 
@@ -421,55 +413,13 @@ def _judged(pair: PairedOutcome, attribute: str) -> bool:
     return attribute != pair.truth_attribute
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AskedModel:
-    """A question about two images and the runs in which a model was asked it. name: what the comparison calls it."""
-
-    name: str
-    folder: Path
-    target: str
-    studies: tuple[tuple[Run, PairsEntry], ...]
-
-    @property
-    def question(self) -> str:
-        """The digest of the question."""
-        return str(self.studies[0][1].description.facts.get("question_sha256", ""))
-
-
-def asked_models(runs: Sequence[tuple[Path, Sequence[Run]]], targets: Sequence[str] = ()) -> tuple[AskedModel, ...]:
-    """The questions about two images of all folders, in order, or those that are named."""
-    found = [
-        (folder, studies, target)
-        for folder, studies in runs
-        for target in dict.fromkeys(entry.name for run in studies for entry in run.spec.pairs)
-        if not targets or target in targets
-    ]
-    names = names_of([(folder, target) for folder, _, target in found])
-    return tuple(
-        AskedModel(name, folder, target, _studies(studies, target))
-        for name, (folder, studies, target) in zip(names, found, strict=True)
-    )
-
-
-def _studies(runs: Sequence[Run], target: str) -> tuple[tuple[Run, PairsEntry], ...]:
-    return tuple((run, entry) for run in runs for entry in run.spec.pairs if entry.name == target)
-
-
-def compared_preferences(models: Sequence[AskedModel]) -> tuple[list[Measured], list[str]]:
+def compared_preferences(models: Sequence[Model[PairsEntry]]) -> tuple[list[Measured], list[str]]:
     """What is measured of each model and the first that was asked the same, and in words those that have no partner."""
-    rows: list[Measured] = []
-    notes: list[str] = []
-    for place, model in enumerate(models):
-        reference = next((each for each in models[:place] if each.question == model.question), None)
-        if reference is not None:
-            rows += _of_two(reference, model)
-        elif not any(each.question == model.question for each in models[place + 1 :]):
-            notes.append(f"{model.name} is not compared: no other model was asked its question about two images")
-    return rows, notes
+    rows = [row for reference, model in _with_references(models) for row in _of_two(reference, model)]
+    return rows, _alone(models, "its question about two images")
 
 
-def _of_two(reference: AskedModel, model: AskedModel) -> Iterator[Measured]:
+def _of_two(reference: Model[PairsEntry], model: Model[PairsEntry]) -> Iterator[Measured]:
     before = {run.spec.name: (run, entry) for run, entry in reference.studies}
     for run, entry in model.studies:
         if run.spec.name in before:
@@ -496,7 +446,7 @@ def _gap(run: Run, first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n
         np.where(known[:, None], np.stack([decided < 0, decided > 0], axis=1).astype(np.float64), np.nan)
         for decided in (first, second)
     ]
-    return gap_between_levels(tables[0], tables[1], 0, (0, 1), True, seed=run.design.seed)
+    return paired_models.gap_between_levels(tables[0], tables[1], 0, (0, 1), True, seed=run.design.seed)
 
 
 EACH: Final = 4

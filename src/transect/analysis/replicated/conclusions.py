@@ -176,12 +176,9 @@ def answers(findings: Sequence[Finding]) -> tuple[str, ...]:
     left = len(findings) - MOST
     more = (f"{counted(left, 'more finding')} below.",) if left > 0 else ()
     called = models(findings)
-    told = [_of(finding, called[finding.digest]) for finding in findings[:MOST]]
+    texts = [(called[finding.digest], finding.text) for finding in findings[:MOST]]
+    told = [f"{model}. {text}" if model else text for model, text in texts]
     return (head, *told, *more)
-
-
-def _of(finding: Finding, model: str) -> str:
-    return f"{model}. {finding.text}" if model else finding.text
 
 
 def combined_sentence(one: Combined) -> str:
@@ -234,7 +231,7 @@ class World:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorldEffect:
     """One effect in one world, before it is matched with those of others.
 
@@ -242,15 +239,15 @@ class WorldEffect:
     origin, to: levels; labels: in words. slope: per unit of the attribute. truth: as stated, "" without one.
     """
 
-    world: int
+    world: int = 0
     target: str
-    digest: str
+    digest: str = ""
     attribute: str
     kind: Kind
-    attribute_unit: str
+    attribute_unit: str = ""
     outcome: str
     unit: str
-    truth: str
+    truth: str = ""
     slope: bool
     origin: float
     to: float

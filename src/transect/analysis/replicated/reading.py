@@ -101,16 +101,13 @@ def _people(place: Path) -> frozenset[int] | None:
 def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[tuple[int, int, str]]:
     """The positions of each two worlds with subjects in common, and that in words. shown: of each its photographs."""
     for (at, first), (to, other) in combinations(enumerate(worlds), 2):
+        one_seed = first.seed is not None and (first.generator, first.seed) == (other.generator, other.seed)
         if shown[at].shares(shown[to]):
             yield at, to, _PHOTOGRAPHS.format(first=first.name, other=other.name)
         elif shown[at].may_share(shown[to]):
             yield at, to, _PERHAPS.format(first=first.name, other=other.name)
-        elif _of_one_seed(first, other) and not shown[at].table:
+        elif one_seed and not shown[at].table:
             yield at, to, _SEED.format(first=first.name, other=other.name)
-
-
-def _of_one_seed(first: World, other: World) -> bool:
-    return first.seed is not None and (first.generator, first.seed) == (other.generator, other.seed)
 
 
 ALONE: Final = "no other attribute is known, so that nothing can be adjusted for"
@@ -174,7 +171,6 @@ def _adjusted(
 def _observed_effect(effect: Effect, attribute: Attribute, digest: str, unit: str, truth: str) -> WorldEffect:
     binary = attribute.kind == "binary"
     return WorldEffect(
-        world=0,
         target=effect.target,
         digest=digest,
         attribute=attribute.name,
@@ -253,10 +249,7 @@ def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
 
 
 def _names(found: Sequence[Reading]) -> list[str]:
-    """The folder's name, with that of the study where a folder holds several, which stands alone where all are of one.
-
-    Numbered where two are the same.
-    """
+    """The folder's name, with the study's where it holds several (alone where all are of one); numbered where twice."""
     counts = Counter(each.folder for each in found)
     if len(counts) == 1:
         return [each.world.study for each in found]
@@ -281,7 +274,7 @@ def _audited(folder: Path) -> Iterator[Reading]:
         elif study.basis == "experimental":
             yield experiment(study, results.effects, folder, place)
         else:
-            yield _observed(study, place, folder)
+            yield observation(study, folder, place)
 
 
 def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
@@ -341,7 +334,6 @@ def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | 
     labels = dict(zip(attribute.levels, attribute.labels, strict=True))
     origin, to = _number(row.origin), _number(row.to)
     return WorldEffect(
-        world=0,
         target=row.target,
         digest=key,
         attribute=row.attribute,
@@ -367,14 +359,9 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _observed(study: StudyEntry, place: Path, folder: Path) -> Reading:
-    digests = {target.name: digest(target.description) for target in study.targets}
-    return observation(study, digests, folder, place)
-
-
-def observation(study: StudyEntry, digests: Mapping[str, str], folder: Path, place: Path) -> Reading:
+def observation(study: StudyEntry, folder: Path, place: Path) -> Reading:
     """The world of observed images, and their adjusted effects."""
-    adjusted, notes = adjusted_effects(place, digests)
+    adjusted, notes = adjusted_effects(place, {target.name: digest(target.description) for target in study.targets})
     shown = photographed(GeneratorDescription(study.spec["generator"]), place)
     return Reading(folder, world_of(study, notes), adjusted, shown)
 
@@ -402,15 +389,11 @@ def _of_pairs(row: Mapping[str, Any], attribute: str, groups: tuple[str, str]) -
     """One outcome of matched pairs; which model it is of, no column says."""
     adjusted = row["adjusted"]
     return WorldEffect(
-        world=0,
         target="",
-        digest="",
         attribute=attribute,
         kind="binary",
-        attribute_unit="",
         outcome=str(row["outcome"]),
         unit="proportion" if row["is_binary"] else str(row["outcome"]),
-        truth="",
         slope=False,
         origin=0.0,
         to=1.0,

@@ -22,34 +22,21 @@ from transect.analysis.replicated import conclusions, reading
 from transect.analysis.replicated.conclusions import (
     Combined,
     Finding,
-    InWorld,
     ReplicateNumbers,
-    SubjectsNeeded,
-    Summary,
     World,
     WorldEffect,
     about,
-    lacking,
     models,
-    verdict,
 )
 from transect.analysis.replicated.reading import Reading, digest, read, shared
+from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
-from transect.effects.several_worlds import (
-    ALPHA,
-    TRANSPORT_SOURCES,
-    Agreement,
-    RandomEffects,
-    Transported,
-    WorldEstimate,
-    agreements,
-    transported,
-)
+from transect.effects.several_worlds import Agreement, RandomEffects, Transported, WorldEstimate
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.reports.entries import EffectEntry
-from transect.reports.records import ColumnUnit, Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 from transect.reports.results import StudyEntry
 from transect.reports.wording import short_name
 from transect.runs import report_options as margin_files
@@ -91,10 +78,7 @@ class Matched:
 
 
 def match(readings: Sequence[Reading]) -> Matched:
-    """The effects that are the same in two worlds or more.
-
-    Raises BadInput where total and direct effects meet, and where no effect is the same in two worlds.
-    """
+    """The effects that are the same in two worlds or more. Raises BadInput without one, and for total beside direct."""
     worlds = [reading.world for reading in readings]
     _check_held(worlds)
     effects = _of_one_model(readings)
@@ -212,14 +196,11 @@ def _aligned(alike: Sequence[WorldEffect], worlds: Sequence[World]) -> tuple[lis
 def _of_one_unit(alike: Sequence[WorldEffect], worlds: Sequence[World]) -> tuple[list[WorldEffect], list[str]]:
     """The effects in the units of the first world, and which worlds have others."""
     first = alike[0]
-    kept = [e for e in alike if (e.unit.split(" per ")[0], e.attribute_unit) == _units(first) or e.digest == ""]
+    units = first.unit.split(" per ")[0], first.attribute_unit
+    kept = [e for e in alike if (e.unit.split(" per ")[0], e.attribute_unit) == units or e.digest == ""]
     left = dict.fromkeys(worlds[e.world].name for e in alike if e not in kept)
     about = f"{spaced(first.outcome)} by {spaced(first.attribute)}"
     return kept, [f"{about} is not compared in {name}: its unit is another one" for name in left]
-
-
-def _units(effect: WorldEffect) -> tuple[str, str]:
-    return effect.unit.split(" per ")[0], effect.attribute_unit
 
 
 def _one_each(effects: Sequence[WorldEffect]) -> list[WorldEffect]:
@@ -320,7 +301,7 @@ def _times(effect: WorldEffect, factor: float) -> WorldEffect:
     return replace(effect, estimate=effect.estimate * factor, low=ends[0], high=ends[1])
 
 
-WORKS: Final = TRANSPORT_SOURCES
+WORKS: Final = several_worlds.TRANSPORT_SOURCES
 _NO_TWINS: Final = (
     "--combine: expected subjects that are in both runs, got none in common: nothing says how wrong the rendering is, "
     "and summaries alone cannot; render the subjects of the photographs too, or drop --combine"
@@ -359,7 +340,7 @@ def combining_combined(
     """
     runs = [_experiment(folder) for folder in folders]
     _check_linked(*(run.spec.generator for run in runs))
-    rendered, photographed = (_by_contrast(run) for run in runs)
+    rendered, photographed = (dict(_contrasts(run)) for run in runs)
     made, notes = [], []
     for finding in numbers.findings:
         pair = _pair(finding, rendered, photographed)
@@ -399,12 +380,8 @@ def _experiment(folder: Path) -> Run:
     return run
 
 
-def _by_contrast(run: Run) -> dict[_Key, SubjectEffects]:
-    """By model, attribute, outcome and levels; of a binary attribute the levels are not named."""
-    return dict(_contrasts(run))
-
-
 def _contrasts(run: Run) -> Iterator[tuple[_Key, SubjectEffects]]:
+    """By model, attribute, outcome and levels; of a binary attribute the levels are not named."""
     shape = (run.design.subjects, *run.design.shape)
     subjects, people = (
         ids.reshape(run.design.subjects, -1)[:, 0]
@@ -441,16 +418,14 @@ def _pair(
 
 
 def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, list[str]]:
-    """The combined effect, and what was left out or assumed for it.
-
-    A rendering of somebody who was photographed is no new person, as far as both runs number people alike.
-    """
+    """The combined effect, and what was left out or assumed for it."""
     both, here, there = np.intersect1d(photographed.subjects, rendered.subjects, return_indices=True)
     if not len(both):
         raise BadInput(_NO_TWINS)
     alone = np.setdiff1d(np.arange(len(rendered.subjects)), there)
+    # A rendering of somebody who was photographed is no new person, as far as both runs number people alike.
     alike = np.array_equal(photographed.people[here], rendered.people[there])
-    found = transported(
+    found = several_worlds.transported(
         photographed.differences[here],
         rendered.differences[there],
         rendered.differences[alone],
@@ -470,16 +445,9 @@ def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEf
 
 def _told(finding: Finding, found: Transported) -> Combined:
     values: dict[str, Any] = {entry.name: getattr(found, entry.name) for entry in fields(found)}
-    one = Combined(
-        target=finding.target,
-        attribute=finding.attribute,
-        outcome=finding.outcome,
-        unit=finding.unit,
-        levels=finding.levels,
-        rendered_world=finding.worlds[0].world,
-        photographed_world=finding.worlds[1].world,
-        **values,
-    )
+    about = {name: getattr(finding, name) for name in ("target", "attribute", "outcome", "unit", "levels")}
+    rendered, photographed = (world.world for world in finding.worlds[:2])
+    one = Combined(rendered_world=rendered, photographed_world=photographed, **about, **values)
     return replace(one, text=conclusions.combined_sentence(one))
 
 
@@ -526,72 +494,65 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
     independent = [same.independent for same in matched.effects]
-    estimates = [[_estimate(effect) for effect in same.effects] for same in matched.effects]
-    concluded = agreements(estimates, stated, independent)
+    estimates = [
+        [WorldEstimate(each.estimate, each.low, each.high, each.n_subjects, _seen(each)) for each in same.effects]
+        for same in matched.effects
+    ]
+    concluded = several_worlds.agreements(estimates, stated, independent)
     made = [_finding(same, each, worlds) for same, each in zip(matched.effects, concluded, strict=True)]
-    ordered = sorted(made, key=lambda finding: (_ORDER.index(finding.verdict), -_size(finding)))
+
+    def order(finding: Finding) -> tuple[int, float]:
+        sizes = [abs(each.estimate) for each in finding.worlds if math.isfinite(each.estimate)]
+        return _ORDER.index(finding.verdict), -max(sizes, default=0.0)
+
+    ordered = sorted(made, key=order)
     return tuple(replace(finding, text=conclusions.sentence(finding)) for finding in ordered)
-
-
-def _size(finding: Finding) -> float:
-    return max((abs(each.estimate) for each in finding.worlds if math.isfinite(each.estimate)), default=0.0)
-
-
-def _estimate(effect: WorldEffect) -> WorldEstimate:
-    return WorldEstimate(effect.estimate, effect.low, effect.high, effect.n_subjects, _seen(effect))
 
 
 def _seen(effect: WorldEffect) -> bool:
     """Whether the world's own report shows the effect: its p, corrected over that report's tests, is at most 5 %."""
-    return effect.p_adjusted <= ALPHA
+    return effect.p_adjusted <= several_worlds.ALPHA
+
+
+_OF_EFFECT: Final = ("target", "digest", "attribute", "outcome", "unit", "levels", "scaled")
+_OF_AGREEMENT: Final = ("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "reason")
 
 
 def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Finding:
     names = [worlds[effect.world].name for effect in same.effects]
     first, second = ("", "") if each.first < 0 else (names[each.first], names[each.second])
     bound = 1.0 if same.unit == "proportion" else math.inf  # of an effect on a rate
+    about = {name: getattr(same, name) for name in _OF_EFFECT}
+    concluded = {name: getattr(each, name) for name in _OF_AGREEMENT}
     return Finding(
-        target=same.target,
-        digest=same.digest,
-        attribute=same.attribute,
-        outcome=same.outcome,
-        unit=same.unit,
-        levels=same.levels,
-        scaled=same.scaled,
-        verdict=each.verdict,
+        **about,
+        **concluded,
         worlds=tuple(_in_world(effect, name) for effect, name in zip(same.effects, names, strict=True)),
         seen_in=tuple(names[place] for place in each.seen_in),
         against=tuple(names[place] for place in each.against),
         first=first,
         second=second,
-        difference=each.difference,
         low=max(each.low, -2 * bound),
         high=min(each.high, 2 * bound),
-        confidence=each.confidence,
         least=max(each.least, -2 * bound),
         most=min(each.most, 2 * bound),
-        margin=each.margin,
-        p=each.p,
-        p_adjusted=each.p_adjusted,
-        within=each.within,
-        needed=tuple(SubjectsNeeded(names[need.world], need.subjects) for need in each.needed),
+        needed=tuple(conclusions.SubjectsNeeded(names[need.world], need.subjects) for need in each.needed),
         summary=_summary(each.summary, bound),
-        reason=each.reason,
     )
 
 
-def _in_world(effect: WorldEffect, name: str) -> InWorld:
-    return InWorld(
+def _in_world(effect: WorldEffect, name: str) -> conclusions.InWorld:
+    return conclusions.InWorld(
         name, effect.estimate, effect.low, effect.high, effect.p_adjusted, effect.n_subjects, _seen(effect),
         effect.reason,
     )  # fmt: skip
 
 
-def _summary(found: RandomEffects, bound: float) -> Summary:
+def _summary(found: RandomEffects, bound: float) -> conclusions.Summary:
     def within(end: float) -> float:
         return min(max(end, -bound), bound)
 
-    return Summary(
+    return conclusions.Summary(
         estimate=found.estimate,
         low=within(found.low),
         high=within(found.high),
@@ -622,9 +583,19 @@ def replication_of(
     if not in_several_worlds(studies):
         return None
     experiments = [study for study in studies if study.design.levels and not study.in_steps]
+    observed = [study for study in studies if not study.design.levels]
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
-    found = [*_experiments(folder, experiments, rows, places), *_observations(folder, studies, places)]
+    known = {study.spec.name: StudyEntry.model_validate(plain(dict(study.entry))) for study in studies}
+    found = [
+        reading.experiment(known[name], rows, folder, places.get(name, folder))
+        for name in (study.spec.name for study in experiments)
+    ]
+    found += [
+        reading.observation(known[name], folder, places[name])
+        for name in (study.spec.name for study in observed)
+        if name in places
+    ]
     readings = reading.numbered(found)
     try:
         return replicated(readings, margins)
@@ -632,64 +603,33 @@ def replication_of(
         return ReplicateNumbers(tuple(each.world for each in readings), {}, (), (), (), (str(error),), ())
 
 
-def _experiments(
-    folder: Path, studies: Sequence[Findings], rows: Sequence[EffectEntry], places: Mapping[str, Path]
-) -> Iterator[Reading]:
-    for study in studies:
-        entry = StudyEntry.model_validate(plain(dict(study.entry)))
-        yield reading.experiment(entry, rows, folder, places.get(study.spec.name, folder))
-
-
-def _observations(folder: Path, studies: Sequence[Findings], places: Mapping[str, Path]) -> Iterator[Reading]:
-    for study in studies:
-        if not study.design.levels and study.spec.name in places:
-            entry = StudyEntry.model_validate(plain(dict(study.entry)))
-            digests = {target.name: digest(target.description.facts) for target in study.spec.targets}
-            yield reading.observation(entry, digests, folder, places[study.spec.name])
-
-
 def sections(numbers: ReplicateNumbers | None) -> list[Section]:
     """The section of the report; none without several worlds."""
     if numbers is None:
         return []
-    figures = (
-        []
-        if not numbers.findings
-        else [
-            Figure(
-                kind="rows",
-                title="Each effect in each world",
-                caption="(bars are 95 % intervals)",
-                same_axis=False,
-                panels=[_panel(numbers, finding) for finding in numbers.findings],
-            )
-        ]
+    head = Section(
+        key="replication",
+        title="Effects in several worlds",
+        text=[_TEXT, *(f"{note.rstrip('.')}." for note in numbers.notes)],
+        sources=numbers.works,
     )
-    return [
-        Section(
-            key="replication",
-            title="Effects in several worlds",
-            text=[_TEXT, *(f"{note.rstrip('.')}." for note in numbers.notes)],
-            figures=figures,
-            tables=[_table(numbers.findings)] if numbers.findings else [],
-            sources=numbers.works,
-        )
-    ]
+    if not numbers.findings:
+        return [head]
+    panels = [_panel(numbers, finding) for finding in numbers.findings]
+    title, caption = "Each effect in each world", "(bars are 95 % intervals)"
+    figure = Figure(kind="rows", title=title, caption=caption, same_axis=False, panels=panels)
+    return [replace(head, figures=[figure], tables=[_table(numbers.findings)])]
 
 
 def _panel(numbers: ReplicateNumbers, finding: Finding) -> Panel:
     kinds = {world.name: world.kind for world in numbers.worlds}
-    points = [
-        Point(
-            label=f"{world.world} ({kinds[world.world]})",
-            value=_known(world.estimate),
-            low=_known(world.low),
-            high=_known(world.high),
-            n=world.n_subjects,
-            reason="" if math.isfinite(world.estimate) else world.reason or "no estimate",
+    points = []
+    for world in finding.worlds:
+        label = f"{world.world} ({kinds[world.world]})"
+        reason = "" if math.isfinite(world.estimate) else world.reason or "no estimate"
+        points.append(
+            point(world.estimate, low=world.low, high=world.high, label=label, n=world.n_subjects, reason=reason)
         )
-        for world in finding.worlds
-    ]
     unit: Unit = "points" if finding.unit == "proportion" else "number"
     words = f"change of the {about(finding).rpartition(' on the ')[2]}"
     called = models(numbers.findings)[finding.digest]
@@ -697,21 +637,14 @@ def _panel(numbers: ReplicateNumbers, finding: Finding) -> Panel:
     return Panel(heading=f"{model}{about(finding)}", y_words=words, unit=unit, series=[Series("effect", points)])
 
 
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _table(findings: Sequence[Finding]) -> Table:
     called = models(findings)
     named = len(called) > 1
-    units: list[ColumnUnit] = ["text", "text", "count", "count", "p", "text"]
-    columns = [*["model"] * named, "effect", "verdict", "seen in", "worlds", "p, corrected", "needs"]
-    rows: list[list[Any]] = [
-        [
-            *[called[finding.digest]] * named,
-            about(finding), verdict(finding), len(finding.seen_in), len(finding.worlds),
-            _known(finding.p_adjusted), lacking(finding),
-        ]
-        for finding in findings
-    ]  # fmt: skip
-    return Table("Verdicts", columns, ["text", *units] if named else units, rows)
+    heads = [*[("model", "text")] * named, ("effect", "text"), ("verdict", "text"), ("seen in", "count")]
+    heads += [("worlds", "count"), ("p, corrected", "p"), ("needs", "text")]
+    rows = []
+    for finding in findings:
+        counts = len(finding.seen_in), len(finding.worlds)
+        told = [*[called[finding.digest]] * named, about(finding), conclusions.verdict(finding)]
+        rows.append([*told, *counts, finding.p_adjusted, conclusions.lacking(finding)])
+    return table("Verdicts", heads, rows)

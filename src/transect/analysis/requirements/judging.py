@@ -20,20 +20,12 @@ from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_im
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.requirements.records import named as reading_named
 from transect.analysis.verdicts import not_judged
+from transect.effects import verdicts
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
 from transect.effects.preferences import PREFERRED
 from transect.effects.samples import Measure
-from transect.effects.verdicts import (
-    ERROR,
-    Bound,
-    group_rates,
-    increase,
-    sizes_beyond_baseline,
-    sizes_of_differences,
-    status,
-    subjects_needed,
-)
+from transect.effects.verdicts import ERROR, Bound
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
 from transect.runs import report_options
@@ -74,11 +66,16 @@ def preferences_bounds(run: Run, entry: PairsEntry, attribute: str) -> tuple[lis
     """
     wide = [each for each in preferred(run, entry, 1 - 2 * ERROR)[0] if each.attribute == attribute]
     strict = [each for each in preferred(run, entry, 1 - ERROR / len(wide))[0] if each.attribute == attribute]
-    found = [
+    dropped = max(int(each.spec["subjects_dropped"]) for each in wide)
+    return [effect.name for effect in wide], _sizes(wide, strict), dropped
+
+
+def _sizes(wide: Sequence[Effect], strict: Sequence[Effect]) -> list[Bound]:
+    """Bounds of the sizes of differences: upper ends of 90 % intervals, lower ends that hold for all together."""
+    return [
         Bound(abs(effect.estimate), max(tight.low, -tight.high), max(effect.high, -effect.low), effect.n_subjects)
         for effect, tight in zip(wide, strict, strict=True)
     ]
-    return [effect.name for effect in wide], found, max(int(each.spec["subjects_dropped"]) for each in wide)
 
 
 def if_answered(bound: Bound, people: int) -> float:
@@ -269,7 +266,7 @@ def _with_unanswered(row: Checked, about: _About, limit: float) -> Checked:
         return row
     text = f"{row.text}; {int(failed.sum()):,} of {counted(len(failed), 'image')} had no answer"
     worst = about.worst_cases() if row.status == "met" and about.bounded else ()
-    if all(status(each.quantities()[1], limit) == "met" for each in worst):
+    if all(verdicts.status(each.quantities()[1], limit) == "met" for each in worst):
         return replace(row, text=text)
     return replace(row, status="not shown", text=f"{text}{_COULD}")
 
@@ -278,12 +275,12 @@ def conclude(
     name: str, target: str, groups: Sequence[str], bounds: Sequence[Bound], limit: float, *, points: bool
 ) -> Checked:
     """A requirement judged by the bounds of what it limits. groups: what each bound is of, in words."""
-    said = status(bounds, limit)
+    said = verdicts.status(bounds, limit)
     distances = [bound.lower if said == "violated" else bound.upper for bound in bounds]
     unknown = [place for place, distance in enumerate(distances) if math.isnan(distance)]
     worst = unknown[0] if unknown and said == "not shown" else int(np.nanargmax(distances)) if bounds else 0
     bound = bounds[worst]
-    needed = subjects_needed(bounds, limit) if said == "not shown" else None
+    needed = verdicts.subjects_needed(bounds, limit) if said == "not shown" else None
     text = _sentence(said, groups[worst], bound, limit, needed, points)
     return Checked(name, target, said, bound.estimate, bound.upper, limit, bound.n_subjects, needed, text)
 
@@ -386,18 +383,12 @@ class _About:
         """The size of the difference of every pair of levels; of observed images of the groups that are compared."""
         if self.run.design.levels:
             people, seed = self.people, self.run.design.seed
-            return self.pairs(), sizes_of_differences(self.values, self.axis, self.measure, people=people, seed=seed)
+            return self.pairs(), verdicts.sizes_of_differences(
+                self.values, self.axis, self.measure, people=people, seed=seed
+            )
         wide = self._pairs_of_groups(1 - 2 * ERROR)
         strict = self._pairs_of_groups(1 - ERROR / len(wide))
-        return [effect.name for effect in wide], [
-            Bound(
-                abs(effect.estimate),
-                max(tight.low, -tight.high),
-                max(effect.high, -effect.low),
-                effect.n_subjects,
-            )
-            for effect, tight in zip(wide, strict, strict=True)
-        ]
+        return [effect.name for effect in wide], _sizes(wide, strict)
 
     def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
         edges = report_options.BINS.read(self.run.folder.path)
@@ -409,8 +400,10 @@ class _About:
         baseline = self._baseline()
         people, seed = self.people, self.run.design.seed
         if not self.requirement.attribute:
-            return ["increase"], increase(self.values, baseline, self.measure, people=people, seed=seed)
-        bounds = sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, people=people, seed=seed)
+            return ["increase"], verdicts.increase(self.values, baseline, self.measure, people=people, seed=seed)
+        bounds = verdicts.sizes_beyond_baseline(
+            self.values, baseline, self.axis, self.measure, people=people, seed=seed
+        )
         return [f"{pair}, beyond the baseline" for pair in self.pairs()], bounds
 
     def _baseline(self) -> Float[np.ndarray, "n ..."]:
@@ -453,7 +446,7 @@ class _About:
         each = 1 if self.outcome.is_binary else self.outcome.answers
         np.add.at(counts, (who[known], cells[known]), each)
         np.add.at(successes, (who[known], cells[known]), each * self.outcome.values[known])
-        return labels, group_rates(successes, counts)
+        return labels, verdicts.group_rates(successes, counts)
 
     def _cells(self) -> tuple[list[str], Int[np.ndarray, " n"]]:
         """The groups of all attributes of `by` in words, and the group of each image, -1 without one."""

@@ -3,8 +3,7 @@
 Each module turns the answers of one or several studies into an entry of `results.json` (see `report.analyses`).
 """
 
-from transect.analysis.sections.adjustment import check
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.build import build
 
-__all__ = ["Answers", "build", "check"]
+__all__ = ["Answers", "build"]

@@ -1,23 +1,22 @@
-"""Errors adjusted for other attributes: the logistic model of Balakrishnan et al. 2020, chosen regression models, and
-how strong hidden confounding would have to be.
+"""Errors adjusted for other attributes, how strong hidden confounding would have to be, and, of what raters saw, the
+logistic model of Balakrishnan et al. 2020.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, final
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
 
 from transect.analysis.sections import rater_uncertainty
 from transect.analysis.sections.answers import (
     Answers,
     Split,
     compared,
+    covariates,
     named,
     number,
     point,
@@ -26,40 +25,24 @@ from transect.analysis.sections.answers import (
     whole,
     words,
 )
-from transect.analysis.sections.rater_uncertainty import judging
 from transect.effects.confounding import E_VALUE, PARTIAL_R2, EValue, e_value, linear_robustness
 from transect.effects.doubly_robust import (
     AIPW_SOURCE,
     CROSS_FITTING,
     FEWEST_EFFECTIVE,
-    G_SOURCE,
     MOST_CLIPPED,
     OVERLAP_SOURCE,
     PROPENSITIES,
     aipw,
-    g_computation,
 )
 from transect.effects.doubly_robust import SOURCE as WEIGHTS_SOURCE
-from transect.effects.generalized import (
-    FRACTIONAL_SOURCE,
-    GEE_SOURCE,
-    LOGIT,
-    LOGIT_SOURCE,
-    POISSON,
-    POISSON_SOURCE,
-    Family,
-    gee_logit,
-    logit,
-    poisson,
-)
+from transect.effects.generalized import POISSON_SOURCE, poisson
 from transect.effects.logistic import RESAMPLES, CoefficientTable, balakrishnan
 from transect.effects.observational import cut
 from transect.effects.rater_uncertainty import SOURCE as RATERS
 from transect.effects.rater_uncertainty import SQUARED, AddedByRaters
 from transect.effects.regression import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
-from transect.effects.samples import Columns, Labels
-from transect.effects.sensitivity import fractional_errors
-from transect.errors import UnknownName
+from transect.effects.samples import Labels
 from transect.ratings.perceived_attributes import OF_THE_PICTURE
 from transect.records import Attribute, Effect
 from transect.reports.records import Figure, Panel, Section, Series, Table
@@ -69,11 +52,11 @@ from transect.runs.wording import counted
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
 _SOURCES: Final = (
-    MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING, WEIGHTS_SOURCE, OVERLAP_SOURCE,
+    MEANS_SOURCE, OLS_SOURCE, AIPW_SOURCE, CROSS_FITTING, WEIGHTS_SOURCE, OVERLAP_SOURCE,
 )  # fmt: skip
 _RATERS: Final = (
     "Perceived values are means of a few raters' answers. SDs by subject and rater, and all intervals, resample the "
-    "raters too: those of g-computation and AIPW are widened by what raters add to OLS. Noise in the means pulls a "
+    "raters too: those of AIPW are widened by what raters add to least squares. Noise in the means pulls a "
     "coefficient towards 0, which no interval shows."
 )
 _BY_IMAGE: Final = (
@@ -91,8 +74,9 @@ _TEXT: Final = (
 _BESIDE: Final = (
     "Each attribute is split at its median, at the cut point of --bins nearest to it, or into off and on, and "
     "adjusted for all others. Differences in the error rate are causal only if no unlisted variable affects both the "
-    "attribute and the errors. Attributes with more than two levels are adjusted for by an indicator per level. AIPW "
-    "needs subjects on both sides that resemble each other (overlap). It is withheld where more than {clipped:g} % of "
+    "attribute and the errors. Attributes with more than two levels are adjusted for by an indicator per level. The "
+    "adjusted difference is by AIPW, which needs subjects on both sides that resemble each other (overlap), or else by "
+    "least squares (OLS). AIPW is withheld where more than {clipped:g} % of "
     "the chances of being on a side are clipped (outside {low:g} to {high:g} %), or a side has fewer than {effective} "
     "effective subjects."
 )
@@ -113,10 +97,29 @@ def section(answers: Answers) -> Section:
         key="adjustment",
         study=answers.study,
         title=f"Errors of {short_name(answers.target)} by {kind}, adjusted",
-        text=[_TEXT.format(resamples=RESAMPLES), _beside()],
+        text=[_beside()],
     )
     if not columns:
         return replace(head, warnings=warnings)
+    raters = rater_uncertainty.raters_of(answers, columns)
+    warnings += [_BY_IMAGE] if answers.perceived and raters is None else []
+    adjusted = replace(
+        head,
+        text=[*head.text, *([_RATERS] if raters else []), *_left_out(answers)],
+        warnings=warnings,
+        tables=[_differences(answers, columns, held, raters)],
+        sources=[*_SOURCES, *([RATERS, SQUARED] if raters else [])],
+    )
+    return _with_coefficients(adjusted, answers, columns, raters) if answers.perceived else adjusted
+
+
+def _with_coefficients(
+    adjusted: Section,
+    answers: Answers,
+    columns: Mapping[str, Float[np.ndarray, " _"]],
+    raters: rater_uncertainty.Raters | None,
+) -> Section:
+    """The section with the published coefficients of what raters saw."""
     levels = _levels(answers.known, columns)
     fit = balakrishnan(
         answers.errors,
@@ -127,19 +130,17 @@ def section(answers: Answers) -> Section:
         resamples=RESAMPLES,
         seed=answers.design.seed,
     )
-    raters = rater_uncertainty.raters_of(answers, columns)
     more = (
         None if fit.reason or raters is None else rater_uncertainty.coefficients(answers, columns, raters, fit, levels)
     )
-    warnings += [f"SDs and intervals hold for these raters alone: {more.reason}"] if more and more.reason else []
-    warnings += [_BY_IMAGE] if answers.perceived and raters is None else []
+    alone = [f"SDs and intervals hold for these raters alone: {more.reason}"] if more and more.reason else []
     return replace(
-        head,
-        text=[*head.text, *([_RATERS] if raters else []), *_left_out(answers)],
-        warnings=[*warnings, *([fit.reason] if fit.reason else [])],
+        adjusted,
+        text=[_TEXT.format(resamples=RESAMPLES), *adjusted.text],
+        warnings=[*adjusted.warnings, *alone, *([fit.reason] if fit.reason else [])],
         figures=[] if fit.reason else [_figure(fit, more)],
-        tables=[_coefficients(fit, more), _side_by_side(answers, columns, held, raters)],
-        sources=[fit.source, *_SOURCES, *([RATERS, SQUARED] if raters else [])],
+        tables=[_coefficients(fit, more), *adjusted.tables],
+        sources=[fit.source, *adjusted.sources],
     )
 
 
@@ -222,13 +223,13 @@ def _plain(reason: str) -> str:
     return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
 
 
-def _side_by_side(
+def _differences(
     answers: Answers,
     columns: Mapping[str, Float[np.ndarray, " _"]],
     held: Collection[str],
     raters: rater_uncertainty.Raters | None,
 ) -> Table:
-    """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
+    """A row per attribute that is compared, of names one per level; those of `held` are adjusted for and have none."""
     shown = {name: values for name, values in columns.items() if name not in held}
     parted = splits(answers, shown, {name: columns[name] for name in columns if name in held})
     left = whole(answers, shown, parted)
@@ -236,33 +237,50 @@ def _side_by_side(
     rows: list[list[object]] = []
     for name in shown:
         if name in parted:
-            rows.append([words(name), parted[name].told, *_estimates(answers, name, parted[name], more.get(name))])
+            rows.append(_row_of(answers, name, parted[name], more.get(name)))
+        elif not left[name].endswith("levels"):
+            rows.append([words(name), left[name], *[None, ""] * 2, "", None, ""])
+        elif answers.perceived:
+            rows.append([words(name), f"{left[name]}: see the coefficients", *[None, ""] * 2, "", None, ""])
         else:
-            reason = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
-            rows.append([words(name), reason, *[None, ""] * 4, ""])
+            rows += [_row_of(answers, name, split, None) for split in _levels_apart(answers, name, columns)]
     heads = [("attribute", "text"), ("compared", "text")]
-    for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
-        heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
-    heads.append(("AIPW: overlap", "text"))
-    return table("Differences in the error rate by four estimators", heads, rows)
+    for estimate in ("unadjusted", "adjusted"):
+        heads += [(f"{estimate}, points", "points"), (f"{estimate}: 95 %", "text")]
+    heads += [("adjusted by", "text"), ("images", "count"), ("note", "text")]
+    return table("Differences in the error rate", heads, rows)
 
 
-def _estimates(answers: Answers, name: str, split: Split, more: AddedByRaters | None) -> list[object]:
+def _levels_apart(answers: Answers, name: str, columns: Mapping[str, Float[np.ndarray, " _"]]) -> Iterator[Split]:
+    """Each level of an attribute of names against the first that occurs, among the images of these two."""
+    levels, values = answers.known[name].levels, columns[name]
+    first, *rest = np.unique(values[np.isfinite(values)]).astype(int)
+    others = covariates(answers.known, {other: column for other, column in columns.items() if other != name})
+    for level in rest:
+        chosen = np.where(values == level, 1.0, np.where(values == first, 0.0, np.nan))
+        yield Split(f"{levels[level]} vs {levels[first]}", float(level), chosen, others)
+
+
+def _row_of(answers: Answers, name: str, split: Split, more: AddedByRaters | None) -> list[object]:
+    """The unadjusted difference, and the adjusted one: AIPW, or least squares where AIPW is withheld."""
     labels, clusters = Labels(answers.target, "error", "proportion"), answers.subjects
-    cells: list[object] = []
-    chosen, varied = split.chosen, split.others
-    effects = [difference_in_means(answers.errors, {name: chosen}, clusters=clusters, labels=labels)]
-    if varied:
-        effects.append(ols(answers.errors, {name: chosen, **varied}, clusters=clusters, labels=labels)[0])
-        effects.append(g_computation(answers.errors, {name: chosen}, varied, clusters=clusters, labels=labels))
-        effects.append(
-            aipw(answers.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=answers.design.seed)
-        )
-    for place, effect in enumerate(effects):
-        ends = _ends(effect, more, min(place, 1))
-        cells += [None, _BEYOND] if abs(effect.estimate) > 1 + _ROUNDING else [number(effect.estimate), ends]
-    cells += [None, "nothing to adjust for"] * (4 - len(effects))
-    return [*cells, overlap(effects[-1]) if varied else ""]
+    chosen = {name: split.chosen}
+    plain = difference_in_means(answers.errors, chosen, clusters=clusters, labels=labels)
+    start = [words(name), split.told, *_cells(plain, more, 0)]
+    if not split.others:
+        return [*start, None, "nothing to adjust for", "", plain.n_images, ""]
+    by_aipw = aipw(answers.errors, chosen, split.others, clusters=clusters, labels=labels, seed=answers.design.seed)
+    if by_aipw.estimable:
+        return [*start, *_cells(by_aipw, more, 1), "AIPW", by_aipw.n_images, overlap(by_aipw)]
+    by_ols = ols(answers.errors, {**chosen, **split.others}, clusters=clusters, labels=labels)[0]
+    return [*start, *_cells(by_ols, more, 1), "OLS", by_ols.n_images, f"no AIPW: {by_aipw.reason}"]
+
+
+def _cells(effect: Effect, more: AddedByRaters | None, place: int) -> list[object]:
+    """An estimate and its interval; neither where the estimate is beyond what a difference of rates can be."""
+    if abs(effect.estimate) > 1 + _ROUNDING:
+        return [None, _BEYOND]
+    return [number(effect.estimate), _ends(effect, more, place)]
 
 
 def _ends(effect: Effect, more: AddedByRaters | None, place: int) -> str:
@@ -284,226 +302,6 @@ def overlap(effect: Effect) -> str:
         return ""
     share = effect.spec["propensities_clipped"] / effect.n_images
     return f"{100 * share:.1f} % clipped; effective subjects {treated:.0f} against {untreated:.0f}"
-
-
-_MODELS_TEXT: Final = (
-    "Each attribute is split at its median, at the cut point of --bins nearest to it, or into off and on, with all "
-    "others held equal; errors are clustered by subject. An odds ratio of 2 doubles the odds of an error, a risk "
-    "ratio of 2 its rate; for a common outcome the odds ratio is farther from 1. Both are causal only where "
-    "attributes were set, or where no unlisted variable affects both the attribute and the errors."
-)
-_FRACTIONAL: Final = (
-    "The fractional logit is of |score − mean rating|, 0 to 1: an image on which raters disagree counts as "
-    "half right either way. {n:,} of {of:,} images have both."
-)
-_MODELS_RATERS: Final = (
-    "Perceived values, and right answers that raters state, are means of a few raters' answers: intervals and p hold "
-    "for other raters too, unless the note says otherwise. Those of the GEE are widened by what raters add to the "
-    "logistic regression. Noise in the means pulls a difference towards 0 and a ratio towards 1, which no interval "
-    "shows."
-)
-_THESE: Final = "interval and p hold for these raters alone, without the uncertainty of who was asked"
-_MODELS_BY_IMAGE: Final = (
-    "Ratings are one value per image: intervals and p hold for these ratings, not for other raters; give single "
-    "answers with --ratings"
-)
-_SHARES: Final = "give single answers with --ratings (means, as with --perceived, suffice for two levels only)"
-_BALAKRISHNAN: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Model:
-    """fit: outcomes, columns, clusters to effects; ratio: whether an estimate is a logarithm, of what.
-
-    family: of the fit that says what raters add; None for least squares. with_raters: whether that is known at all.
-    """
-
-    title: str
-    ratio: str
-    fit: Callable[..., Sequence[Effect]]
-    sources: tuple[str, ...]
-    family: Family | None = None
-    with_raters: bool = True
-
-
-def _gee(y: ArrayLike, x: Columns, clusters: ArrayLike) -> Sequence[Effect]:
-    return gee_logit(y, x, clusters)
-
-
-MODELS: Final[Mapping[str, Model]] = {
-    "ols": Model("Least squares", "", ols, (OLS_SOURCE,)),
-    "logit": Model("Logistic regression", "odds ratio", logit, (LOGIT_SOURCE,), LOGIT),
-    "poisson": Model("Modified Poisson regression", "risk ratio", poisson, (POISSON_SOURCE,), POISSON),
-    "gee": Model("Logistic GEE, exchangeable within subjects", "odds ratio", _gee, (GEE_SOURCE,), LOGIT),
-    "fractional": Model(
-        "Fractional logit of |score − mean rating|",
-        "odds ratio",
-        logit,
-        (FRACTIONAL_SOURCE, _BALAKRISHNAN),
-        LOGIT,
-        with_raters=False,
-    ),
-}
-
-
-def check(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UnknownName for a model that there is not."""
-    for name in names:
-        if name not in MODELS:
-            raise UnknownName("model", name, MODELS)
-    return tuple(dict.fromkeys(names))
-
-
-def model_section(answers: Answers, models: Sequence[str]) -> Section:
-    """The section of one judged target in one study, a table per model that was asked for."""
-    kind = "perceived attributes" if answers.perceived else "attributes"
-    held = {} if answers.perceived else {k: x for k, x in answers.adjusted.items() if k in answers.held}
-    columns = {name: values for name, values in answers.adjusted.items() if name not in held}
-    parted = splits(answers, columns, held)
-    left = whole(answers, columns, parted)
-    raters = _raters(answers, columns)
-    text, warnings, tables = [_MODELS_TEXT, *([_MODELS_RATERS] if raters else [])], [], []
-    warnings += [_MODELS_BY_IMAGE] if answers.perceived and raters is None else []
-    for name in models:
-        outcomes, reason = (answers.errors, "") if name != "fractional" else _fractions(answers)
-        if reason:
-            warnings.append(f"No fractional logit: {reason}")
-            continue
-        if name == "fractional":
-            text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
-        more, alone = _added(answers, MODELS[name], parted, raters)
-        warnings += [f"{MODELS[name].title}: {alone}"] if alone else []
-        tables.append(_table(answers, MODELS[name], outcomes, parted, left, more))
-    return Section(
-        key="models",
-        study=answers.study,
-        title=f"Errors of {short_name(answers.target)} by {kind}: chosen models",
-        text=text,
-        warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
-        figures=[],
-        tables=tables if parted else [],
-        sources=[
-            *dict.fromkeys(source for name in models for source in MODELS[name].sources),
-            *([RATERS, SQUARED] if raters else []),
-        ],
-    )
-
-
-def refused(untaken: Sequence[Answers]) -> Section:
-    """The section that says of studies why none of the models that were asked for is of them."""
-    first = untaken[0]
-    return Section(
-        key="models",
-        study=first.study,
-        title=f"Errors of {short_name(first.target)}: chosen models",
-        text=[],
-        warnings=[f"No model of {answers.study}: {_why_not(answers)}" for answers in untaken],
-        figures=[],
-        tables=[],
-        sources=[],
-    )
-
-
-def _why_not(answers: Answers) -> str:
-    if answers.steps:
-        return "its images are steps from each subject's own value; see the sensitivities"
-    if not answers.judged:
-        return "errors of the target are not known there; state the right answer with --truth"
-    return "attributes were set, and contrasts within subjects need no model; model what people saw with --perceived"
-
-
-def _fractions(answers: Answers) -> tuple[Float[np.ndarray, " _"], str]:
-    """|score - share of yes in the mean rating| of each image, or why there is none."""
-    if not len(answers.people_yes) or not np.isfinite(answers.people_yes).any():
-        about = f"about {words(answers.truth_attribute)}" if answers.truth_attribute else "about what the truth is"
-        return np.empty(0), f"it needs the share of raters who say yes {about}; {_SHARES}"
-    known = answers.scores[np.isfinite(answers.scores)]
-    if not len(known) or known.min() < 0 or known.max() > 1:
-        return np.empty(0), f"the scores of {answers.target} are no probabilities from 0 to 1"
-    return fractional_errors(answers.scores, answers.people_yes), ""
-
-
-def _table(
-    answers: Answers,
-    model: Model,
-    outcomes: Float[np.ndarray, " n"],
-    parted: Mapping[str, Split],
-    left: Mapping[str, str],
-    more: Mapping[str, AddedByRaters],
-) -> Table:
-    """more: what raters add to each attribute's estimate, NaN where it is not known; empty where none decides."""
-    style = "number" if model.ratio else "points"
-    heads = [
-        ("attribute", "text"),
-        ("compared", "text"),
-        ("mean, former", "proportion"),
-        ("mean, latter", "proportion"),
-    ]
-    heads += [(model.ratio or "difference", style), ("low", style), ("high", style), ("p", "p")]
-    heads += [("images", "count"), ("note", "text")]
-    rows = []
-    for name, split in parted.items():
-        effect = model.fit(outcomes, {name: split.chosen, **split.others}, clusters=answers.subjects)[0]
-        place = np.exp if model.ratio else np.asarray
-        low, high, p, note = _models_with_raters(effect, more.get(name))
-        ends = [number(float(place(end))) for end in (effect.estimate, low, high)]
-        means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]
-        rows.append([words(name), split.told, *means, *ends, number(p), effect.n_images, note])
-    rows += [[words(name), "", *[None] * 7, f"no two sides: {why}"] for name, why in left.items()]
-    return table(model.title, heads, rows)
-
-
-def _raters(answers: Answers, columns: Mapping[str, Float[np.ndarray, " n"]]) -> rater_uncertainty.Raters | None:
-    """The raters behind perceived columns or right answers; None where there are none of single answers."""
-    raters, judge = rater_uncertainty.raters_of(answers, columns), judging(answers)
-    return rater_uncertainty.Raters({}, judge) if raters is None and judge else raters
-
-
-def _added(
-    answers: Answers, model: Model, parted: Mapping[str, Split], raters: rater_uncertainty.Raters | None
-) -> tuple[dict[str, AddedByRaters], str]:
-    """What raters add to each attribute's estimate, and why that is not known; nothing where no rater decides."""
-    if raters is None or not parted:
-        return {}, ""
-    if not model.with_raters:
-        unknown = AddedByRaters(np.array([np.nan]), 0, "")
-        return dict.fromkeys(parted, unknown), _THESE
-    if model.family is None:
-        both = rater_uncertainty.differences(answers, parted, raters)
-        more = {name: AddedByRaters(each.variance[1:], each.raters, each.reason) for name, each in both.items()}
-    else:
-        more = rater_uncertainty.log_ratios(answers, parted, raters, model.family)
-    reason = next((each.reason for each in more.values() if each.reason), "")
-    return more, f"{_THESE}: {reason}" if reason else ""
-
-
-def _models_with_raters(effect: Effect, more: AddedByRaters | None) -> tuple[float, float, float, str]:
-    """Ends of the interval, p and note: for other raters too where their part is known.
-
-    p is of Student's t with one degree of freedom less than raters, scaled so that it is 5 % where the interval ends
-    at 0.
-    """
-    note = words(effect.reason)
-    if more is None or not np.isfinite(effect.low):
-        return effect.low, effect.high, effect.p, note
-    added = float(more.variance[0])
-    if not np.isfinite(added):
-        return effect.low, effect.high, effect.p, "; ".join(filter(None, [note, _THESE]))
-    if added == 0:
-        return effect.low, effect.high, effect.p, note
-    low, high = (float(end[0]) for end in more.widened([effect.estimate], [effect.low], [effect.high]))
-    half = effect.estimate - low if effect.estimate > 0 else high - effect.estimate
-    freedom = max(more.raters - 1, 1)
-    return low, high, float(2 * stdtr(freedom, -abs(effect.estimate) / half * stdtrit(freedom, 0.975))), note
-
-
-def _mean(values: Float[np.ndarray, " n"], rows: np.ndarray) -> float | None:
-    """Unadjusted mean of one side."""
-    known = values[rows & np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
 
 
 _CONFOUNDING_TEXT: Final = (
@@ -530,14 +328,13 @@ def confounding_section(answers: Answers) -> Section | None:
     if not np.isfinite(values).any():
         return None
     contrasts = _contrasts(answers, values)
-    adjusted = _adjusted(answers, values)
-    if not contrasts and not adjusted:
+    if not contrasts:
         return None
     measure = _RATIO if answers.binary else _STANDARDISED
     tables = [_e_values(f"E-values of the unadjusted contrasts: {counted}", measure, contrasts)]
+    adjusted = {name: split for name, split in splits(answers, answers.values, answers.held).items() if split.others}
     if adjusted:
-        tables.append(_e_values(f"E-values, adjusted for all other attributes: {counted}", measure, adjusted))
-        tables.append(_robustness(answers, counted, values))
+        tables.append(_robustness(answers, counted, values, adjusted))
     return Section(
         key="confounding",
         study=answers.study,
@@ -557,8 +354,8 @@ def _contrasts(answers: Answers, values: Float[np.ndarray, " n"]) -> list[list[o
         last = len(groups.centers) - 1
         for to in range(1, last + 1) if answers.attributes[name].discrete else [last] * (last > 0):
             chosen = np.where(groups.index == to, 1.0, np.where(groups.index == 0, 0.0, np.nan))
-            rows.append(_row(answers, f"{words(name)}: {groups.label(0)} to {groups.label(to)}", values, chosen, {}))
-        rows += [_row(answers, label, values, scaled, {}) for label, scaled in _slopes(answers, name, column)]
+            rows.append(_row(answers, f"{words(name)}: {groups.label(0)} to {groups.label(to)}", values, chosen))
+        rows += [_row(answers, label, values, scaled) for label, scaled in _slopes(answers, name, column)]
     return rows
 
 
@@ -573,30 +370,14 @@ def _slopes(answers: Answers, name: str, column: Float[np.ndarray, " n"]) -> lis
     return [(label, (column - known.mean()) / size)]
 
 
-def _adjusted(answers: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
-    """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
-    parted = {name: split for name, split in splits(answers, answers.values, answers.held).items() if split.others}
-    rows = []
-    for name, split in parted.items():
-        sides = [(f"{words(name)}: {split.told}", split.chosen), *_slopes(answers, name, answers.values[name])]
-        rows += [_row(answers, label, values, column, split.others) for label, column in sides]
-    return rows + [[name, *[None] * 6, why] for name, why in _left(answers, parted)] if rows else []
-
-
-def _left(answers: Answers, parted: Mapping[str, Split]) -> list[tuple[str, str]]:
-    """Attributes without two sides, and why."""
-    return [(words(name), f"no two sides: {why}") for name, why in whole(answers, answers.values, parted).items()]
-
-
 def _row(
     answers: Answers,
     name: str,
     values: Float[np.ndarray, " n"],
     chosen: Float[np.ndarray, " n"],
-    others: Mapping[str, Float[np.ndarray, " _"]],
 ) -> list[object]:
     """Ratio (or standardized difference), its ends, E-values of both, images, note."""
-    low, middle, high, n, reason = _measured(answers, values, chosen, others)
+    low, middle, high, n, reason = _measured(answers, values, chosen)
     e = EValue(np.nan, np.nan)
     if np.isfinite(middle):
         e = e_value(middle, low, high, scale=_RATIO if answers.binary else "standardized difference")
@@ -605,18 +386,14 @@ def _row(
 
 
 def _measured(
-    answers: Answers,
-    values: Float[np.ndarray, " n"],
-    chosen: Float[np.ndarray, " n"],
-    others: Mapping[str, Float[np.ndarray, " _"]],
+    answers: Answers, values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]
 ) -> tuple[float, float, float, int, str]:
     """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation that is left."""
     if answers.binary:
-        effect = poisson(values, {"chosen": chosen, **others}, clusters=answers.subjects)[0]
+        effect = poisson(values, {"chosen": chosen}, clusters=answers.subjects)[0]
         ends = np.exp([effect.low, effect.estimate, effect.high])
     else:
-        columns = {"chosen": chosen, **others}
-        effect = ols(values, columns, clusters=answers.subjects)[0]
+        effect = ols(values, {"chosen": chosen}, clusters=answers.subjects)[0]
         ends = np.array([effect.low, effect.estimate, effect.high]) / _spread(values, chosen)
     low, middle, high = ends.tolist()
     return low, middle, high, effect.n_images, effect.reason.replace("chosen", "the group")
@@ -639,7 +416,7 @@ def _e_values(title: str, measure: str, rows: list[list[object]]) -> Table:
     return table(title, heads, rows)
 
 
-def _robustness(answers: Answers, counted: str, values: Float[np.ndarray, " n"]) -> Table:
+def _robustness(answers: Answers, counted: str, values: Float[np.ndarray, " n"], parted: Mapping[str, Split]) -> Table:
     style = "points" if answers.binary else "number"
     heads = [
         ("compared", "text"),
@@ -651,7 +428,6 @@ def _robustness(answers: Answers, counted: str, values: Float[np.ndarray, " n"])
     heads += [("robustness value of the interval", "proportion"), ("images", "count"), ("note", "text")]
     rows = []
     labels = Labels(answers.target, counted, "proportion" if answers.binary else "score")
-    parted = {name: split for name, split in splits(answers, answers.values, answers.held).items() if split.others}
     for name, split in parted.items():
         columns = {name: split.chosen, **split.others}
         fit = linear_robustness(values, columns, clusters=answers.subjects, labels=labels)
@@ -659,5 +435,6 @@ def _robustness(answers: Answers, counted: str, values: Float[np.ndarray, " n"])
         shares = [robustness.partial_r2, robustness.value, robustness.significant] if robustness else [None] * 3
         ends = [number(end) for end in (effect.estimate, effect.low, effect.high)]
         rows.append([f"{words(name)}: {split.told}", *ends, *shares, effect.n_images, fit.reason])
-    rows += [[name, *[None] * 7, why] for name, why in _left(answers, parted)]
+    left = whole(answers, answers.values, parted)
+    rows += [[words(name), *[None] * 7, f"no two sides: {why}"] for name, why in left.items()]
     return table(f"Robustness of adjusted differences: {counted}", heads, rows)

@@ -5,22 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import SupportsFloat, final
+from typing import Any, Final, NamedTuple, SupportsFloat, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from transect.analysis.asked_answers import Asked
-from transect.effects.interrogation import Condition
+from transect.effects.interrogation import Bounds, Condition
+from transect.effects.intervals import wilson_clustered
 from transect.effects.observational import cut
 from transect.effects.outcomes import Truth
 from transect.effects.samples import MOST_LEVELS
 from transect.effects.verification import Verified
 from transect.ratings.perceived_attributes import OF_THE_PICTURE, PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Task
-from transect.reports.records import Figure, Panel, Point, Section, Table, column_unit
+from transect.reports.records import Figure, FigureKind, Panel, Point, Section, Series, Table, Unit, column_unit
 from transect.runs.spec import StepSize
 from transect.runs.wording import spaced
+
+BALAKRISHNAN: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
 
 
 @final
@@ -40,8 +45,7 @@ class Answers:
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
-    where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
-    not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
+    where they were not asked about it). failures: why the target has no valid answer, "" where it has one (empty
     where that is not known). said: people's single answers by attribute; stated: the truth, as it was asked about.
     verified: of an embedding target, which images verify; None without a threshold. seen: attributes as raters saw
     them, by name with `perceived_`, without pruned images. judge: the question in `said` whose raters decide what is
@@ -76,7 +80,6 @@ class Answers:
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     by_machine: bool = False
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
-    people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     failures: tuple[str, ...] = ()
     said: Mapping[str, Annotations] = field(default_factory=dict)
     stated: Truth | None = None
@@ -129,6 +132,33 @@ class Answers:
         """One row per subject of a transect design."""
         return np.asarray(values.reshape(self.design.subjects, self.design.n_cells))
 
+    def by_level(
+        self, values: Shaped[np.ndarray, "n ..."], name: str
+    ) -> Shaped[np.ndarray, "subjects levels cells ..."]:
+        """Values of images as [subject, level of the attribute, cells of the other attributes, ...]."""
+        design, rest = self.design, values.shape[1:]
+        axis = list(design.levels).index(name) + 1
+        grid = np.moveaxis(values.reshape(design.subjects, *design.shape, *rest), axis, 1)
+        return np.asarray(grid.reshape(design.subjects, len(design.levels[name]), -1, *rest))
+
+    @property
+    def who(self) -> Int[np.ndarray, " subjects"]:
+        """Who is on each subject of a transect; several photographs may show one person."""
+        return np.asarray(self.subjects[:: self.design.n_cells]).astype(np.int64)
+
+    @property
+    def settings(self) -> dict[str, Float[np.ndarray, " n"]]:
+        """The value of each varied attribute that was set on each image."""
+        cells = np.array([list(cell.values()) for cell in self.design.cells()])[self.cells]
+        return {name: cells[:, place] for place, name in enumerate(self.design.levels)}
+
+    @property
+    def counted(self) -> tuple[Float[np.ndarray, " n"], str]:
+        """What is explained by what people saw, and what it is called: errors, else answers or scores."""
+        if self.judged:
+            return self.errors, "error"
+        return self.answers if self.binary else self.scores, "answer"
+
 
 def number(value: float) -> float | None:
     """The number, or None where it is not finite."""
@@ -153,6 +183,89 @@ def point(
     """A point of a figure, NaN as None."""
     ends = {"low": number(low), "high": number(high)}
     return Point(x=x, label=label, value=number(value), **ends, n=n, reason=reason, counts=counts)
+
+
+def dot(found: Any, label: str, n: int | None = None) -> Point:
+    """The point of a record with estimate, low, high and reason."""
+    return point(found.estimate, low=found.low, high=found.high, label=label, n=n, reason=found.reason)
+
+
+def ends(found: object) -> list[Any]:
+    """Estimate, low and high of a record, as cells of a table."""
+    return [getattr(found, name) for name in ("estimate", "low", "high")]
+
+
+def bounds_cells(bounds: Bounds) -> list[object]:
+    """Both bounds of an effect, and the interval of the range between them, as cells of a table."""
+    return [bounds.smallest, bounds.largest, bounds.low, bounds.high]
+
+
+def with_ends(name: str, unit: str) -> list[Column]:
+    """The columns of an estimate and of the ends of its interval."""
+    return [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
+
+
+def drawn(
+    kind: FigureKind,
+    title: str,
+    caption: str,
+    panels: Mapping[str, Mapping[str, Sequence[Point]]],
+    y_words: str,
+    unit: Unit = "number",
+    *,
+    x_words: str = "",
+    same_axis: bool = True,
+    folded: bool = False,
+) -> Figure:
+    """A figure of panels that share their axes. panels: by heading, the points of each series by its name."""
+    made = [
+        Panel(
+            heading=heading, x_words=x_words, y_words=y_words, unit=unit,
+            series=[Series(name, points) for name, points in series.items()],
+        )
+        for heading, series in panels.items()
+    ]  # fmt: skip
+    return Figure(kind=kind, title=title, caption=caption, same_axis=same_axis, folded=folded, panels=made)
+
+
+class Share(NamedTuple):
+    """A share with its 95 % interval by subject, how many have it, and of how many; NaN of none."""
+
+    value: float
+    low: float
+    high: float
+    hits: int
+    n: int
+
+
+def share(values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]) -> Share:
+    """The share of ones among zeros and ones; NaN does not count."""
+    known = np.isfinite(values)
+    _, who = np.unique(subjects[known], return_inverse=True)
+    counts = np.bincount(who).astype(np.float64)
+    hits = np.bincount(who, weights=values[known])
+    if not len(counts):
+        return Share(np.nan, np.nan, np.nan, 0, 0)
+    low, high = wilson_clustered(hits[:, None], counts[:, None])
+    return Share(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum()))
+
+
+class Group(NamedTuple):
+    """Some of the images: what they have in common, in words, and which they are."""
+
+    label: str
+    inside: Bool[np.ndarray, " n"]
+
+
+def image_groups(answers: Answers) -> list[Group]:
+    """All images, then those of each group of each attribute."""
+    groups = [Group("all images", np.ones(len(answers.subjects), dtype=np.bool_))]
+    for name in answers.values:
+        found = condition(answers, name)
+        groups += [
+            Group(f"{words(name)}: {group}", np.asarray(found.codes == code)) for code, group in enumerate(found.groups)
+        ]
+    return groups
 
 
 def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Table:

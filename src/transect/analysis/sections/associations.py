@@ -10,7 +10,20 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.sections.answers import Answers, condition, nominal, number, point, table, texts, words
+from transect.analysis.sections.answers import (
+    BALAKRISHNAN,
+    Answers,
+    condition,
+    drawn,
+    nominal,
+    number,
+    point,
+    share,
+    table,
+    texts,
+    with_ends,
+    words,
+)
 from transect.analysis.sections.error_rates import combinations_of
 from transect.analysis.sections.rater_uncertainty import Grouping, grouping, without_raters
 from transect.effects import intervals
@@ -27,9 +40,6 @@ from transect.runs.wording import counted
 MOST_CELLS: Final = 24
 NO_IMAGE: Final = "no image in this cell"
 NO_ANSWER: Final = "no valid answer in this cell"
-_SOURCE: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _COMPARISON_TEXT: Final = (
     "The experiment shows every subject in every cell. The observation has the images that were collected, and "
     "a cell may hold few or none. An observed image belongs to the cell whose levels are nearest to its "
@@ -108,7 +118,8 @@ def comparison_section(experiment: Answers, observation: Answers) -> Section:
     levels = [experiment.design.levels[name] for name in names]
     cells = list(itertools.product(*levels))
     labels = [
-        ", ".join(_label(experiment.attributes[n], n, v) for n, v in zip(names, cell, strict=True)) for cell in cells
+        ", ".join(f"{words(name)} {experiment.attributes[name].label(v)}" for name, v in zip(names, cell, strict=True))
+        for cell in cells
     ]
     rows: dict[str, list[Point]] = {}
     text = [_COMPARISON_TEXT]
@@ -120,14 +131,15 @@ def comparison_section(experiment: Answers, observation: Answers) -> Section:
             text.append(_OUTSIDE.format(n=outside, of=len(side.cells)))
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
     text.append(_shared_subjects(experiment, observation))
+    panels, caption = {counted.capitalize(): rows}, "(bars are 95 % intervals by subject)"
     return Section(
         key="comparison",
         title=title,
         text=text,
         warnings=missing,
-        figures=[_figure(counted, unit, rows)],
+        figures=[drawn("rows", f"{counted.capitalize()} by cell", caption, panels, counted, unit)],
         tables=[_table(counted, unit, labels, rows)],
-        sources=[_SOURCE],
+        sources=[BALAKRISHNAN],
     )
 
 
@@ -152,17 +164,11 @@ def _counted(experiment: Answers, observation: Answers) -> tuple[str, Unit, str]
     return ("mean error", "number", "errors") if judged else ("mean answer", "number", "scores")
 
 
-def _label(attribute: Attribute, name: str, value: float) -> str:
-    text = attribute.label(value)
-    return f"{words(name)} {text}"
-
-
 def _nearest(experiment: Answers, side: Answers, name: str) -> Float[np.ndarray, " n"]:
     """The experiment's level nearest to each image's value; NaN without one."""
     levels = np.array(experiment.design.levels[name])
     if side is experiment:
-        axis = list(experiment.design.levels).index(name)
-        return np.asarray(np.array(list(itertools.product(*experiment.design.levels.values())))[side.cells, axis])
+        return experiment.settings[name]
     values, attribute, other = side.values[name], experiment.attributes[name], side.attributes[name]
     if attribute.discrete:
         return _by_name(values, attribute, other)
@@ -182,40 +188,22 @@ def _by_name(values: Float[np.ndarray, " n"], attribute: Attribute, other: Attri
 
 def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: Answers, label: str) -> Point:
     known = rows & np.isfinite(values)
-    _, groups = np.unique(side.subjects[known], return_inverse=True)
-    counts = np.bincount(groups, minlength=1).astype(np.float64)
-    sums = np.bincount(groups, weights=values[known], minlength=1).astype(np.float64)
-    n = int(counts.sum())
-    if not n:
+    if not known.any():
         return point(np.nan, label=label, n=0, reason=NO_ANSWER if rows.any() else NO_IMAGE)
     if side.binary:
-        low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
-    else:
-        interval = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
-        low, high = interval.low, interval.high
-    return point(float(sums.sum() / n), low=float(low[0]), high=float(high[0]), label=label, n=n, reason="")
-
-
-def _figure(counted: str, unit: Unit, rows: Mapping[str, list[Point]]) -> Figure:
-    series = [Series(name=name, points=points) for name, points in rows.items()]
-    panel = Panel(heading=counted.capitalize(), y_words=counted, unit=unit, series=series)
-    return Figure(
-        kind="rows",
-        title=f"{counted.capitalize()} by cell",
-        caption="(bars are 95 % intervals by subject)",
-        panels=[panel],
-    )
+        found = share(values[known], side.subjects[known])
+        return point(found.value, low=found.low, high=found.high, label=label, n=found.n)
+    _, groups = np.unique(side.subjects[known], return_inverse=True)
+    counts, sums = np.bincount(groups).astype(np.float64), np.bincount(groups, weights=values[known])
+    interval = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
+    mean, n = float(sums.sum() / counts.sum()), int(counts.sum())
+    return point(mean, low=float(interval.low[0]), high=float(interval.high[0]), label=label, n=n)
 
 
 def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[Point]]) -> Table:
     heads = [("cell", "text")]
     for name in rows:
-        heads += [
-            (name, unit),
-            (f"{name}: low", unit),
-            (f"{name}: high", unit),
-            (f"{name}: images", "count"),
-        ]
+        heads += [*with_ends(name, unit), (f"{name}: images", "count")]
     lines = []
     for place, label in enumerate(labels):
         points = [series[place] for series in rows.values()]
@@ -316,9 +304,6 @@ def panel(name: str, shapes: Sequence[Distribution], order: Sequence[str] = ()) 
     return Panel(heading=words(name), y_words=words(name), unit="number", edges=shapes[0].edges.tolist(), series=series)
 
 
-_BALANCE_BALAKRISHNAN: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _BALANCE_TEXT: Final = (
     "An experiment sets attributes independently of each other. In a population or in photographs they are "
     "correlated, and an unadjusted difference mixes their effects. Standardized differences beyond {limit:g} "
@@ -338,7 +323,7 @@ def balance_section(answer_sets: Sequence[Answers]) -> Section | None:
         text=[_BALANCE_TEXT.format(limit=UNBALANCED), *few],
         figures=_violins(answer_sets, by),
         tables=[_balance_differences(answer_sets, by), pairs],
-        sources=[_BALANCE_BALAKRISHNAN, DISTRIBUTIONS_SOURCE],
+        sources=[BALAKRISHNAN, DISTRIBUTIONS_SOURCE],
     )
 
 
@@ -387,19 +372,10 @@ def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
 def _balance_differences(answer_sets: Sequence[Answers], by: str) -> Table:
     """Last group against first, a column per study."""
     names = [name for name in dict.fromkeys(name for answers in answer_sets for name in answers.values) if name != by]
-    rows = []
-    for name in names:
-        cells: list[object] = [words(name)]
-        for answers in answer_sets:
-            cells.append(_smd(answers, by, name))
-        rows.append(cells)
-    heads = [
-        ("attribute", "text"),
-        *(
-            (f"{answers.study} ({int(np.isfinite(answers.values[by]).sum()):,} images)", "number")
-            for answers in answer_sets
-        ),
-    ]
+    rows = [[words(name), *(_smd(answers, by, name) for answers in answer_sets)] for name in names]
+    counts = [int(np.isfinite(answers.values[by]).sum()) for answers in answer_sets]
+    heads = [("attribute", "text")]
+    heads += [(f"{each.study} ({n:,} images)", "number") for each, n in zip(answer_sets, counts, strict=True)]
     return table(f"Standardized differences between the first and the last group of {words(by)}", heads, rows)
 
 
@@ -499,9 +475,6 @@ def matrix_table(title: str, names: tuple[str, ...], values: np.ndarray) -> Tabl
 
 
 RESAMPLES: Final = 200
-_SEEN_TOGETHER_BALAKRISHNAN: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _SEEN_TOGETHER_TEXT: Final = (
     "An attribute whose distribution differs between groups is mixed with them: a difference in errors between the "
     "groups may be its own. Each shape is scaled to its widest place. A standardized difference is the last group's "
@@ -512,7 +485,6 @@ _SEEN: Final = (
     "standardized differences and correlations towards 0."
 )
 _ONE_VALUE: Final = "one value per image: raters are not known"
-_NO_RATERS: Final = "no rating"
 
 
 @final
@@ -548,7 +520,7 @@ def distribution_section(answers: Answers) -> Section | None:
             *(_seen_together_differences(answers, columns, groups) for groups in groupings),
             _seen_together_pairs(answers, columns),
         ],
-        sources=[_SEEN_TOGETHER_BALAKRISHNAN, DISTRIBUTIONS_SOURCE, *([RATERS] if columns.rated else [])],
+        sources=[BALAKRISHNAN, DISTRIBUTIONS_SOURCE, *([RATERS] if columns.rated else [])],
     )
 
 

@@ -21,32 +21,19 @@ from transect.analysis.sections import (
     verification,
 )
 from transect.analysis.sections import spoken_answers as in_words
-from transect.analysis.sections.adjustment import check
 from transect.analysis.sections.answers import Answers
-from transect.errors import BadInput
 from transect.reports.records import Section
 from transect.runs.parts import stage
 
 
-def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> list[Section]:
-    """The sections of all targets of all studies, as entries of `results.json`.
-
-    models_wanted: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
-
-    Raises UnknownName for another model, BadInput where no study takes a model that was asked for.
-    """
-    chosen = check(models_wanted)
-    if chosen and not any(_modelled(answers) for answers in answer_sets):
-        raise BadInput(
-            f"--model {', '.join(chosen)}: expected errors of observed images, or of images that --perceived says "
-            "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
-        )
+def build(answer_sets: Sequence[Answers]) -> list[Section]:
+    """The sections of all targets of all studies, as entries of `results.json`."""
     targets = list(dict.fromkeys(answers.target for answers in answer_sets))
     sections: list[Section] = []
     for target in targets:
         stage(f"sections about {target}")
         of_target = [answers for answers in answer_sets if answers.target == target]
-        sections += _of_target(of_target, chosen)
+        sections += _of_target(of_target)
     for study in dict.fromkeys(answers.study for answers in answer_sets):
         if found := associations.several_targets_section(
             [answers for answers in answer_sets if answers.study == study]
@@ -77,12 +64,12 @@ def _told_apart(sections: Sequence[Section]) -> list[Section]:
     ]
 
 
-def _modelled(answers: Answers) -> bool:
+def _adjustable(answers: Answers) -> bool:
     """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
     return not answers.steps and answers.judged and bool(answers.perceived or not answers.design.levels)
 
 
-def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Section]:
+def _of_target(answer_sets: Sequence[Answers]) -> list[Section]:
     sections: list[Section] = []
     if stepped := [answers for answers in answer_sets if answers.steps]:
         sections.append(sensitivity.section(stepped))
@@ -96,10 +83,7 @@ def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Se
     for experiment in experiments:
         sections += [associations.comparison_section(experiment, answers) for answers in observations]
     sections += [ratings.perceived_section(answers) for answers in experiments if answers.perceived]
-    for answers in filter(_modelled, answer_sets):
-        sections += [adjustment.section(answers), *([adjustment.model_section(answers, chosen)] if chosen else [])]
-    if chosen and (untaken := [answers for answers in answer_sets if not _modelled(answers)]):
-        sections.append(adjustment.refused(untaken))
+    sections += [adjustment.section(answers) for answers in answer_sets if _adjustable(answers)]
     sections += [section for answers in plain if (section := ratings.people_section(answers))]
     sections += [section for answers in plain if (section := rater_uncertainty.section(answers))]
     sections += [section for answers in observations if (section := adjustment.confounding_section(answers))]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.analysis.sections.answers import point, table
+from transect.analysis.sections.answers import drawn, point, table
 from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
 from transect.effects.always_valid import SEQUENTIAL_SOURCE as ONLINE
 from transect.experiment.canaries import (
@@ -25,9 +25,10 @@ from transect.experiment.canaries import (
     warnings,
 )
 from transect.experiment.costs import TargetCalls, read_calls
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
 from transect.runs.json_records import record_in
+from transect.runs.wording import counted
 
 _CANARY_TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
@@ -110,15 +111,9 @@ def _figure(canaries: Mapping[str, Any]) -> Figure:
     shares = np.divide(other, known, out=np.full(len(known), np.nan), where=known > 0)
     places = [float(number * canaries["every"]) for number in canaries["rounds"]]
     points = [point(share, x=x, n=int(n)) for x, share, n in zip(places, shares, known, strict=True)]
-    panel = Panel(
-        heading="Images asked about again",
-        x_words="answers before",
-        y_words="answers that differ from the first",
-        unit="proportion",
-        series=[Series(name="share of images", points=points)],
-    )
-    caption = "(of the same images in every round)"
-    return Figure(kind="curves", title="How many answers differ from the first?", caption=caption, panels=[panel])
+    title, caption = "How many answers differ from the first?", "(of the same images in every round)"
+    panels, y_words = {"Images asked about again": {"share of images": points}}, "answers that differ from the first"
+    return drawn("curves", title, caption, panels, y_words, "proportion", x_words="answers before")
 
 
 def canary_sections(folder: Path) -> list[Section]:
@@ -139,16 +134,12 @@ _SHARED: Final = "The calls are of all questions that this model was asked: each
 
 def call_section(kept: TargetCalls) -> Section:
     """The section of one target, from what a run keeps of its calls."""
-    counts = kept.counts
     return Section(
         key="calls",
         target=kept.target,
         title=f"Calls to {short_name(kept.target)}",
         text=[_headline(kept), *([_SHARED] if kept.in_words else []), *_CALL_TEXT],
-        warnings=[],
-        figures=[],
-        tables=[_calls(kept), *([_failed(kept)] if counts.failed else [])],
-        sources=[],
+        tables=[_calls(kept), *([_failed(kept)] if kept.counts.failed else [])],
     )
 
 
@@ -162,12 +153,10 @@ def _headline(kept: TargetCalls) -> str:
     missing = counts.images - counts.answered
     retries = "no call was repeated" if not counts.retries else f"{counts.retries:,} repeated an earlier one"
     asked = "text" if kept.in_words else "image"
-    without = f"1 {asked} has" if missing == 1 else f"{missing:,} {asked}s have"
+    without = f"{counted(missing, asked)} {'has' if missing == 1 else 'have'}"
     answers = f"{without} no answer" if missing else f"every {asked} has an answer"
-    images = f"1 {asked}" if counts.images == 1 else f"{counts.images:,} {asked}s"
     money = f" All programs together spent {kept.money:.9g} {kept.currency} on it." if kept.money else ""
-    calls = "1 call" if counts.calls == 1 else f"{counts.calls:,} calls"
-    return f"{images} took {calls}: {retries}, and {answers}.{money}"
+    return f"{counted(counts.images, asked)} took {counted(counts.calls, 'call')}: {retries}, and {answers}.{money}"
 
 
 def _calls(kept: TargetCalls) -> Table:

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.analysis.sections.answers import table, words
+from transect.analysis.sections.answers import BALAKRISHNAN, table, words
 from transect.analysis.sections.associations import matrix_table
 from transect.controls.directions import LEAK
+from transect.effects.sensitivity import SOURCE as DENTON
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 from transect.runs.spec import RunSpec
 
@@ -19,10 +20,6 @@ KEY: Final = "directions"
 _DEPENDENT: Final = 1e6
 """Condition number of cosines, which are rounded to six decimals, from which on one direction depends on the others."""
 
-SOURCES: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570",
-    "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439",
-)
 _TEXT: Final = (
     "This is a learned generator. Each attribute was set along a direction of its latent space that was fitted "
     "to labels, adjusted so that the other fitted attributes keep their values. Intended values are values "
@@ -67,16 +64,16 @@ def section(spec: RunSpec) -> list[Section]:
     if not fitted:
         return []
     rows, photographs = fitted["attributes"], spec.generator.photographs
+    apart = [_APART] if len(fitted.get("cosines", [])) > 1 else []
     return [
         Section(
             key=KEY,
-            study="",
             title="Directions along which attributes were set",
-            text=_texts(fitted, photographs),
+            text=[_TEXT, *[_PHOTOGRAPHS] * bool(photographs), _QUALITY, *apart],
             warnings=[f"{text}." for text in _leaks(fitted)],
             figures=[_figure(rows)],
             tables=[_table(rows), *angles(fitted), _origin(fitted, photographs)],
-            sources=list(SOURCES),
+            sources=[BALAKRISHNAN, DENTON],
         )
     ]
 
@@ -91,22 +88,17 @@ def _leaks(fitted: Mapping[str, Any]) -> list[str]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    heads = [
-        ("attribute", "text"),
-        ("labels from", "text"),
-        ("fitted by", "text"),
-        ("balanced on", "text"),
-    ]
+    heads = [("attribute", "text"), ("labels from", "text"), ("fitted by", "text"), ("balanced on", "text")]
     heads += [("labels", "count"), ("held out", "count"), ("quality", "number"), ("measure", "text")]
     heads += [("lowest", "number"), ("highest", "number"), ("seen from", "number"), ("seen to", "number")]
-    cells = []
+    cells: list[list[object]] = []
     for row in rows:
         origin = row["origin"]
         balanced = ", ".join(words(name) for name in origin.get("balanced_on", ())) or "nothing"
-        cells_of = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
-        shown = [row["low"], row["high"], row["shown_low"], row["shown_high"]]
-        cells.append([*cells_of, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
-    return table("Directions", heads, [[*row[:-4], *[_nan(name) for name in row[-4:]]] for row in cells])
+        made = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
+        fields = ("labels", "held_out", "quality", "quality_measure", "low", "high", "shown_low", "shown_high")
+        cells.append([*made, *(row[field] for field in fields)])
+    return table("Directions", heads, cells)
 
 
 def _between_moves(cosines: Float[np.ndarray, "k k"]) -> Float[np.ndarray, "k k"]:
@@ -124,26 +116,14 @@ def angles(fitted: Mapping[str, Any]) -> list[Table]:
         return []
     names = tuple(row["name"] for row in fitted["attributes"])
     moved = _between_moves(cosines)
+    degrees = [np.degrees(np.arccos(each)).round(2) for each in (cosines, moved)]
     heads = [("attributes", "text"), ("angle between directions, degrees", "number"), ("cosine", "number")]
     heads += [("angle between moves, degrees", "number")]
     rows = [
-        [f"{words(names[i])} and {words(names[j])}", *_degrees(cosines[i, j]), cosines[i, j], *_degrees(moved[i, j])]
+        [f"{words(names[i])} and {words(names[j])}", degrees[0][i, j], cosines[i, j], degrees[1][i, j]]
         for i, j in itertools.combinations(range(len(names)), 2)
     ]
     return [matrix_table("Cosines between directions", names, cosines), table("Angles between directions", heads, rows)]
-
-
-def _texts(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> list[str]:
-    apart = [_APART] if len(fitted.get("cosines", [])) > 1 else []
-    return [_TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY, *apart]
-
-
-def _degrees(cosine: float) -> list[float]:
-    return [round(float(np.degrees(np.arccos(cosine))), 2)]
-
-
-def _nan(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:

@@ -12,7 +12,21 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.analysis.finished_run import Run, TargetOutcomes
-from transect.analysis.sections.answers import Answers, compared, point, table, words
+from transect.analysis.sections.answers import (
+    BALAKRISHNAN,
+    Answers,
+    Group,
+    Share,
+    bounds_cells,
+    compared,
+    drawn,
+    ends,
+    point,
+    share,
+    table,
+    with_ends,
+    words,
+)
 from transect.designs.edit_validity import (
     DRIFT,
     GATES,
@@ -27,7 +41,6 @@ from transect.designs.edit_validity import (
     SHIFT,
     YES_OR_NO,
 )
-from transect.effects import clusters
 from transect.effects.analysis import NO_PAIR
 from transect.effects.contrasts import by_level, known_mean, level_differences
 from transect.effects.instruments import SOURCES as DRIFT_SOURCES
@@ -35,10 +48,10 @@ from transect.effects.instruments import DriftAdjusted, drift_adjusted
 from transect.effects.interrogation import SOURCES as MISSING_ANSWERS_SOURCES
 from transect.effects.interrogation import Bounds, paired_bounds
 from transect.effects.intervals import SOURCES as INTERVALS
-from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
+from transect.effects.intervals import WILSON_CLUSTERED
 from transect.effects.samples import Labels
 from transect.records import Attribute, Design, Effect
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Point, Section, Table
 from transect.reports.wording import short_name
 from transect.runs.json_records import loads
 from transect.runs.spec import RunSpec, TargetEntry
@@ -73,17 +86,17 @@ def adjusted_table(run: Run, edits: pa.Table, rows: Int[np.ndarray, " n"], effec
             counted = outcomes.outcome(name)
             labels = Labels(target.name, name, counted.unit, "experimental")
             for attribute in run.design.levels:
-                levels, ends = _drift_levels(run, attribute), run.design.levels[attribute]
-                reported = contrasts.get((target.name, name, attribute, ends[0], ends[-1]))
+                steps = run.design.levels[attribute]
+                reported = contrasts.get((target.name, name, attribute, steps[0], steps[-1]))
                 if reported is None:
                     continue  # one level
+                levels = _indicators(run, attribute)
                 found = drift_adjusted(counted.values, levels, readings, subjects, people=run.people, labels=labels)
                 read = np.isfinite(np.stack(list(readings.values()))).all(axis=0)
                 raw = _raw(run, reported, counted.values, read)
-                lines.append(_line(run.attributes[attribute], ends, target, name, raw, found))
+                lines.append(_line(run.attributes[attribute], steps, target, name, raw, found))
     heads = [("target", "text"), ("outcome", "text"), ("effect", "text")]
-    for way in ("raw", "adjusted"):
-        heads += [(way, "number"), (f"{way}: low", "number"), (f"{way}: high", "number")]
+    heads += [*with_ends("raw", "number"), *with_ends("adjusted", "number")]
     heads += [("adjusted for", "text"), ("images", "count"), ("note", "text")]
     more = f": {DRIFT_SHOWN} of {len(lines)}" if len(lines) > DRIFT_SHOWN else ""
     return table(f"{TITLE}{more}", heads, lines[:DRIFT_SHOWN])
@@ -120,37 +133,25 @@ def _raw(run: Run, reported: Effect, values: Float[np.ndarray, " n"], read: Bool
     return _Raw(estimate, note=NO_PAIR if math.isnan(estimate) else some)
 
 
-def _drift_levels(run: Run, attribute: str) -> dict[str, Float[np.ndarray, " n"]]:
+def _indicators(run: Run, attribute: str) -> dict[str, Float[np.ndarray, " n"]]:
     """Indicators of every level but the first of each varied attribute; that of the attribute's last level first."""
     ordered = {attribute: run.design.levels[attribute], **run.design.levels}
     columns: dict[str, Float[np.ndarray, " n"]] = {}
     for name, levels in ordered.items():
         values = run.images[f"intended.{name}"].to_numpy()
         for level in reversed(levels[1:]):
-            columns[f"{name} {level:g}"] = _is(values, level)
+            columns[f"{name} {level:g}"] = np.isclose(values, level).astype(np.float64)
     return columns
 
 
-def _is(values: Float[np.ndarray, " n"], level: float) -> Float[np.ndarray, " n"]:
-    same: Bool[np.ndarray, " n"] = np.isclose(values, level)
-    return same.astype(np.float64)
-
-
 def _line(
-    attribute: Attribute,
-    levels: Sequence[float],
-    target: TargetEntry,
-    outcome: str,
-    raw: _Raw,
-    found: DriftAdjusted,
+    attribute: Attribute, levels: Sequence[float], target: TargetEntry, outcome: str, raw: _Raw, found: DriftAdjusted
 ) -> list[object]:
-    adjusted = found.adjusted
     between = f"{words(attribute.name)}: {attribute.label(levels[0])} to {attribute.label(levels[-1])}"
-    cells = [raw.estimate, raw.low, raw.high, adjusted.estimate, adjusted.low, adjusted.high]
     adjusted_for = ", ".join(words(name) for name in found.readings) or "nothing: too few subjects"
-    reasons = dict.fromkeys(reason for reason in (raw.note, adjusted.reason) if reason)
-    row = [short_name(target.name), words(outcome), between, *cells, adjusted_for, found.raw.n_images]
-    return [*row, "; ".join(reasons)]
+    reasons = dict.fromkeys(reason for reason in (raw.note, found.adjusted.reason) if reason)
+    cells = [*ends(raw), *ends(found.adjusted), adjusted_for, found.raw.n_images, "; ".join(reasons)]
+    return [short_name(target.name), words(outcome), between, *cells]
 
 
 EDIT_FAILURES_KEY: Final = "edit-failures"
@@ -164,13 +165,6 @@ _EDIT_FAILURES_TEXT: Final = (
     "assumption on why edits fail. The interval covers the whole range between the bounds.",
 )
 _NO_RANGE: Final = "a number without a range has no worst case"
-
-
-class Group(NamedTuple):
-    """Some of the images: what they have in common, in words, and which they are."""
-
-    label: str
-    inside: Bool[np.ndarray, " n"]
 
 
 def groups_of(
@@ -210,7 +204,12 @@ def edit_failures_section(
         return None
     levels = list(_edit_failures_levels(design, attributes, len(failed)))
     sorts = [("level", levels), *((f"photographs by {words(name)}", list(each)) for name, each in groups.items())]
-    counted = [_Counted(what, group, *_rate(failed, group.inside, people)) for what, each in sorts for group in each]
+    lost = failed.astype(np.float64)
+    counted = [
+        _Counted(what, group.label, share(lost[group.inside], people[group.inside]))
+        for what, each in sorts
+        for group in each
+    ]
     bounds = [_bounds_table(each, failed, groups) for each in answer_sets if each.steps is None]
     return Section(
         key=EDIT_FAILURES_KEY,
@@ -225,15 +224,11 @@ def edit_failures_section(
 
 
 class _Counted(NamedTuple):
-    """Failures of a group: share with its interval, images that fail, images."""
+    """Failures of a group of images. what: the attribute that it is a level of, or a label of the photographs."""
 
     what: str
-    group: Group
-    share: float
-    low: float
-    high: float
-    fail: int
-    images: int
+    label: str
+    failures: Share
 
 
 def _edit_failures_levels(design: Design, attributes: Mapping[str, Attribute], images: int) -> Iterator[Group]:
@@ -245,28 +240,16 @@ def _edit_failures_levels(design: Design, attributes: Mapping[str, Attribute], i
             yield Group(f"{words(name)}: {attributes[name].label(value)}", np.resize(here, images))
 
 
-def _rate(
-    failed: Bool[np.ndarray, " n"], inside: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"]
-) -> tuple[float, float, float, int, int]:
-    _, who = np.unique(people[inside], return_inverse=True)
-    counts = np.bincount(who).astype(np.float64)
-    hits = np.bincount(who, weights=failed[inside].astype(np.float64))
-    if not len(counts):
-        return np.nan, np.nan, np.nan, 0, 0
-    low, high = wilson_clustered(hits[:, None], counts[:, None])
-    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum())
-
-
 def _edit_failures_warnings(counted: Sequence[_Counted]) -> list[str]:
     """Sorts of which two groups' intervals do not meet."""
     warnings = []
     for what in dict.fromkeys(each.what for each in counted):
-        those = [each for each in counted if each.what == what and each.images]
-        first, last = min(those, key=lambda each: each.high), max(those, key=lambda each: each.low)
-        if first.high < last.low:
+        those = {each.label: each.failures for each in counted if each.what == what and each.failures.n}
+        first, last = min(those, key=lambda name: those[name].high), max(those, key=lambda name: those[name].low)
+        if those[first].high < those[last].low:
             warnings.append(
-                f"Edits fail more often for {last.group.label} ({100 * last.share:.0f} %) than for {first.group.label} "
-                f"({100 * first.share:.0f} %): read the bounds, and not the effects alone."
+                f"Edits fail more often for {last} ({100 * those[last].value:.0f} %) than for {first} "
+                f"({100 * those[first].value:.0f} %): read the bounds, and not the effects alone."
             )
     return warnings
 
@@ -274,23 +257,18 @@ def _edit_failures_warnings(counted: Sequence[_Counted]) -> list[str]:
 def _counts(counted: Sequence[_Counted]) -> Table:
     heads = [("images", "text"), ("by", "text"), ("number", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion")]
-    rows = [[each.group.label, each.what, each.images, each.fail, *each[2:5]] for each in counted]
+    rows = [[label, what, found.n, found.hits, *found[:3]] for what, label, found in counted]
     return table("Failures by level and by group", heads, rows)
 
 
 def _figure(counted: Sequence[_Counted]) -> Figure:
     """A panel for the levels and one for each label, a dot per group."""
-    panels = []
-    for what in dict.fromkeys(each.what for each in counted):
-        points = [
-            point(each.share, low=each.low, high=each.high, label=each.group.label, n=each.images)
-            for each in counted
-            if each.what == what
-        ]
-        series = [Series(name="share of images", points=points)]
-        panels.append(Panel(heading=what, y_words="images that fail", unit="proportion", series=series))
+    panels: dict[str, dict[str, list[Point]]] = {}
+    for what, label, found in counted:
+        dots = panels.setdefault(what, {"share of images": []})["share of images"]
+        dots.append(point(found.value, low=found.low, high=found.high, label=label, n=found.n))
     caption = "(share of the images, %, with 95 % intervals by person)"
-    return Figure(kind="rows", title="Where do edits fail?", caption=caption, panels=panels)
+    return drawn("rows", "Where do edits fail?", caption, panels, "images that fail", "proportion")
 
 
 def _bounds_table(
@@ -318,28 +296,20 @@ def _rows(
 ) -> Iterator[list[object]]:
     """From the first level of an attribute to each other one, or of a number to the last."""
     levels, attribute = answers.design.levels[name], answers.attributes[name]
-    people = answers.subjects[:: answers.design.n_cells].astype(np.int64)
-    shape = (answers.design.subjects, *answers.design.shape)
-    axis = list(answers.design.levels).index(name) + 1
-
-    def cells_of(column: np.ndarray, level: int) -> Float[np.ndarray, "n cells"]:
-        grid = column.reshape(shape).astype(np.float64)
-        return np.asarray(np.moveaxis(grid, axis, 1)[:, level].reshape(len(grid), -1))
-
+    grid, lost, inside = (answers.by_level(each, name) for each in (values, failed, group.inside))
     for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels) - 1]:
-        pairs = [(cells_of(values, at), cells_of(failed, at), cells_of(group.inside, at)) for at in (0, level)]
-        (first, lost_first, here), (second, lost_second, _) = pairs
-        sent = np.isfinite(first) & np.isfinite(second) & (here == 1)
-        if not (sent & ((lost_first == 1) | (lost_second == 1))).any():
+        first, second = grid[:, 0], grid[:, level]
+        sent = np.isfinite(first) & np.isfinite(second) & inside[:, 0]
+        if not (sent & (lost[:, 0] | lost[:, level])).any():
             continue
         text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
-        valid_first, valid_second = np.where(lost_first == 1, np.nan, first), np.where(lost_second == 1, np.nan, second)
-        shares = [float(lost[sent].mean()) for lost in (lost_first, lost_second)]
+        valid_first, valid_second = np.where(lost[:, 0], np.nan, first), np.where(lost[:, level], np.nan, second)
+        shares = [float(lost[:, at][sent].mean()) for at in (0, level)]
         effects = [_mean(first, second, sent), _mean(valid_first, valid_second, sent)]
         bounds = Bounds(np.nan, np.nan, np.nan, np.nan, _NO_RANGE)
         if answers.binary:
-            bounds = paired_bounds(valid_first, valid_second, sent, people=people, seed=answers.design.seed)
-        yield [text, group.label, *shares, *effects, *_cells(bounds), bounds.reason]
+            bounds = paired_bounds(valid_first, valid_second, sent, people=answers.who, seed=answers.design.seed)
+        yield [text, group.label, *shares, *effects, *bounds_cells(bounds), bounds.reason]
 
 
 def _mean(
@@ -349,10 +319,6 @@ def _mean(
     return float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
 
 
-def _cells(bounds: Bounds) -> list[object]:
-    return [bounds.smallest, bounds.largest, bounds.low, bounds.high]
-
-
 EDIT_VALIDITY_KEY: Final = "edit-validity"
 EDIT_VALIDITY_SHOWN: Final = 40
 """Cells and attributes that are shown one by one; the tables say how many more there are."""
@@ -360,9 +326,6 @@ FEW: Final = 0.5
 """Share of images that pass below which a cell is said to be out of the generator's reach."""
 MOST_FAIL: Final = "Most edited images fail the checks of edits"
 _LOOK: Final = "Effects are of these images: look at them, and at the bounds, before you use a number."
-SOURCE: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _EDIT_VALIDITY_TEXT: Final = (
     "An image that was edited in a latent space may not show what was set. Each edited image was compared with "
     "the subject's unedited image; every limit comes from unedited images of other subjects. An image that "
@@ -416,7 +379,10 @@ def edit_validity_section(
     for column in fails.values():
         failed |= column
     limits = loads(reference.schema.metadata[b"limits"])
-    labels = [_label(cell, attributes) for cell in design.cells()]
+    labels = [
+        ", ".join(f"{words(name)} {attributes[name].label(value)}" for name, value in cell.items())
+        for cell in design.cells()
+    ]
     meanings = _MEANINGS if _in_latents(spec) else {**_MEANINGS, SHIFT: _READ_BACK}
     return Section(
         key=EDIT_VALIDITY_KEY,
@@ -432,7 +398,7 @@ def edit_validity_section(
             *([] if adjusted is None else [adjusted]),
             *_draws(spec, edits, rows, failed),
         ],
-        sources=[SOURCE, *([] if adjusted is None else DRIFT_SOURCES)],
+        sources=[BALAKRISHNAN, *([] if adjusted is None else DRIFT_SOURCES)],
     )
 
 
@@ -447,10 +413,6 @@ def _texts(spec: RunSpec, adjusted: Table | None) -> list[str]:
 def _in_latents(spec: RunSpec) -> bool:
     """Whether attributes were set in a latent space, also of inverted photographs."""
     return not spec.generator.starts_from_photographs or bool(spec.generator.photographs)
-
-
-def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
-    return ", ".join(f"{words(name)} {attributes[name].label(value)}" for name, value in cell.items())
 
 
 def _edit_validity_warnings(
@@ -491,20 +453,11 @@ def _gates(
             rows.append([gate, meanings[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
             continue
         known = ~unknown[gate] | fails[gate]
-        count, n = int(fails[gate].sum()), int(known.sum())
-        low, high = _by_person(fails[gate][known], people[known])
         lost = int((~known).sum())
         reasons += [f"{counted(lost, 'image')} without a value"] if lost else []
-        share = count / n if n else np.nan
-        rows.append([gate, meanings[gate], n, count, share, low, high, "; ".join(reasons)])
+        found = share(fails[gate][known].astype(np.float64), people[known])
+        rows.append([gate, meanings[gate], found.n, found.hits, *found[:3], "; ".join(reasons)])
     return table("Gates", heads, rows)
-
-
-def _by_person(failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"]) -> tuple[float, float]:
-    """The 95 % interval of a share of images, by person; NaN without images."""
-    who = np.unique(people, return_inverse=True)[1].astype(np.int64)
-    low, high = wilson_clustered(*clusters.by_person(failed.astype(np.float64)[:, None], who))
-    return float(low[0]), float(high[0])
 
 
 def _natural(design: Design, attributes: Mapping[str, Attribute], reference: pa.Table) -> Float[np.ndarray, " cells"]:
@@ -531,26 +484,25 @@ def _by_cell(
     heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
     counts = np.bincount(cells, minlength=len(labels))
     lost = np.bincount(cells[failed], minlength=len(labels))
-    order = (
-        np.argsort(-lost, kind="stable")[:EDIT_VALIDITY_SHOWN]
-        if len(labels) > EDIT_VALIDITY_SHOWN
-        else np.arange(len(labels))
-    )
+    order, more = np.arange(len(labels)), ""
+    if len(labels) > EDIT_VALIDITY_SHOWN:
+        order = np.argsort(-lost, kind="stable")[:EDIT_VALIDITY_SHOWN]
+        more = f": the {EDIT_VALIDITY_SHOWN} of {len(labels)} cells with the most failures"
     rows = []
-    for number in order:
+    for number in order.tolist():
         inside = cells == number
         each = [int(column[inside].sum()) for column in fails.values()]
-        share = 1 - lost[number] / counts[number] if counts[number] else np.nan
-        ends = _by_person(~failed[inside], people[inside])
+        passing = 1 - lost[number] / counts[number] if counts[number] else np.nan
+        ends_of = _passing(failed, people, inside)[1:3]
         rows.append(
-            [labels[number], float(natural[number]), int(counts[number]), *each, int(lost[number]), share, *ends]
+            [labels[number], float(natural[number]), int(counts[number]), *each, int(lost[number]), passing, *ends_of]
         )
-    more = (
-        f": the {EDIT_VALIDITY_SHOWN} of {len(labels)} cells with the most failures"
-        if len(labels) > EDIT_VALIDITY_SHOWN
-        else ""
-    )
     return table(f"What the generator can and cannot produce{more}", heads, rows)
+
+
+def _passing(failed: Bool[np.ndarray, " n"], people: Int[np.ndarray, " n"], inside: Bool[np.ndarray, " n"]) -> Share:
+    """The share of the images inside that fail no gate, by person."""
+    return share((~failed[inside]).astype(np.float64), people[inside])
 
 
 def _coverage_figure(
@@ -560,21 +512,13 @@ def _coverage_figure(
     counts = np.bincount(cells, minlength=len(labels))
     passed = counts - np.bincount(cells[failed], minlength=len(labels))
     order = np.argsort(passed / np.maximum(counts, 1), kind="stable")[:EDIT_VALIDITY_SHOWN]
-    chosen = sorted(order.tolist())
-    points = [
-        point(passed[i] / counts[i], low=low, high=high, label=labels[i], n=int(counts[i]))
-        for i in chosen
-        for low, high in [_by_person(~failed[cells == i], people[cells == i])]
-    ]
+    points = []
+    for place in sorted(order.tolist()):
+        found = _passing(failed, people, cells == place)
+        points.append(point(found.value, low=found.low, high=found.high, label=labels[place], n=found.n))
     more = f", the {EDIT_VALIDITY_SHOWN} of {len(labels)} that fail most" if len(labels) > EDIT_VALIDITY_SHOWN else ""
-    panel = Panel(
-        heading="Cells",
-        y_words="images that pass every gate",
-        unit="proportion",
-        series=[Series(name="", points=points)],
-    )
-    title = f"Which cells of the grid can the generator produce{more}?"
-    return Figure(kind="rows", title=title, caption="(the numbers are images)", panels=[panel])
+    title, panels = f"Which cells of the grid can the generator produce{more}?", {"Cells": {"": points}}
+    return drawn("rows", title, "(the numbers are images)", panels, "images that pass every gate", "proportion")
 
 
 def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:

@@ -12,22 +12,11 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transect.analysis.sections.answers import Answers, point, table, texts, words
+from transect.analysis.sections.answers import BALAKRISHNAN, Answers, drawn, point, table, texts, with_ends, words
 from transect.analysis.sections.rater_uncertainty import WITH_RATERS, Grouping, added, grouping, without_raters
+from transect.effects import interrogation
 from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, threshold_curves
-from transect.effects.interrogation import (
-    COUNTED,
-    CROSSED,
-    GIVEN,
-    UNKNOWN,
-    Condition,
-    ErrorRate,
-    crossed,
-    crossing,
-    error_rates,
-)
-from transect.effects.interrogation import SOURCE as TABLE
-from transect.effects.interrogation import measures as measures_of
+from transect.effects.interrogation import Condition, ErrorRate
 from transect.effects.intervals import METHOD, SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.intervals import SOURCE as COMBINATIONS_SOURCE
 from transect.effects.outcomes import category
@@ -49,7 +38,7 @@ _ERROR_PAIRS_EQUAL: Final = "equal errors"
 
 def figures(by: Sequence[str], conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[Figure]:
     """A scatter per attribute of several: its last group's error against its first's."""
-    whole = [rate for rate in rates if rate.by == crossing(by) and rate.group and not rate.uniform]
+    whole = [rate for rate in rates if rate.by == interrogation.crossing(by) and rate.group and not rate.uniform]
     if len(by) < 2 or not whole:
         return []
     of_group = {rate.group: rate for rate in whole if rate.measure == whole[0].measure}
@@ -82,7 +71,7 @@ def _panel(
 def _error_pairs_called(by: Sequence[str], groups: Mapping[str, str]) -> str:
     """What the combination is called among the rates."""
     none = np.empty(0, dtype=np.int64)
-    return crossed({name: Condition((groups[name],), none) for name in by}).groups[0]
+    return interrogation.crossed({name: Condition((groups[name],), none) for name in by}).groups[0]
 
 
 def _line(of_group: Mapping[str, ErrorRate]) -> Series:
@@ -135,8 +124,9 @@ def condition_section(answers: Answers) -> Section | None:
     rates, reasons = _with_raters(answers, rates)
     conditions = conditions_of(answers)
     shown = _shown(answers, conditions, rates)
-    text = [_INTERROGATION_TEXT[0].format(sampler=_sampler(answers))]
-    text += [_INTERROGATION_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
+    sampler = _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
+    text = [_INTERROGATION_TEXT[0].format(sampler=sampler)]
+    text += [_INTERROGATION_TEXT[1]] if any(rate.measure == interrogation.GIVEN for rate in rates) else []
     text += [_DETECTED] if _of_attribute(answers) else []
     by_raters = bool(answers.judge) or any(name in answers.seen for name in answers.by)
     text += [WITH_RATERS] if by_raters else []
@@ -156,7 +146,7 @@ def condition_section(answers: Answers) -> Section | None:
         tables=[
             _interrogation_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured
         ],
-        sources=[TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
+        sources=[interrogation.SOURCE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
         + ([COMBINATIONS_SOURCE] if METHOD in methods else [])
         + ([RATERS, SQUARED] if by_raters else []),
     )
@@ -168,8 +158,8 @@ def face_groups(answers: Answers) -> list[FaceGroup]:
     shown = _shown(answers, conditions, rates) if rates else []
     missed, wrong = misses_and_errors(answers)
     faces = []
-    for measure, values in measures_of(missed, wrong).items():
-        if measure == COUNTED or not rates:
+    for measure, values in interrogation.measures(missed, wrong).items():
+        if measure == interrogation.COUNTED or not rates:
             continue
         faces.append(_faces(measure, "", "", values, np.ones(len(values), dtype=np.bool_)))
         for by in shown:
@@ -186,7 +176,7 @@ def _faces(
 
 def conditions_of(answers: Answers) -> dict[str, Condition]:
     """Each image's group by attribute, but the truth's own: a level, or a range of the values."""
-    return {crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
+    return {interrogation.crossing(names): grouping(answers, names).condition for names in _groupings(answers)}
 
 
 def _groupings(answers: Answers) -> list[tuple[str, ...]]:
@@ -204,7 +194,7 @@ def _with_raters(answers: Answers, rates: Sequence[ErrorRate]) -> tuple[tuple[Er
     order = list(dict.fromkeys(rate.measure for rate in rates))
 
     def measured(judged: Answers) -> Float[np.ndarray, "m n"]:
-        return np.stack(list(measures_of(*misses_and_errors(judged)).values()))
+        return np.stack(list(interrogation.measures(*misses_and_errors(judged)).values()))
 
     widened: list[ErrorRate] = list(rates)
     reasons: dict[str, str] = {}
@@ -223,7 +213,7 @@ def _place(rate: ErrorRate, groups: Grouping) -> int | None:
     """Where `regrouped.rates` has the rate; None of another condition, and of images whose group is not known."""
     if not rate.by:
         return 0
-    if rate.by != groups.name or rate.group == UNKNOWN:
+    if rate.by != groups.name or rate.group == interrogation.UNKNOWN:
         return None
     return len(groups.condition.groups) + 1 if rate.uniform else 1 + groups.condition.groups.index(rate.group)
 
@@ -254,17 +244,13 @@ def _of_attribute(answers: Answers) -> bool:
 def _interrogation_rates(answers: Answers) -> tuple[ErrorRate, ...]:
     missed, wrong = misses_and_errors(answers)
     known = [column for column in (missed, wrong) if column is not None and np.isfinite(column).any()]
-    return error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
-
-
-def _sampler(answers: Answers) -> str:
-    return _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
+    return interrogation.error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
 
 
 def _shown(answers: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
     """What was asked for, or else the conditions whose groups differ most in a measure."""
     if answers.by:
-        return [crossing(answers.by)]
+        return [interrogation.crossing(answers.by)]
     return sorted(conditions, key=lambda name: -_interrogation_spread(name, rates))[:SHOWN]
 
 
@@ -279,28 +265,18 @@ def _interrogation_spread(name: str, rates: Sequence[ErrorRate]) -> float:
 
 
 def _label(rate: ErrorRate) -> str:
-    if CROSSED in rate.by and rate.group not in ("", UNKNOWN):
+    if interrogation.CROSSED in rate.by and rate.group not in ("", interrogation.UNKNOWN):
         return rate.group  # it names the attributes itself
     return f"{words(rate.by)}: {_INTERROGATION_EQUAL if rate.uniform else rate.group}" if rate.by else _ALL
 
 
 def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence[str]) -> Figure:
-    panels = [
-        Panel(
-            heading=measure[0].upper() + measure[1:],
-            y_words="error rate",
-            unit="proportion",
-            series=[Series(name="error rate", points=list(_points(measure, rates, shown)))],
-        )
-        for measure in measured
-    ]
+    panels = {
+        measure[0].upper() + measure[1:]: {"error rate": list(_points(measure, rates, shown))} for measure in measured
+    }
     title = "How often is the target wrong, and in which group?"
-    return Figure(
-        kind="rows",
-        title=title,
-        caption="(share of the images that count, %, with 95 % intervals)",
-        panels=panels,
-    )
+    caption = "(share of the images that count, %, with 95 % intervals)"
+    return drawn("rows", title, caption, panels, "error rate", "proportion")
 
 
 def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[Point]:
@@ -311,27 +287,12 @@ def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> I
 
 
 def _interrogation_table(measure: str, rates: Sequence[ErrorRate]) -> Table:
-    heads = [
-        ("images", "text"),
-        ("error rate", "proportion"),
-        ("low", "proportion"),
-        ("high", "proportion"),
-    ]
+    heads = [("images", "text"), ("error rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("errors", "count"), ("images that count", "count"), ("subjects", "count"), ("left out", "count")]
-    rows = [
-        [
-            _label(rate),
-            rate.rate,
-            rate.low,
-            rate.high,
-            rate.errors,
-            rate.images,
-            rate.subjects,
-            rate.left_out,
-            rate.reason,
-        ]
-        for rate in rates
-    ]
+    rows = []
+    for rate in rates:
+        counts = [rate.errors, rate.images, rate.subjects, rate.left_out]
+        rows.append([_label(rate), rate.rate, rate.low, rate.high, *counts, rate.reason])
     return table(f"Errors: {measure}", [*heads, ("note", "text")], rows)
 
 
@@ -411,29 +372,16 @@ def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded
             name = f"threshold {row.cut:.4g}" if answers.cut else _threshold_rates_called(row)
             label = row.rate.group if row.place else "all images"
             rate = row.rate
-            drawn = point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
-            series.setdefault(name, []).append(drawn)
-    panel = Panel(
-        heading="Error",
-        y_words="error rate",
-        unit="proportion",
-        series=[Series(name=name, points=points) for name, points in series.items()],
-    )
-    return Figure(
-        kind="rows",
-        title=f"Errors by {words(groups.name)} at two thresholds",
-        caption="(share of images, %, with 95 % intervals)",
-        panels=[panel],
-        folded=folded,
-    )
+            series.setdefault(name, []).append(
+                point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
+            )
+    title, caption = f"Errors by {words(groups.name)} at two thresholds", "(share of images, %, with 95 % intervals)"
+    return drawn("rows", title, caption, {"Error": series}, "error rate", "proportion", folded=folded)
 
 
 OPEN: Final = 3
 """Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
 _POINTS: Final = 51
-_SOURCE: Final = (
-    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
-)
 _THRESHOLDS_TEXT: Final = (
     "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
     "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
@@ -482,7 +430,7 @@ def threshold_section(answers: Answers) -> Section:
         warnings=without_raters(answers, answers.by, reasons),
         figures=figures,
         tables=tables,
-        sources=[_SOURCE, *([RATERS, SQUARED] if by_raters else [])],
+        sources=[BALAKRISHNAN, *([RATERS, SQUARED] if by_raters else [])],
     )
 
 
@@ -504,7 +452,13 @@ def _curves(answers: Answers, groups: Grouping, *, folded: bool) -> Figure:
 
     def panel(heading: str, rates: Float[np.ndarray, "g t"], names: Mapping[str, str], measure: str) -> Panel:
         series = [
-            Series(name=called, points=_course(cuts, rates[curves.groups.index(name)]))
+            Series(
+                name=called,
+                points=[
+                    point(float(rate), x=float(cut))
+                    for cut, rate in zip(cuts, rates[curves.groups.index(name)], strict=True)
+                ],
+            )
             for name, called in names.items()
             if name in curves.groups
         ]
@@ -531,10 +485,6 @@ def _nested(answers: Answers, groups: Grouping) -> dict[str, dict[str, str]]:
     return {
         name: dict(zip(whole[k * len(last) : (k + 1) * len(last)], last, strict=True)) for k, name in enumerate(called)
     }
-
-
-def _course(cuts: Float[np.ndarray, " t"], rates: Float[np.ndarray, " t"]) -> list[Point]:
-    return [point(float(rate), x=float(cut)) for cut, rate in zip(cuts, rates, strict=True)]
 
 
 BY_ATTRIBUTE_KEY: Final = "by_attribute"
@@ -598,8 +548,7 @@ def _by_attribute_rates(
 def _by_attribute_table(found: Mapping[str, tuple[Rate, ...]], conditions: Mapping[str, Condition]) -> Table:
     heads = [("images of", "text")]
     for measure in _MEASURES:
-        heads += [(measure, "proportion"), (f"{measure}: low", "proportion"), (f"{measure}: high", "proportion")]
-        heads.append((f"{measure}: images", "count"))
+        heads += [*with_ends(measure, "proportion"), (f"{measure}: images", "count")]
     heads += [("subjects", "count"), ("not counted", "count")]
     rows = []
     for name, rates in zip(_by_attribute_names(conditions), zip(*found.values(), strict=True), strict=True):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from transect.analysis.sections.answers import table, words
+from transect.analysis.sections.answers import table, with_ends, words
 from transect.effects.image_validation import SOURCE
 from transect.records import Effect
 from transect.reports.records import Section, Table
@@ -29,17 +29,14 @@ def exclusion_section(study: str, left_out: int, all_images: Sequence[Effect], r
         study=study,
         title=f"Effects with and without the images left out: {words(study)}",
         text=[f"{counted(left_out, 'image')} {'is' if left_out == 1 else 'are'} left out. {_TEXT}"],
-        warnings=[],
-        figures=[],
         tables=[_table(rows, unit) for rows, unit in ((points, "points"), (numbers, "number")) if rows],
-        sources=[],
     )
 
 
 def _table(pairs: Sequence[tuple[Effect, Effect]], unit: str) -> Table:
     heads = [("effect", "text")]
     for which in ("all images", "remaining"):
-        heads += [(which, unit), (f"{which}: low", unit), (f"{which}: high", unit), (f"{which}: images", "count")]
+        heads += [*with_ends(which, unit), (f"{which}: images", "count")]
     heads += [("change of the estimate", unit), ("note", "text")]
     rows: list[list[object]] = []
     for pair in pairs:
@@ -76,15 +73,9 @@ def gate_section(
         "rated levels relies on both."
     ]
     if levels:
-        text.append(
-            f"Images of a level that fails are counted and excluded from every estimate: {len(left_out):,} here."
-        )
-    heads = [
-        ("condition", "text"),
-        ("judged", "count"),
-        ("seen as another", "count"),
-        ("share", "proportion"),
-    ]
+        n = f"{len(left_out):,}"
+        text.append(f"Images of a level that fails are counted and excluded from every estimate: {n} here.")
+    heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
     return Section(
         key="gates",
@@ -92,7 +83,6 @@ def gate_section(
         title=f"Gates that were required of the images: {words(study)}",
         text=text,
         warnings=[f"{counted(count, 'image')} left out: {reason}" for reason, count in sorted(counts.items())],
-        figures=[],
         tables=[
             table("Gates", [("gate", "text"), ("limit", "number"), ("over all images", "text")], _limits(entries)),
             table("Conditions that were rated", heads, _conditions(entries, levels)),

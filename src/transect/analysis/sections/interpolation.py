@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.analysis.sections.answers import Answers, point, table
+from transect.analysis.sections.answers import Answers, drawn, point, table
 from transect.effects.intervals import wilson
 from transect.effects.rates import interpolation_consistency
 from transect.effects.sensitivity import SOURCE
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
@@ -46,16 +46,8 @@ def interpolation_section(answers: Answers) -> Section:
 
 def unfinished_interpolation() -> Section:
     """The section of a check that is not finished."""
-    return Section(
-        key="interpolation",
-        study="",
-        title="Between two subjects of one class",
-        text=[],
-        warnings=["This check is not finished; rerun transect audit to resume it."],
-        figures=[],
-        tables=[],
-        sources=[],
-    )
+    warning = "This check is not finished; rerun transect audit to resume it."
+    return Section(key="interpolation", title="Between two subjects of one class", warnings=[warning])
 
 
 def _shares(consistency: Mapping[str, Any]) -> Table:
@@ -82,7 +74,7 @@ def _figure(
 ) -> Figure:
     """Shares along the way, a line of the figure per class."""
     shares = next(iter(answers.design.levels.values()))[1:-1]
-    series = []
+    series = {}
     for label, name in ((0.0, "both ends no"), (1.0, "both ends yes")):
         rows = inner[same & (ends[:, 0] == label)]
         if not len(rows):
@@ -92,14 +84,7 @@ def _figure(
         low, high = wilson(same_class, counts)
         share = np.divide(same_class, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         columns = zip(shares, share, low, high, counts, strict=True)
-        points = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
-        series.append(Series(name=name, points=points))
-    panel = Panel(
-        heading="Along the way",
-        x_words="share of the way from one subject to the other",
-        y_words="images that keep the class of the ends",
-        unit="proportion",
-        series=series,
-    )
-    caption = "(the numbers are lines)"
-    return Figure(kind="curves", title="Do images between keep the class?", caption=caption, panels=[panel])
+        series[name] = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
+    title, caption = "Do images between keep the class?", "(the numbers are lines)"
+    x_words, y_words = "share of the way from one subject to the other", "images that keep the class of the ends"
+    return drawn("curves", title, caption, {"Along the way": series}, y_words, "proportion", x_words=x_words)

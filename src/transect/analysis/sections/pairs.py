@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from transect.analysis.sections.answers import point, table, words
+from transect.analysis.sections.answers import drawn, ends, point, table, words
 from transect.annotation.agreement.numbers import PairFigures, notice
 from transect.effects.identity_pairs import SOURCE as SINGH
-from transect.effects.pair_perception import BRADLEY_TERRY, SOURCES, Bounded, PairRanking, PerceivedDifference
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.effects.pair_perception import BRADLEY_TERRY, SOURCES, PairRanking, PerceivedDifference
+from transect.reports.records import Figure, Section, Table
 
 _INTERVALS: Final = "These intervals (95 %) hold for other subjects and other raters; a note says why one is missing."
 _DIFFERENCE: Final = (
@@ -91,34 +91,24 @@ def _differences(figures: Sequence[tuple[PairFigures, PerceivedDifference]]) -> 
     heads = [("question", "text"), ("share that sees one", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("mean difference", "number"), *_INTERVAL, ("pairs", "count"), ("subjects", "count"), ("raters", "count")]
     heads += [("answers", "count"), ("cannot tell", "count"), ("note", "text")]
-    rows = [
-        [
-            words(each.question),
-            *_ends(difference.share),
-            *_ends(difference.size),
-            *_counts(difference),
-            difference.size.reason,
-        ]
-        for each, difference in figures
-    ]
+    rows = []
+    for each, found in figures:
+        counts = [found.pairs, found.subjects, found.raters, found.answers, found.unanswered]
+        rows.append([words(each.question), *ends(found.share), *ends(found.size), *counts, found.size.reason])
     return table("Perceived differences", heads, rows)
-
-
-def _counts(difference: PerceivedDifference) -> list[int]:
-    return [difference.pairs, difference.subjects, difference.raters, difference.answers, difference.unanswered]
 
 
 def _rankings(each: PairFigures, ranking: PairRanking) -> Iterator[Table]:
     heads = [("level", "text"), ("log odds against the first", "number"), *_INTERVAL, ("note", "text")]
     rows = [
-        [level, *_ends(strength), strength.reason]
+        [level, *ends(strength), strength.reason]
         for level, strength in zip(each.levels, ranking.strengths, strict=True)
     ]
     yield table(f"Levels in order: {words(each.question)}", heads, rows)
     heads = [("second against first", "text"), ("share that sees more", "proportion"), ("low", "proportion")]
     heads += [("high", "proportion"), ("answers", "count"), ("note", "text")]
     rows = [
-        [f"{each.levels[pair.second]} / {each.levels[pair.first]}", *_ends(pair.more), pair.answers, pair.more.reason]
+        [f"{each.levels[pair.second]} / {each.levels[pair.first]}", *ends(pair.more), pair.answers, pair.more.reason]
         for pair in ranking.compared
     ]
     yield table(f"Comparisons: {words(each.question)}", heads, rows)
@@ -138,9 +128,5 @@ def _drawn(each: PairFigures, ranking: PairRanking) -> Iterator[Figure]:
         point(strength.estimate, low=strength.low, high=strength.high, label=level)
         for level, strength in zip(each.levels, ranking.strengths, strict=True)
     ]
-    panel = Panel(heading=each.text, y_words="log odds", series=[Series("strength", points)])
-    yield Figure(kind="rows", title=f"Order of the levels: {words(each.question)}", panels=[panel])
-
-
-def _ends(figure: Bounded) -> list[float]:
-    return [figure.estimate, figure.low, figure.high]
+    title = f"Order of the levels: {words(each.question)}"
+    yield drawn("rows", title, "", {each.text: {"strength": points}}, "log odds")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final, final
 
 import numpy as np
@@ -21,7 +20,6 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
-from transect.effects.generalized import SURE, Family, maximise
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.logistic import CoefficientTable, penalised
 from transect.effects.outcomes import Truth
@@ -161,10 +159,7 @@ def judging(answers: Answers) -> list[Annotations]:
 
 
 def rejudged(answers: Answers, means: _Means) -> Answers:
-    """The same answers where raters with these mean answers to `judging` say what is right.
-
-    Images without a truth keep none.
-    """
+    """The answers where raters with these means to `judging` say what is right. Images without a truth keep none."""
     label = np.empty(0) if answers.stated is None else right_answers(answers, answers.stated, means)
     if len(label) != len(means):
         return answers
@@ -182,7 +177,7 @@ def right_answers(answers: Answers, truth: Truth, means: _Means) -> Float[np.nda
     if attribute is not None and attribute.nominal:
         codes = most_common(means)
         values = np.where(codes < 0, np.nan, codes)
-    return truth.as_rated(values, attribute)[0]
+    return truth.as_rated(values, attribute)
 
 
 def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str, str]) -> list[str]:
@@ -198,8 +193,6 @@ def without_raters(answers: Answers, names: Sequence[str], reasons: Mapping[str,
 
 
 ADJUSTED_RATERS_RESAMPLES: Final = 200
-_SLIGHT: Final = 1e-8
-"""Of a penalty that changes no estimate, but lets columns depend on each other."""
 _Columns = Mapping[str, Float[np.ndarray, " n"]]
 
 
@@ -265,13 +258,6 @@ def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -
     return _added(answers, parted, raters, _two)
 
 
-def log_ratios(
-    answers: Answers, parted: Mapping[str, Split], raters: Raters, family: Family
-) -> dict[str, AddedByRaters]:
-    """What raters add to the variance of each attribute's coefficient in a regression of errors of this family."""
-    return _added(answers, parted, raters, partial(_log_ratio, family))
-
-
 _Estimate = Callable[[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Sequence[Float[np.ndarray, " n"]]], list[float]]
 """From errors, sides and what is held equal to as many estimates for every attribute."""
 
@@ -298,22 +284,6 @@ def _added(
         name: AddedByRaters(whole.variance[each * k : each * (k + 1)], whole.raters, whole.reason)
         for k, name in enumerate(parted)
     }
-
-
-def _log_ratio(
-    family: Family,
-    errors: Float[np.ndarray, " n"],
-    chosen: Float[np.ndarray, " n"],
-    others: Sequence[Float[np.ndarray, " n"]],
-) -> list[float]:
-    """The coefficient of `chosen`; NaN where a side is empty, errors do not vary, or it is infinite."""
-    x = np.column_stack([np.ones(len(errors)), chosen, *others])
-    known = np.isfinite(errors) & np.isfinite(x).all(axis=1)
-    x, y = x[known], errors[known]
-    if len(y) <= x.shape[1] or np.ptp(x[:, 1]) == 0 or np.ptp(y) == 0:
-        return [np.nan]
-    beta, _ = maximise(x, y, np.ones(len(y)), family, penalty=np.full(x.shape[1], _SLIGHT))
-    return [float(beta[1]) if np.abs(x @ beta).max() <= SURE else np.nan]
 
 
 def _two(
@@ -354,8 +324,6 @@ def section(answers: Answers) -> Section | None:
         study=answers.study,
         title=f"With other raters: {short_name(answers.target)}",
         text=[_TEXT],
-        warnings=[],
-        figures=[],
         tables=tables,
         sources=[SOURCE],
     )
@@ -368,27 +336,9 @@ def _heads(first: str, unit: str) -> list[tuple[str, str]]:
 
 
 def _row(name: str, uncertainty: RaterUncertainty, place: int = 0) -> list[object]:
-    columns = (
-        uncertainty.estimate,
-        uncertainty.low,
-        uncertainty.high,
-        uncertainty.error,
-        uncertainty.by_subject,
-        uncertainty.rater_share,
-    )
-    return [
-        name,
-        *(float(column[place]) for column in columns),
-        uncertainty.subjects,
-        uncertainty.raters,
-        uncertainty.reason,
-    ]
-
-
-def _settings(answers: Answers) -> dict[str, Float[np.ndarray, " n"]]:
-    """Intended values, image by image."""
-    cells = np.array([list(cell.values()) for cell in answers.design.cells()])[answers.cells]
-    return {name: cells[:, k] for k, name in enumerate(answers.design.levels)}
+    found = uncertainty
+    columns = (found.estimate, found.low, found.high, found.error, found.by_subject, found.rater_share)
+    return [name, *(float(column[place]) for column in columns), found.subjects, found.raters, found.reason]
 
 
 def _perceived(answers: Answers) -> Table | None:
@@ -396,13 +346,9 @@ def _perceived(answers: Answers) -> Table | None:
     names = [name for name in answers.design.levels if name in answers.said and not nominal(answers.known.get(name))]
     if not names:
         return None
-    intended = _settings(answers)
+    intended = answers.settings
     held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
-    counted, unit = (
-        (answers.errors, "error")
-        if answers.judged
-        else (answers.answers if answers.binary else answers.scores, "answer")
-    )
+    counted, unit = answers.counted
     outside = np.column_stack([np.empty((len(counted), 0)), *held.values()])
     statistic = instrumented(counted, np.column_stack([intended[name] for name in names]), outside)
     uncertainty = raters_resampled(
@@ -424,7 +370,7 @@ def _errors(answers: Answers) -> Table | None:
         return None
     questions = deciding(annotations, answers.known.get(truth.attribute))
     rows = []
-    for name, column in _settings(answers).items():
+    for name, column in answers.settings.items():
         levels = answers.design.levels[name]
         first, last = (np.isclose(column, levels[place]) for place in (0, -1))
         statistic = error_difference(answers.answers, lambda seen: _label(truth, seen, answers), first, last)

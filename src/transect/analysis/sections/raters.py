@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.answers import Answers, drawn, point, table, words
 from transect.annotation.agreement.coefficients import ALPHA_SOURCE as ALPHA
 from transect.annotation.agreement.coefficients import INTERVAL_SOURCE as ALPHA_INTERVAL
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement, rater_reliability, spread
@@ -87,10 +87,7 @@ class Rated:
     @property
     def mean(self) -> Float[np.ndarray, " n"]:
         """The mean answer about each image, NaN without one."""
-        known = np.isfinite(self.ratings)
-        n = known.sum(axis=1)
-        sums = np.where(known, self.ratings, 0.0).sum(axis=1)
-        return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
+        return _means_of_rows(self.ratings)
 
     @property
     def majority(self) -> Float[np.ndarray, " n"]:
@@ -99,6 +96,14 @@ class Rated:
         most = counts.max(axis=1)
         alone = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
         return np.where(alone, np.asarray(self.values)[counts.argmax(axis=1)], np.nan)
+
+
+def _means_of_rows(values: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
+    """The mean of the finite values of each row; NaN without one."""
+    known = np.isfinite(values)
+    n = known.sum(axis=1)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
 
 
 @final
@@ -133,7 +138,7 @@ def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
     warnings = [
         f"One answer per image to {words(question.name)}: agreement cannot be estimated"
         for question in rated
-        if _single(question)
+        if (np.isfinite(question.ratings).sum(axis=1) <= 1).all()
     ]
     warnings += [f"The raters of {words(question.name)} are not known" for question in rated if question.anonymous]
     warnings += [
@@ -144,10 +149,6 @@ def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
     if excluded.raters is None:
         warnings.append("It is not known whether raters were left out before these answers were supplied")
     return warnings
-
-
-def _single(question: Rated) -> bool:
-    return bool((np.isfinite(question.ratings).sum(axis=1) <= 1).all())
 
 
 def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
@@ -171,47 +172,28 @@ def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
 
 
 def _agreement(rated: Sequence[Rated], people: Int[np.ndarray, " n"] | None) -> Table:
-    heads = [
-        ("question", "text"),
-        ("scale", "text"),
-        ("equal pairs", "proportion"),
-        ("Krippendorff's α", "number"),
-    ]
+    heads = [("question", "text"), ("scale", "text"), ("equal pairs", "proportion"), ("Krippendorff's α", "number")]
     heads += [("α: low", "number"), ("α: high", "number"), ("median spread", "number"), ("note", "text")]
     rows = []
     for question in rated:
         alpha = krippendorff_alpha(question.ratings, question.scale, subjects=people)
         apart = spread(question.ratings, question.low, question.low + question.width)
         median = float(np.nanmedian(apart)) if np.isfinite(apart).any() and question.scale != "nominal" else np.nan
-        rows.append(
-            [
-                words(question.name),
-                question.scale,
-                percent_agreement(question.ratings),
-                *(alpha.value, alpha.low, alpha.high),
-                median,
-                alpha.reason,
-            ]
-        )
+        about = [words(question.name), question.scale, percent_agreement(question.ratings)]
+        rows.append([*about, alpha.value, alpha.low, alpha.high, median, alpha.reason])
     return table("Agreement between raters", heads, rows)
 
 
 def _reliability(rated: Sequence[Rated]) -> Table:
-    heads = [
-        ("question", "text"),
-        ("raters compared", "count"),
-        ("correlation with the others, least", "number"),
-    ]
+    heads = [("question", "text"), ("raters compared", "count"), ("correlation with the others, least", "number")]
     heads += [("median", "number"), ("most", "number"), ("bias in levels, least", "number"), ("most bias", "number")]
     rows: list[list[object]] = []
     for question in rated:
         if question.anonymous:
             continue
         reliability = rater_reliability(question.ratings)
-        known, bias = (
-            reliability.correlation[np.isfinite(reliability.correlation)],
-            reliability.bias[np.isfinite(reliability.bias)] / question.level,
-        )
+        known = reliability.correlation[np.isfinite(reliability.correlation)]
+        bias = reliability.bias[np.isfinite(reliability.bias)] / question.level
         ends = [float(f(known)) if len(known) else np.nan for f in (np.min, np.median, np.max)]
         ends += [float(f(bias)) if len(bias) else np.nan for f in (np.min, np.max)]
         rows.append([words(question.name), len(known), *ends])
@@ -219,15 +201,15 @@ def _reliability(rated: Sequence[Rated]) -> Table:
 
 
 def _spreads(rated: Sequence[Rated]) -> Figure:
-    spreads = {
-        question.name: spread(question.ratings, question.low, question.low + question.width) for question in rated
-    }
-    labels = {question.name: f"{words(question.name)} [{len(question.values)}]" for question in rated}
+    spreads = {}
+    for question in rated:
+        label = f"{words(question.name)} [{len(question.values)}]"
+        spreads[label] = spread(question.ratings, question.low, question.low + question.width)
     title = "Spread of the answers about one image"
     caption = (
         "(standard deviation of an image's answers, in ranges of the scale; in brackets the answers to choose from)"
     )
-    return _violins(title, caption, "standard deviation", {labels[name]: x for name, x in spreads.items()}, _WIDEST)
+    return _violins(title, caption, "standard deviation", spreads, _WIDEST)
 
 
 def _means(rated: Sequence[Rated]) -> Figure:
@@ -260,8 +242,7 @@ def _histograms(rated: Sequence[Rated]) -> list[Figure]:
             continue
         caption = "(images whose mean answer is nearest to each answer that could be given)"
         title = f"Images by mean {words(question.name)}"
-        panel = Panel(heading=title, y_words="images", series=[Series(name="", points=histogram(question))])
-        histograms.append(Figure(kind="bars", title=title, caption=caption, panels=[panel]))
+        histograms.append(drawn("bars", title, caption, {title: {"": histogram(question)}}, "images"))
     return histograms
 
 
@@ -329,6 +310,18 @@ class Shown:
     intended: Mapping[str, Float[np.ndarray, " n"]]
     subjects: Int[np.ndarray, " n"]
 
+    def axis_words(self, name: str) -> str:
+        """The intended value of an attribute, with its unit."""
+        unit = self.attributes[name].unit
+        return f"intended {words(name)}{f', {unit}' if unit else ''}"
+
+    def most_answered(self, question: Rated) -> dict[int, Bool[np.ndarray, " n"]]:
+        """The images of the subjects that are drawn, those with most answers first."""
+        subjects, place = np.unique(self.subjects, return_inverse=True)
+        answers = np.isfinite(question.ratings).sum(axis=1)
+        many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
+        return {int(subjects[k]): place == k for k in many.tolist()}
+
 
 def seen_along_section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
     """The section of one experiment: every question along every attribute that was varied; None without either."""
@@ -345,7 +338,6 @@ def seen_along_section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
         study=shown.study,
         title=f"What people saw along the transects of {words(shown.study)}",
         text=list(_SEEN_ALONG_TEXT if len(pairs) > sum(_own(*pair) for pair in pairs) else _SEEN_ALONG_TEXT[:2]),
-        warnings=[],
         figures=[
             figure
             for question, name in pairs
@@ -378,11 +370,8 @@ _Curves = dict[int | None, LogisticCurve]
 def _curves(shown: Shown, question: Rated, name: str) -> _Curves:
     """The curve of all subjects, and of those with most answers, along one attribute."""
     x = shown.intended[name]
-    answers = np.isfinite(question.ratings).sum(axis=1)
-    subjects, place = np.unique(shown.subjects, return_inverse=True)
-    many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
     curves: _Curves = {None: _fitted(x, question, np.ones(len(x), dtype=bool))}
-    return curves | {int(subjects[k]): _fitted(x, question, place == k) for k in many}
+    return curves | {subject: _fitted(x, question, rows) for subject, rows in shown.most_answered(question).items()}
 
 
 def _fitted(x: Float[np.ndarray, " n"], question: Rated, rows: np.ndarray) -> LogisticCurve:
@@ -398,7 +387,7 @@ def _titled(question: Rated, name: str) -> str:
 
 def _figures(shown: Shown, question: Rated, name: str, curves: _Curves) -> list[Figure]:
     """Answers along the transects, and mean answers by image against the intended value."""
-    named, folded = _named(shown, name), not _own(question, name)
+    folded = not _own(question, name)
     along = Figure(
         kind="scatter",
         title=f"Answers along the transect: {_titled(question, name)}",
@@ -410,20 +399,11 @@ def _figures(shown: Shown, question: Rated, name: str, curves: _Curves) -> list[
     dots = _dots(
         x[:, None], np.round((means[:, None] - question.low) / question.width * 20) / 20 * question.width + question.low
     )
-    against = Panel(
-        heading=f"{words(question.name)}, all images",
-        x_words=f"intended {named}",
-        y_words="mean answer",
-        series=[Series(name="mean answers of images", points=dots)],
-    )
+    against = {f"{words(question.name)}, all images": {"mean answers of images": dots}}
     caption = "(a dot per mean answer, to a twentieth of the scale; larger for more images; the numbers are images)"
     title = f"Intended against perceived: {_titled(question, name)}"
-    return [along, Figure(kind="scatter", title=title, caption=caption, folded=folded, panels=[against])]
-
-
-def _named(shown: Shown, name: str) -> str:
-    unit = shown.attributes[name].unit
-    return words(name) + (f", {unit}" if unit else "")
+    x_words = shown.axis_words(name)
+    return [along, drawn("scatter", title, caption, against, "mean answer", x_words=x_words, folded=folded)]
 
 
 def _panel(shown: Shown, question: Rated, name: str, subject: int | None, curve: LogisticCurve) -> Panel:
@@ -436,7 +416,7 @@ def _panel(shown: Shown, question: Rated, name: str, subject: int | None, curve:
         series.append(Series(name="logistic curve", points=points, drawn="line"))
     return Panel(
         heading="all subjects" if subject is None else f"subject {subject}",
-        x_words=f"intended {_named(shown, name)}",
+        x_words=shown.axis_words(name),
         y_words="answer",
         series=series,
     )
@@ -469,11 +449,7 @@ def _curve_table(pairs: Sequence[_Pair], curves: Mapping[tuple[str, str], _Curve
 
 def _against(shown: Shown, question: Rated, name: str) -> Table:
     """Mean and quartiles of the images' mean answers at each intended value."""
-    heads = [
-        (f"intended {words(name)}", "text"),
-        ("mean perceived", "number"),
-        ("lower quartile", "number"),
-    ]
+    heads = [(f"intended {words(name)}", "text"), ("mean perceived", "number"), ("lower quartile", "number")]
     heads += [("upper quartile", "number"), ("images rated", "count"), ("not rated", "count")]
     means, rows = question.mean, []
     for value in shown.design.levels[name]:
@@ -487,11 +463,8 @@ def _against(shown: Shown, question: Rated, name: str) -> Table:
 def _levels_against(shown: Shown, question: Rated) -> Table:
     """Images by intended level and the level that most raters saw."""
     named = [question.levels[k] if question.levels else f"{value:g}" for k, value in enumerate(question.values)]
-    heads = [
-        (f"intended {words(question.attribute)}", "text"),
-        *((f"seen: {name}", "count") for name in named),
-    ]
-    heads += [("no majority", "count")]
+    heads = [(f"intended {words(question.attribute)}", "text"), *((f"seen: {name}", "count") for name in named)]
+    heads.append(("no majority", "count"))
     rows = []
     for value in shown.design.levels[question.attribute]:
         majority = question.majority[np.isclose(shown.intended[question.attribute], value)]
@@ -549,36 +522,22 @@ def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
     """How far people's answers lie towards yes, 0 to 1."""
     if truth.comparison in ("==", "!=") or rated.scale == "nominal":
         answers = Truth(truth.text, rated.name, truth.comparison, truth.value).of({rated.name: rated.ratings.ravel()})
-        grid = answers.reshape(rated.ratings.shape)
-        known = np.isfinite(grid)
-        n = known.sum(axis=1)
-        sums = np.where(known, grid, 0.0).sum(axis=1)
-        return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
+        return _means_of_rows(answers.reshape(rated.ratings.shape))
     share = (rated.mean - rated.low) / rated.width
     return 1 - share if truth.comparison in ("<", "<=") else share
 
 
 def deviations_section(differences: Deviations, ids: list[str]) -> Section:
     """Both directions as a table; the pictures stand in a gallery of the page on the raters."""
-    heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
-    tables = []
-    for title, rows in (("The model above people", differences.over), ("The model below people", differences.under)):
-        cells = [
-            [ids[k], differences.model[k], differences.people[k], abs(differences.model[k] - differences.people[k])]
-            for k in rows.tolist()
-        ]
-        tables.append(table(title, heads, cells))
     gap = np.abs(differences.model - differences.people)
     both = gap[np.isfinite(gap)]
-    mean = float(both.mean()) if len(both) else np.nan
-    summary = [
-        ("images with both", "count"),
-        ("without", "count"),
-        ("mean deviation", "number"),
-        ("largest", "number"),
-    ]
-    largest = float(both.max()) if len(both) else np.nan
-    tables.insert(0, table("How far apart", summary, [[len(both), len(gap) - len(both), mean, largest]]))
+    ends = [float(both.mean()), float(both.max())] if len(both) else [np.nan] * 2
+    heads = [("images with both", "count"), ("without", "count"), ("mean deviation", "number"), ("largest", "number")]
+    tables = [table("How far apart", heads, [[len(both), len(gap) - len(both), *ends]])]
+    heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
+    for title, rows in (("The model above people", differences.over), ("The model below people", differences.under)):
+        cells = [[ids[k], differences.model[k], differences.people[k], gap[k]] for k in rows.tolist()]
+        tables.append(table(title, heads, cells))
     return Section(
         key="deviations",
         study=differences.study,
@@ -588,8 +547,6 @@ def deviations_section(differences: Deviations, ids: list[str]) -> Section:
             "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "
             "et al. 2020, Fig. 17). A deviation from the mean of a few people may also be their error."
         ],
-        warnings=[],
-        figures=[],
         tables=tables,
         sources=[SOURCE],
     )
@@ -627,7 +584,8 @@ def by_score(
         near = rows[np.argsort(np.abs(means[rows] - (low + high) / 2), kind="stable")]
         chosen = _different(near, subjects)[:EACH]
         label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
-        groups.append(PictureGroup(label, [_scored(study, ids, means, row, cut) for row in chosen]))
+        pictures = [_picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "") for row in chosen]
+        groups.append(PictureGroup(label, pictures))
     bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
     framed = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
@@ -643,37 +601,23 @@ def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
     return [int(rows[k]) for k in sorted(range(len(rows)), key=lambda k: k not in first)]
 
 
-def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> RatedPicture:
-    return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
-
-
 def _picture(study: str, image: str, seen: str, left_out: str = "") -> RatedPicture:
     return RatedPicture(study, image, seen.replace("-", "−"), left_out)
 
 
 def side_by_side(study: str, ids: Sequence[str], shown: Shown, question: Rated) -> PictureGallery:
     """A few subjects' images with what was intended and what was seen (Fig. 9b), those with most answers first."""
-    answers = np.isfinite(question.ratings).sum(axis=1)
-    subjects, place = np.unique(shown.subjects, return_inverse=True)
-    many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
-    attribute, means = (
-        shown.attributes[question.attribute],
-        question.majority if question.scale == "nominal" else question.mean,
-    )
+    attribute, intended = shown.attributes[question.attribute], shown.intended[question.attribute]
+    means = question.majority if question.scale == "nominal" else question.mean
     groups = []
-    for k in many.tolist():
-        rows = np.flatnonzero(place == k)
-        intended = shown.intended[question.attribute]
+    for subject, inside in shown.most_answered(question).items():
+        rows = np.flatnonzero(inside)
         rows = rows[np.argsort(intended[rows], kind="stable")]
         pictures = [
-            _picture(
-                study,
-                ids[row],
-                f"intended {attribute.label(float(intended[row]))}, {_seen(question, means[row])}",
-            )
-            for row in rows[:24].tolist()
+            _picture(study, ids[row], f"intended {attribute.label(at)}, {_seen(question, means[row])}")
+            for row, at in zip(rows[:24].tolist(), intended[rows].tolist(), strict=False)
         ]
-        groups.append(PictureGroup(f"subject {int(subjects[k])}", pictures))
+        groups.append(PictureGroup(f"subject {subject}", pictures))
     text = (
         "What was set on each image, and the mean of what people saw on it; for levels in no order, the most "
         "common answer."
@@ -691,20 +635,11 @@ def _seen(question: Rated, value: float) -> str:
 
 def farthest(differences: Deviations, study: str, ids: Sequence[str]) -> PictureGallery:
     """The images on which a model lies farthest from people, in both directions (Fig. 17)."""
-    directions: Mapping[str, np.ndarray] = {
-        "the model above people": differences.over,
-        "the model below people": differences.under,
-    }
-    groups = [
-        PictureGroup(
-            name,
-            [
-                _picture(study, ids[k], f"model {differences.model[k]:.2f}, people {differences.people[k]:.2f}")
-                for k in rows.tolist()
-            ],
-        )
-        for name, rows in directions.items()
-    ]
+    groups = []
+    for name, rows in (("the model above people", differences.over), ("the model below people", differences.under)):
+        pairs = [(ids[k], differences.model[k], differences.people[k]) for k in rows.tolist()]
+        pictures = [_picture(study, of, f"model {model:.2f}, people {people:.2f}") for of, model, people in pairs]
+        groups.append(PictureGroup(name, pictures))
     text = f"Answers about {differences.text}, farthest first; people's answers are means." + (
         " 0 is no, 1 is yes." if differences.binary else ""
     )

@@ -9,21 +9,34 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from transect.analysis.sections.answers import Answers, condition, covariates, nominal, number, point, table, words
+from transect.analysis.sections.answers import (
+    Answers,
+    condition,
+    covariates,
+    dot,
+    drawn,
+    nominal,
+    number,
+    point,
+    share,
+    table,
+    with_ends,
+    words,
+)
 from transect.effects.image_validation import PRUNING_SOURCE, Pruning
 from transect.effects.instruments import CONDITIONAL_F, instrumental
 from transect.effects.instruments import SOURCE as INSTRUMENTS_SOURCE
 from transect.effects.intervals import SOURCES as INTERVALS
-from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.intervals import WILSON, WILSON_CLUSTERED
 from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowered, ppi_difference, ppi_mean, too_rare
 from transect.effects.regression import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.effects.sensitivity import PerceptionMatrix, perception_sensitivity
 from transect.records import Effect
-from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
+from transect.reports.records import Figure, FigureKind, Panel, Section, Series, Table, Unit
 from transect.reports.wording import short_name
 
 SHOWN: Final = 8
@@ -122,10 +135,7 @@ def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[
 
 
 def _panel(names: Sequence[str], effects: tuple[Effect, ...]) -> Panel:
-    points = [
-        point(e.estimate, low=e.low, high=e.high, label=_called(name), n=e.n_images, reason=e.reason)
-        for name, e in zip(names, effects, strict=True)
-    ]
+    points = [dot(effect, _called(name), effect.n_images) for name, effect in zip(names, effects, strict=True)]
     return Panel(
         heading=_title(effects[0]),
         y_words="difference",
@@ -190,7 +200,7 @@ def perceived_section(answers: Answers) -> Section:
             f"{n:,}; give the level that most raters saw"
             for name, n in between.items()
         ],
-        figures=[_figure(matrix)],
+        figures=[_sensitivity_figure(matrix)],
         tables=[_matrix_table(matrix), _instrumented(answers)],
         sources=[DENTON, INSTRUMENTS_SOURCE, CONDITIONAL_F, OLS_SOURCE],
     )
@@ -200,9 +210,9 @@ def _matrix(answers: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
     """The matrix, and how many ratings of each attribute are between levels in no order."""
     columns, between = _columns(answers)
     before, after = {}, {}
-    for axis, name in enumerate(answers.design.levels):
+    for name in answers.design.levels:
         for called, places in _manipulations(answers, name).items():
-            ends = {seen: _at_end(answers, values, axis, places) for seen, values in columns.items()}
+            ends = {seen: _at_end(answers, values, name, places) for seen, values in columns.items()}
             before[called] = {seen: end[0] for seen, end in ends.items()}
             after[called] = {seen: end[1] for seen, end in ends.items()}
     return perception_sensitivity(before, after, seed=answers.design.seed), between
@@ -237,11 +247,11 @@ def _columns(answers: Answers) -> tuple[dict[str, Float[np.ndarray, " n"]], dict
 
 
 def _at_end(
-    answers: Answers, values: Float[np.ndarray, " n"], axis: int, ends: tuple[int, int]
+    answers: Answers, values: Float[np.ndarray, " n"], varied: str, ends: tuple[int, int]
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
     """Each subject's mean at either end of an attribute, over the cells that were rated at both."""
-    grid = np.moveaxis(values.reshape(answers.design.subjects, *answers.design.shape), axis + 1, 1)
-    first, last = (grid[:, end].reshape(answers.design.subjects, -1) for end in ends)
+    grid = answers.by_level(values, varied)
+    first, last = (grid[:, end] for end in ends)
     both = np.isfinite(first) & np.isfinite(last)
     n = both.sum(axis=1)
     sums = (np.where(both, part, 0.0).sum(axis=1) for part in (first, last))
@@ -249,32 +259,23 @@ def _at_end(
     return low, high
 
 
-def _figure(matrix: PerceptionMatrix) -> Figure:
-    panels = []
-    for row, manipulated in enumerate(matrix.manipulated):
-        points = [
-            point(
-                _plain(matrix.values[row, k]),
-                low=matrix.low[row, k],
-                high=matrix.high[row, k],
-                label=words(seen),
-                n=int(matrix.subjects[row, k]),
-                reason="" if matrix.subjects[row, k] else "no subject has both ratings",
-            )
-            for k, seen in enumerate(matrix.perceived)
-        ]
-        series = [Series(name="", points=points)]
-        panels.append(
-            Panel(heading=f"Manipulated: {words(manipulated)}", y_words="mean perceived change", series=series)
-        )
+def _sensitivity_figure(matrix: PerceptionMatrix) -> Figure:
+    panels = {
+        f"Manipulated: {words(manipulated)}": {
+            "": [
+                point(
+                    _plain(matrix.values[row, k]), low=matrix.low[row, k], high=matrix.high[row, k], label=words(seen),
+                    n=int(matrix.subjects[row, k]),
+                    reason="" if matrix.subjects[row, k] else "no subject has both ratings",
+                )
+                for k, seen in enumerate(matrix.perceived)
+            ]
+        }
+        for row, manipulated in enumerate(matrix.manipulated)
+    }  # fmt: skip
+    kind: FigureKind = "bars" if len(matrix.perceived) <= MOST_BARS else "rows"
     caption = "(in the units of the ratings, of levels in no order their share; the numbers are subjects)"
-    return Figure(
-        kind="bars" if len(matrix.perceived) <= MOST_BARS else "rows",
-        title="What each manipulation moved",
-        caption=caption,
-        same_axis=False,
-        panels=panels,
-    )
+    return drawn(kind, "What each manipulation moved", caption, panels, "mean perceived change", same_axis=False)
 
 
 def _plain(value: float) -> float:
@@ -283,27 +284,14 @@ def _plain(value: float) -> float:
 
 
 def _matrix_table(matrix: PerceptionMatrix) -> Table:
-    heads = [
-        ("manipulated", "text"),
-        ("perceived", "text"),
-        ("mean change", "number"),
-        ("low", "number"),
-        ("high", "number"),
-    ]
-    heads += [("subjects", "count"), ("not rated at both ends", "count")]
-    rows = [
-        [
-            words(a),
-            words(p),
-            _plain(matrix.values[i, k]),
-            matrix.low[i, k],
-            matrix.high[i, k],
-            int(matrix.subjects[i, k]),
-            int(matrix.missing[i, k]),
-        ]
-        for i, a in enumerate(matrix.manipulated)
-        for k, p in enumerate(matrix.perceived)
-    ]
+    heads = [("manipulated", "text"), ("perceived", "text"), ("mean change", "number"), ("low", "number")]
+    heads += [("high", "number"), ("subjects", "count"), ("not rated at both ends", "count")]
+    rows = []
+    for i, manipulated in enumerate(matrix.manipulated):
+        for k, seen in enumerate(matrix.perceived):
+            ends = [_plain(matrix.values[i, k]), matrix.low[i, k], matrix.high[i, k]]
+            counts = [int(matrix.subjects[i, k]), int(matrix.missing[i, k])]
+            rows.append([words(manipulated), words(seen), *ends, *counts])
     return table("Perception sensitivity", heads, rows)
 
 
@@ -312,11 +300,7 @@ def _instrumented(answers: Answers) -> Table:
     rated = [name for name in answers.design.levels if name in answers.perceived]
     refused = {name: reason for name in rated if (reason := _no_number(answers, name))}
     names = [name for name in rated if name not in refused]
-    counted, unit = (
-        (answers.errors, "error")
-        if answers.judged
-        else (answers.answers if answers.binary else answers.scores, "answer")
-    )
+    counted, unit = answers.counted
     labels = Labels(answers.target, unit, "proportion" if answers.binary else "score", "experimental")
     rows = _instrumented_rows(answers, counted, names, labels) if names else []
     rows += [[words(name), *[None, reason] * 2, None] for name, reason in refused.items()]
@@ -342,10 +326,7 @@ def _instrumented_rows(
     answers: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
 ) -> list[list[object]]:
     """A row per attribute: their intended values are instruments, those of the other varied ones covariates."""
-    settings = np.array([[cell[name] for name in answers.design.levels] for cell in answers.design.cells()])[
-        answers.cells
-    ]
-    intended = {name: settings[:, k] for k, name in enumerate(answers.design.levels)}
+    intended = answers.settings
     held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
     held = {f"intended {name}": column for name, column in held.items()}
     seen, instruments = ({name: columns[name] for name in names} for columns in (answers.perceived, intended))
@@ -406,7 +387,10 @@ def people_section(answers: Answers) -> Section | None:
     quantities = _quantities(answers)
     if not quantities:
         return None
-    groups = _groups(answers)
+    groups = {}
+    for name in answers.design.levels or answers.values:
+        members = condition(answers, name)
+        groups[name] = {group: members.codes == code for code, group in enumerate(members.groups)}
     rates = [INTERVALS[WILSON], INTERVALS[WILSON_CLUSTERED]] if any(each.binary for each in quantities) else []
     return Section(
         key="people",
@@ -414,7 +398,6 @@ def people_section(answers: Answers) -> Section | None:
         title=f"Few human ratings, many machine ratings: {short_name(answers.target)}",
         text=list(_PEOPLE_TEXT),
         warnings=_left_out(answers, {each.name for each in quantities}),
-        figures=[],
         tables=[one_table for each in quantities for one_table in _tables(answers, each, groups)],
         sources=[*SOURCES, MEANS_SOURCE, *rates],
     )
@@ -473,15 +456,6 @@ def _partly(each: _Quantity) -> bool:
     return bool((rated & known).any() and (~rated & known).any())
 
 
-def _groups(answers: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
-    """The images of each group of each attribute, in order."""
-    groups: dict[str, dict[str, Bool[np.ndarray, " n"]]] = {}
-    for name in answers.design.levels or answers.values:
-        members = condition(answers, name)
-        groups[name] = {group: members.codes == code for code, group in enumerate(members.groups)}
-    return groups
-
-
 def _tables(
     answers: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]
 ) -> list[Table]:
@@ -508,7 +482,7 @@ def _tables(
 def _heads(first: str, unit: str) -> list[tuple[str, str]]:
     heads = [(first, "text")]
     for side in ("people alone", "with the machine"):
-        heads += [(side, unit), (f"{side}: low", unit), (f"{side}: high", unit)]
+        heads += with_ends(side, unit)
     return [*heads, ("machine's weight", "number"), ("subjects rated", "count"), ("others", "count"), ("note", "text")]
 
 
@@ -525,7 +499,8 @@ def _mean(answers: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"]) -> _B
         return (np.nan,) * 3, estimate
     mean = float(each.people[rated].mean())
     if each.binary:
-        return (mean, *_wilson(each.people[rated], answers.subjects[rated])), estimate
+        people = share(each.people[rated], answers.subjects[rated])
+        return (mean, people.low, people.high), estimate
     own = _powered(answers, each, rows, trust=0.0)
     return (mean, own.low, own.high), estimate
 
@@ -543,13 +518,6 @@ def _powered(
         subjects_unrated=answers.subjects[others],
         trust=trust,
     )
-
-
-def _wilson(values: Float[np.ndarray, " r"], subjects: Int[np.ndarray, " r"]) -> tuple[float, float]:
-    """The interval of a rate by subject."""
-    place = np.unique(subjects, return_inverse=True)[1]
-    low, high = wilson_clustered(np.bincount(place, weights=values)[:, None], np.bincount(place)[:, None].astype(float))
-    return float(low[0]), float(high[0])
 
 
 def _row(each: _Quantity, name: str, alone: _Ends, estimate: PredictionPowered) -> list[object]:

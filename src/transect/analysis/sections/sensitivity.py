@@ -4,30 +4,21 @@ labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.answers import Answers, drawn, point, table, with_ends, words
 from transect.designs.steps import DIRECTION
+from transect.effects import sensitivity
 from transect.effects.curves import SOURCES as BANDS
 from transect.effects.equal_quality import LABEL_MARGIN, Validity, validity
 from transect.effects.equal_quality import SOURCE as EQUIVALENCE
-from transect.effects.sensitivity import (
-    LEFT_OUT,
-    NEAR,
-    NOT_NEAR,
-    SOURCE,
-    ClassificationSensitivity,
-    Curve,
-    ScoreSensitivity,
-    classification_sensitivity,
-    score_sensitivity,
-)
-from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
+from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 
 ALL: Final = "all subjects"
 BOUNDARY: Final = "near the boundary"
@@ -46,13 +37,13 @@ class Measured:
         self.attribute = next(iter(answers.design.levels))
         self.name = words(self.attribute)
         self.steps = np.array(answers.design.levels[self.attribute])
-        self.band = answers.boundary or NEAR
+        self.band = answers.boundary or sensitivity.NEAR
         self.scored = bool(np.isfinite(answers.scores).any())
         cut = answers.cut and self.band[0] < answers.threshold < self.band[1]
         self.bounded = self.scored and answers.binary and (answers.boundary is not None or cut)
         self.places = (False, True) if self.bounded else (False,)
         self.score = {near: self._score(near) for near in self.places}
-        self.classes = {near: self._classes(near) for near in self.places} if answers.binary else {}
+        self.classes = {near: self.kept(self.near if near else None) for near in self.places} if answers.binary else {}
 
     @property
     def by_direction(self) -> bool:
@@ -78,17 +69,12 @@ class Measured:
     def _score(self, near: bool) -> ScoreSensitivity:
         answers, band = self.own, self.band if near else None
         scores = answers.grid(answers.scores if self.scored else answers.answers)
-        return score_sensitivity(scores, self.steps, near=band, seed=answers.design.seed)
-
-    def _classes(self, near: bool) -> ClassificationSensitivity:
-        return self.kept(self.near) if near else self.kept(None)
+        return sensitivity.score_sensitivity(scores, self.steps, near=band, seed=answers.design.seed)
 
     def kept(self, keep: Bool[np.ndarray, " n"] | Bool[np.ndarray, "n k"] | None) -> ClassificationSensitivity:
         """Of the answers, over the subjects (or images) to keep."""
-        answers = self.own
-        return classification_sensitivity(
-            answers.grid(answers.answers), self.steps, keep=keep, seed=answers.design.seed
-        )
+        grid = self.own.grid(self.own.answers)
+        return sensitivity.classification_sensitivity(grid, self.steps, keep=keep, seed=self.own.design.seed)
 
 
 def where(near: bool) -> str:
@@ -99,7 +85,9 @@ def where(near: bool) -> str:
 def left_out(curve: Curve, place: int) -> str:
     """Why subjects do not count at a step, with counts; those that are kept on request are those near the boundary."""
     counts = curve.excluded[place].items()
-    return "; ".join(f"{NOT_NEAR if why == LEFT_OUT else why}: {n}" for why, n in counts) or "none"
+    return (
+        "; ".join(f"{sensitivity.NOT_NEAR if why == sensitivity.LEFT_OUT else why}: {n}" for why, n in counts) or "none"
+    )
 
 
 RATED: Final = "as rated"
@@ -112,7 +100,6 @@ class Checked:
     """One attribute's walk, and where along it the label moved, by one source of labels."""
 
     measured: Measured
-    source: str
     found: Validity
 
     @property
@@ -123,10 +110,9 @@ class Checked:
     def score(self) -> tuple[Curve, Curve]:
         """Score sensitivity of all images, and of those whose label is known to have stayed."""
         m = self.measured
-        stayed = score_sensitivity(
-            m.own.grid(m.own.scores), m.steps, keep=self.found.unmoved, seed=m.own.design.seed
-        ).signed
-        return m.score[False].signed, stayed
+        grid = m.own.grid(m.own.scores)
+        stayed = sensitivity.score_sensitivity(grid, m.steps, keep=self.found.unmoved, seed=m.own.design.seed)
+        return m.score[False].signed, stayed.signed
 
     def classes(self) -> tuple[Curve, Curve]:
         """Classification sensitivity, the same two."""
@@ -137,7 +123,8 @@ def check(measured: Sequence[Measured]) -> dict[str, list[Checked]]:
     """By source of labels the walks that can be checked: not those along the label's own attribute."""
     checks: dict[str, list[Checked]] = {}
     for source in (RATED, TRUE):
-        rows = [Checked(m, source, _validity(m, source)) for m in measured if _can_check(m, source)]
+        able = [m for m in measured if _can_check(m, source)]
+        rows = [Checked(m, validity(m.own.grid(_labels(m.own, source)), m.steps)) for m in able]
         if rows := [checked for checked in rows if checked.labelled]:
             checks[source] = rows
     return checks
@@ -154,17 +141,13 @@ def _can_check(m: Measured, source: str) -> bool:
     return answers.binary and answers.truth_attribute not in ("", m.attribute) and yes_or_no
 
 
-def _validity(m: Measured, source: str) -> Validity:
-    return validity(m.own.grid(_labels(m.own, source)), m.steps)
-
-
 def label_figures(checks: dict[str, list[Checked]]) -> list[Figure]:
     """Shares that moved by attribute and step, and sensitivities with and without those images, of each source."""
-    drawn = []
+    figures = []
     for source, rows in checks.items():
         if source == RATED or any(checked.found.moved.any() for checked in rows):
-            drawn += [_moved(source, rows), _beside(source, rows)]
-    return drawn
+            figures += [_moved(source, rows), _beside(source, rows)]
+    return figures
 
 
 def _label(rows: Sequence[Checked]) -> str:
@@ -172,59 +155,39 @@ def _label(rows: Sequence[Checked]) -> str:
 
 
 def _moved(source: str, rows: Sequence[Checked]) -> Figure:
-    lines = []
+    lines = {}
     for checked in rows:
-        columns = zip(
-            checked.found.steps,
-            checked.found.share,
-            checked.found.low,
-            checked.found.high,
-            checked.found.subjects,
-            strict=True,
-        )
-        points = [
+        found = checked.found
+        columns = zip(found.steps, found.share, found.low, found.high, found.subjects, strict=True)
+        lines[checked.measured.name] = [
             point(share, low=low, high=high, x=float(step), n=int(n))
             if step
             else point(share, x=0.0, n=int(n), reason="the subject's own image")
             for step, share, low, high, n in columns
         ]
-        lines.append(Series(name=checked.measured.name, points=points))
-    panel = Panel(
-        heading=f"{_label(rows).capitalize()}, {source}",
-        x_words=rows[0].measured.axis,
-        y_words="share whose label moved",
-        unit="proportion",
-        series=lines,
-    )
+    title, panels = f"Did the label stay, {source}?", {f"{_label(rows).capitalize()}, {source}": lines}
     caption = "(shares of the subjects with a label at this step and at λ = 0; the numbers are those subjects)"
-    return Figure(kind="curves", title=f"Did the label stay, {source}?", caption=caption, panels=[panel])
+    axis = rows[0].measured.axis
+    return drawn("curves", title, caption, panels, "share whose label moved", "proportion", x_words=axis)
 
 
 def _beside(source: str, rows: Sequence[Checked]) -> Figure:
     """A panel per attribute: the classification sensitivity of all, and where the label stayed."""
-    panels = []
+    panels = {}
     for checked in rows:
         every, stayed = checked.classes()
-        series = [line("all", every), line("label stayed", stayed)]
-        panels.append(
-            Panel(
-                heading=checked.measured.name.capitalize(),
-                x_words=checked.measured.axis,
-                y_words="change of the rate of yes",
-                unit="points",
-                series=series,
-            )
-        )
+        panels[checked.measured.name.capitalize()] = {"all": line(every), "label stayed": line(stayed)}
     title = f"Classification sensitivity with and without the images whose label moved, {source}"
-    return Figure(kind="curves", title=title, caption="(the numbers are subjects)", panels=panels)
+    caption, axis = "(the numbers are subjects)", rows[0].measured.axis
+    return drawn("curves", title, caption, panels, "change of the rate of yes", "points", x_words=axis)
 
 
 def label_tables(checks: dict[str, list[Checked]]) -> list[Table]:
     """The same in numbers, with the tests of equivalence."""
-    drawn = []
+    tables = []
     for source, rows in checks.items():
-        drawn += [_shares(source, rows), _with_and_without(source, rows, "score"), _with_and_without(source, rows)]
-    return [table for table in drawn if table.rows]
+        tables += [_shares(source, rows), _with_and_without(source, rows, "score"), _with_and_without(source, rows)]
+    return [table for table in tables if table.rows]
 
 
 def _shares(source: str, rows: Sequence[Checked]) -> Table:
@@ -235,12 +198,12 @@ def _shares(source: str, rows: Sequence[Checked]) -> Table:
     columns += [("p of equivalence", "p"), ("within the margin", "text")]
     cells = []
     for checked in rows:
-        equivalence = checked.found
+        found = checked.found
         for place in checked.measured.moved:
-            test = equivalence.equivalence[place]
+            test = found.equivalence[place]
             verdict = "shown" if test.equivalent else test.reason or "not shown"
-            ends = equivalence.share[place], equivalence.low[place], equivalence.high[place]
-            counts = int(equivalence.subjects[place]), int(equivalence.missing[place])
+            ends = found.share[place], found.low[place], found.high[place]
+            counts = int(found.subjects[place]), int(found.missing[place])
             tested = test.estimate, test.low, test.high, test.p, verdict
             cells.append([checked.measured.name, checked.measured.steps[place], *ends, *counts, *tested])
     return table(f"Did the label ({_label(rows)}) stay, {source}? Margin {100 * LABEL_MARGIN:g} points", columns, cells)
@@ -286,8 +249,8 @@ _TAIL: Final = [("subjects", "count"), ("not counted", "text"), ("note", "text")
 
 def measure_tables(measured: Sequence[Measured]) -> list[Table]:
     """The tables of one target; those without a row are left out."""
-    drawn = [_together(measured), _scores(measured), _answers(measured), _one_way(measured)]
-    return [table for table in drawn if table.rows]
+    tables = [_together(measured), _scores(measured), _answers(measured), _one_way(measured)]
+    return [table for table in tables if table.rows]
 
 
 def _places(measured: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[object]]]:
@@ -298,12 +261,8 @@ def _places(measured: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool,
                 yield m, place, near, [m.name, m.steps[place], where(near)]
 
 
-def _with_ends(name: str, unit: str) -> list[tuple[str, str]]:
-    return [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
-
-
 def _with_band(name: str, unit: str) -> list[tuple[str, str]]:
-    return [*_with_ends(name, unit), (f"{name}: band low", unit), (f"{name}: band high", unit)]
+    return [*with_ends(name, unit), (f"{name}: band low", unit), (f"{name}: band high", unit)]
 
 
 def _cells(curve: Curve, place: int) -> list[object]:
@@ -314,15 +273,19 @@ def _banded(curve: Curve, place: int) -> list[object]:
     return [*_cells(curve, place), curve.band.low[place], curve.band.high[place]]
 
 
-def _note(curve: Curve, place: int) -> str:
-    return curve.reasons[place] or curve.band.reason
+def _at_step(found: ScoreSensitivity | ClassificationSensitivity, place: int) -> list[object]:
+    """Both curves at a step, how many subjects it is of, why others are not counted, and a note."""
+    signed = found.signed
+    note = signed.reasons[place] or signed.band.reason
+    end = [int(signed.subjects[place]), left_out(signed, place), note]
+    return [*_banded(signed, place), *_banded(found.absolute, place), *end]
 
 
 def _together(measured: Sequence[Measured]) -> Table:
     """Every measure of every attribute at every step in one table; flips one way are frequencies."""
     names = [("S of the score", "number"), ("S of the answer, points", "points"), ("flips", "proportion")]
     names += [("S 0→1", "proportion"), ("S 1→0", "proportion")]
-    columns = [*_HEADS, *(column for name, unit in names for column in _with_ends(name, unit)), ("subjects", "count")]
+    columns = [*_HEADS, *(column for name, unit in names for column in with_ends(name, unit)), ("subjects", "count")]
     rows = []
     for m, place, near, head in _places([m for m in measured if m.classes]):
         flips = m.classes[near]
@@ -335,27 +298,21 @@ def _together(measured: Sequence[Measured]) -> Table:
 
 def _scores(measured: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_band("S", "number"), *_with_band("E|Δ|", "number"), *_TAIL]
-    rows = []
-    for m, place, near, head in _places([m for m in measured if m.scored]):
-        signed, absolute = m.score[near].signed, m.score[near].absolute
-        end = [int(signed.subjects[place]), left_out(signed, place), _note(signed, place)]
-        rows.append([*head, *_banded(signed, place), *_banded(absolute, place), *end])
+    places = _places([m for m in measured if m.scored])
+    rows = [[*head, *_at_step(m.score[near], place)] for m, place, near, head in places]
     return table("Changes of the score at every step", columns, rows)
 
 
 def _answers(measured: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_band("S, points", "points"), *_with_band("flips", "proportion"), *_TAIL]
-    rows = []
-    for m, place, near, head in _places([m for m in measured if m.classes]):
-        signed, flips = m.classes[near].signed, m.classes[near].absolute
-        end = [int(signed.subjects[place]), left_out(signed, place), _note(signed, place)]
-        rows.append([*head, *_banded(signed, place), *_banded(flips, place), *end])
+    places = _places([m for m in measured if m.classes])
+    rows = [[*head, *_at_step(m.classes[near], place)] for m, place, near, head in places]
     return table("Changes of the answer at every step", columns, rows)
 
 
 def _one_way(measured: Sequence[Measured]) -> Table:
-    columns = [*_HEADS, ("flip", "text"), *_with_ends("signed, points", "points")]
-    columns += [*_with_ends("frequency", "proportion"), ("subjects", "count"), ("note", "text")]
+    columns = [*_HEADS, ("flip", "text"), *with_ends("signed, points", "points")]
+    columns += [*with_ends("frequency", "proportion"), ("subjects", "count"), ("note", "text")]
     rows = []
     for m, place, near, head in _places([m for m in measured if m.classes]):
         flips = m.classes[near]
@@ -378,65 +335,37 @@ def measure_figures(measured: Sequence[Measured]) -> list[Figure]:
     binary = measured[0].own.binary
     title = "Score and classification sensitivity" if binary else "Score sensitivity"
     absolute = "Absolute changes, E|Δ|" + (", and answers that flip" if binary else "")
-    drawn = [
-        _curves(title, _AGAINST, measured, _signed_score, _signed_classes, signed=True),
-        _curves(absolute, _ABSOLUTE, measured, _absolute_score, _absolute_classes, signed=False),
-    ]
-    return [*drawn, _flips(measured)] if binary else drawn
+    figures = [_curves(title, _AGAINST, measured, signed=True), _curves(absolute, _ABSOLUTE, measured, signed=False)]
+    return [*figures, _flips(measured)] if binary else figures
 
 
-def _signed_score(measured: ScoreSensitivity) -> Curve:
-    return measured.signed
-
-
-def _absolute_score(measured: ScoreSensitivity) -> Curve:
-    return measured.absolute
-
-
-def _signed_classes(measured: ClassificationSensitivity) -> Curve:
-    return measured.signed
-
-
-def _absolute_classes(measured: ClassificationSensitivity) -> Curve:
-    return measured.absolute
-
-
-def _curves(
-    title: str,
-    caption: str,
-    measured: Sequence[Measured],
-    of_score: Callable[[ScoreSensitivity], Curve],
-    of_classes: Callable[[ClassificationSensitivity], Curve],
-    *,
-    signed: bool,
-) -> Figure:
+def _curves(title: str, caption: str, measured: Sequence[Measured], *, signed: bool) -> Figure:
     """Scores above, answers below; all subjects left, those near the boundary right."""
-    places = [near for near in (False, True) if all(near in m.places for m in measured)]
-    panels = []
+    kinds: list[tuple[str, str, Unit]] = []
     if all(m.scored for m in measured):
-        text = "mean change of the score" if signed else "mean size of the score's change"
-        for near in places:
-            lines = [line(m.name, of_score(m.score[near])) for m in measured]
-            panels.append(_panel(measured[0].axis, f"Score, {where(near)}", text, "number", lines))
+        kinds.append(("Score", "mean change of the score" if signed else "mean size of the score's change", "number"))
     if measured[0].own.binary:
-        text = "change of the rate of yes" if signed else "share that flips"
-        unit: Unit = "points" if signed else "proportion"
-        for near in places:
-            lines = [line(m.name, of_classes(m.classes[near])) for m in measured]
-            panels.append(_panel(measured[0].axis, f"Classification, {where(near)}", text, unit, lines))
+        shown: tuple[str, Unit] = (
+            ("change of the rate of yes", "points") if signed else ("share that flips", "proportion")
+        )
+        kinds.append(("Classification", *shown))
+    panels = []
+    for kind, y_words, unit in kinds:
+        for near in (near for near in (False, True) if all(near in m.places for m in measured)):
+            lines = []
+            for m in measured:
+                found = m.score[near] if kind == "Score" else m.classes[near]
+                lines.append(Series(m.name, line(found.signed if signed else found.absolute)))
+            heading, axis = f"{kind}, {where(near)}", measured[0].axis
+            panels.append(Panel(heading=heading, x_words=axis, y_words=y_words, unit=unit, series=lines))
     return Figure(kind="curves", title=title, caption=caption, same_axis=False, panels=panels)
 
 
-def line(name: str, curve: Curve) -> Series:
+def line(curve: Curve) -> list[Point]:
     """One line of a figure, with the band of the whole curve."""
     rows = zip(curve.steps, curve.values, curve.band.low, curve.band.high, curve.subjects, curve.reasons, strict=True)
     without = curve.band.reason
-    points = [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why or without) for x, v, lo, hi, n, why in rows]
-    return Series(name=name, points=points)
-
-
-def _panel(axis: str, heading: str, y_words: str, unit: Unit, lines: list[Series]) -> Panel:
-    return Panel(heading=heading, x_words=axis, y_words=y_words, unit=unit, series=lines)
+    return [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why or without) for x, v, lo, hi, n, why in rows]
 
 
 def _flips(measured: Sequence[Measured]) -> Figure:
@@ -520,24 +449,19 @@ _OUTSIDE: Final = (
 def section(answer_sets: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
     measured = [Measured(answers) for answers in answer_sets]
-    checked = check(measured)
+    checked, pruned = check(measured), sum(answers.pruned for answers in answer_sets)
     unit = _DIRECTIONS if measured[0].by_direction else _HALF_RANGES
     text = [_DENTON.format(near=_near_text(measured), unit=unit), *([_ONE_WAY] if answer_sets[0].binary else [])]
     return Section(
         key="sensitivity",
         target=answer_sets[0].target,
         title=f"Sensitivity of {answer_sets[0].target}",
-        text=[*text, *([_LABEL] if checked else []), *_pruned(answer_sets)],
+        text=[*text, *([_LABEL] if checked else []), *([_LEFT_OUT.format(n=pruned)] if pruned else [])],
         warnings=[*_warnings(measured), *warnings(checked)],
         figures=[*measure_figures(measured), *label_figures(checked)],
         tables=[*measure_tables(measured), *label_tables(checked)],
-        sources=[SOURCE, *([EQUIVALENCE] if checked else []), *BANDS],
+        sources=[sensitivity.SOURCE, *([EQUIVALENCE] if checked else []), *BANDS],
     )
-
-
-def _pruned(answer_sets: Sequence[Answers]) -> list[str]:
-    n = sum(answers.pruned for answers in answer_sets)
-    return [_LEFT_OUT.format(n=n)] if n else []
 
 
 def _near_text(measured: Sequence[Measured]) -> str:

@@ -9,27 +9,29 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float
 
 from transect.analysis.asked_answers import Asked
-from transect.analysis.sections.answers import Answers, condition, point, table, words
-from transect.annotation.agreement.judge_errors import SOURCES as JUDGING_SOURCES
-from transect.effects.intervals import SOURCES as INTERVALS_SOURCES
-from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
-from transect.effects.option_shares import POSITION_SOURCES as PLACES_SOURCES
-from transect.effects.option_shares import SOURCES as OPTION_SHARES_SOURCES
-from transect.effects.option_shares import (
-    OptionShares,
-    PlaceBias,
-    PlaceShares,
-    chosen_shares,
-    place_bias,
-    shares_by_option,
+from transect.analysis.sections.answers import (
+    Answers,
+    Group,
+    Share,
+    condition,
+    dot,
+    drawn,
+    ends,
+    image_groups,
+    point,
+    share,
+    table,
+    with_ends,
+    words,
 )
+from transect.annotation.agreement.judge_errors import SOURCES as JUDGING_SOURCES
+from transect.effects import intervals, option_shares, wordings
+from transect.effects.option_shares import OptionShares, PlaceBias, PlaceShares
 from transect.effects.pair_perception import Bounded
-from transect.effects.wordings import BOUNDS_SOURCES as BOUNDS
-from transect.effects.wordings import SOURCES as WORDINGS_SOURCES
-from transect.effects.wordings import WordingEffects, incomplete_bounds, wording_effects
+from transect.effects.wordings import WordingEffects
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 from transect.reports.wording import short_name
 from transect.runs.human_answers import CodeAgreement
@@ -59,7 +61,7 @@ def compared(asked: Asked) -> Iterator[Compared]:
         yield Compared(question.unit or "number", values, binary=False)
     elif question.kind is Kind.TEXT:
         for place, code in enumerate(question.codes):
-            yield Compared(f"code “{code.name}”", _measures_codes(asked, place), binary=True)
+            yield Compared(f"code “{code.name}”", _codes(asked, place), binary=True)
     else:
         chosen = range(len(question.options)) if question.positive is None else [question.positive]
         for option in chosen:
@@ -67,23 +69,8 @@ def compared(asked: Asked) -> Iterator[Compared]:
             yield Compared(f"“{question.options[option]}”", picked, binary=True)
 
 
-def _measures_codes(asked: Asked, place: int) -> Float[np.ndarray, "n wordings repeats"]:
+def _codes(asked: Asked, place: int) -> Float[np.ndarray, "n wordings repeats"]:
     return asked.grid(lambda one: one.codes[place] if one.status is Status.ANSWERED and one.codes else math.nan)
-
-
-def by_level(
-    answers: Answers, values: Shaped[np.ndarray, "n ..."], name: str
-) -> Shaped[np.ndarray, "s levels cells ..."]:
-    """Numbers or booleans of images as [subject, level of the attribute, cells of the other attributes, ...]."""
-    design, rest = answers.design, values.shape[1:]
-    axis = list(design.levels).index(name) + 1
-    grid = np.moveaxis(values.reshape(design.subjects, *design.shape, *rest), axis, 1)
-    return grid.reshape(design.subjects, len(design.levels[name]), -1, *rest)
-
-
-def people(answers: Answers) -> Int[np.ndarray, " s"]:
-    """Who is on each subject of a transect; several photographs may show one person."""
-    return np.asarray(answers.subjects[:: answers.design.n_cells])
 
 
 def contrasts(answers: Answers, name: str) -> Iterator[tuple[int, str]]:
@@ -113,26 +100,20 @@ def bounds_table(answers: Answers, asked: Asked) -> Table | None:
     shown = np.array([bool(of_image) for of_image in asked.said], dtype=np.bool_)
     rows: list[list[object]] = []
     for name in answers.design.levels:
-        sent = by_level(answers, shown, name)
+        sent = answers.by_level(shown, name)
         for measured in compared(asked):
-            levels = by_level(answers, measured.values, name)
+            levels = answers.by_level(measured.values, name)
             for place, text in contrasts(answers, name):
                 pairs = sent[:, 0] & sent[:, place]
                 missing = ~np.isfinite(levels[:, [0, place]])[np.stack([pairs, pairs], axis=1)]
                 if not missing.any():
                     continue
-                first, second = levels[:, 0], levels[:, place]
-                found = incomplete_bounds(
-                    first,
-                    second,
-                    scale=scale,
-                    binary=measured.binary,
-                    sent=pairs,
-                    people=people(answers),
+                found = wordings.incomplete_bounds(
+                    levels[:, 0], levels[:, place], scale=scale, binary=measured.binary, sent=pairs, people=answers.who,
                     seed=answers.design.seed,
-                )
-                ends = [found.smallest, found.largest, found.low, found.high]
-                rows.append([f"{text}, {measured.name}", int(missing.sum()), *ends, found.reason])
+                )  # fmt: skip
+                range_of = [found.smallest, found.largest, found.low, found.high]
+                rows.append([f"{text}, {measured.name}", int(missing.sum()), *range_of, found.reason])
     if not rows:
         return None
     unit: Unit = "number" if number else "points"
@@ -335,28 +316,28 @@ def _agreement(checked: Sequence[CodeAgreement]) -> list[Table]:
         for name, one in groups:
             figures = (one.sensitivity, one.specificity, one.excess)
             notes = "; ".join(dict.fromkeys(figure.reason for figure in figures if figure.reason))
-            rows.append([each.code, name, one.texts, one.yes, *(end for figure in figures for end in _ends(figure)),
+            rows.append([each.code, name, one.texts, one.yes, *(end for figure in figures for end in ends(figure)),
                          notes])  # fmt: skip
     heads = [("code", "text"), ("texts about", "text"), ("coded by both", "count"), ("people say yes", "count")]
     for name, unit in (("sensitivity", "proportion"), ("specificity", "proportion"),
                        ("judge's rate minus people's", "points")):  # fmt: skip
-        heads += [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
+        heads += with_ends(name, unit)
     counts = [[each.code, each.raters, each.answers, each.undecided, each.unjudged, each.simulated] for each in checked]
     about = [("code", "text"), ("people", "count"), ("answers", "count"), ("undecided texts", "count")]
     about += [("texts not judged", "count"), ("answers of simulated raters", "count")]
     effects = [
         [each.code, f"{words(effect.attribute)}: {effect.first} to {effect.level}", effect.judged,
-         *_ends(effect.corrected), effect.corrected.reason and f"{effect.corrected.reason}; {_NOT_ENOUGH}"]
+         *ends(effect.corrected), effect.corrected.reason and f"{effect.corrected.reason}; {_NOT_ENOUGH}"]
         for each in checked
         for effect in each.effects
     ]  # fmt: skip
-    ends = [("corrected", "points"), ("low", "points"), ("high", "points"), ("note", "text")]
+    corrected = [("corrected", "points"), ("low", "points"), ("high", "points"), ("note", "text")]
     found = [
         table("The judge against people", [*heads, ("note", "text")], rows),
         table("Who coded", about, counts),
     ]
     by = [("code", "text"), ("effect", "text"), ("by the judge", "points")]
-    return [*found, *([table("Effects corrected with people's codes", [*by, *ends], effects)] if effects else [])]
+    return [*found, *([table("Effects corrected with people's codes", [*by, *corrected], effects)] if effects else [])]
 
 
 def _scores(asked: Asked, names: Sequence[str]) -> Table:
@@ -371,10 +352,6 @@ def _scores(asked: Asked, names: Sequence[str]) -> Table:
                      len(found) - len(known), why])  # fmt: skip
     heads = [("function", "text"), ("texts", "count"), ("mean", "number"), ("lowest", "number"), ("highest", "number")]
     return table("Scores of texts", [*heads, ("without a score", "count"), ("why", "text")], rows)
-
-
-def _ends(figure: JudgeAgreementFigure) -> list[object]:
-    return [figure.estimate, figure.low, figure.high]
 
 
 def _percent(figure: JudgeAgreementFigure) -> str:
@@ -395,7 +372,6 @@ _REFUSALS_TEXT: Final = (
     "A call that failed says nothing about the model and is in none of the three.",
 )
 NAMES: Final = {Status.REFUSED: "refused", Status.HEDGED: "hedged", Status.UNREADABLE: "unreadable"}
-_Group = tuple[str, str, Bool[np.ndarray, " n"]]
 
 
 def refusal_section(answers: Answers, asked: Asked) -> Section | None:
@@ -404,57 +380,34 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
     failed = asked.grid(lambda one: float(one.status is Status.FAILED))
     if not any(np.nansum(values) for values in (*rates.values(), failed)):
         return None
-    groups, bounds = _groups(answers), bounds_table(answers, asked)
+    groups, bounds = image_groups(answers), bounds_table(answers, asked)
+    shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
     return Section(
         key="not_answered",
         study=answers.study,
         target=answers.target,
         title="Refused, hedged or unreadable",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
-        figures=[_refusals_figure(answers, groups, rates)],
-        tables=[_refusals_table(answers, groups, rates, failed), _reasons(asked), *([bounds] if bounds else [])],
-        sources=[INTERVALS_SOURCES[WILSON_CLUSTERED], *(BOUNDS if bounds else ())],
+        figures=[_refusals_figure(groups, shares)],
+        tables=[_refusals_table(groups, shares, failed), _reasons(asked), *([bounds] if bounds else [])],
+        sources=[intervals.SOURCES[intervals.WILSON_CLUSTERED], *(wordings.BOUNDS_SOURCES if bounds else ())],
     )
 
 
-def _groups(answers: Answers) -> list[_Group]:
-    groups: list[_Group] = [("", "all images", np.ones(len(answers.subjects), dtype=np.bool_))]
-    for name in answers.values:
-        found = condition(answers, name)
-        groups += [(name, group, np.asarray(found.codes == code)) for code, group in enumerate(found.groups)]
-    return groups
-
-
-def share(
-    answers: Answers, values: Float[np.ndarray, "n wordings repeats"], rows: Bool[np.ndarray, " n"]
-) -> tuple[float, float, float, int]:
-    """The share of answers of some images that have a 1, its interval by subject, and how many answers there are."""
-    _, people = np.unique(answers.subjects[rows], return_inverse=True)
-    known = np.isfinite(values[rows]).sum(axis=(1, 2)).astype(np.float64)
-    hits = np.bincount(people, weights=np.nansum(values[rows], axis=(1, 2)))
-    counts = np.bincount(people, weights=known)
-    if not counts.sum():
-        return np.nan, np.nan, np.nan, 0
-    low, high = wilson_clustered(hits[:, None], counts[:, None])
-    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(counts.sum())
-
-
-def _label(group: _Group) -> str:
-    return f"{words(group[0])}: {group[1]}" if group[0] else group[1]
+def _share(answers: Answers, values: Float[np.ndarray, "n wordings repeats"], group: Group) -> Share:
+    """The share of the group's answers that have a 1."""
+    each = values[group.inside].reshape(int(group.inside.sum()), -1)
+    return share(each.ravel(), np.repeat(answers.subjects[group.inside], each.shape[1]))
 
 
 def _refusals_table(
-    answers: Answers,
-    groups: list[_Group],
-    rates: dict[Status, Float[np.ndarray, "n wordings repeats"]],
-    failed: Float[np.ndarray, "n wordings repeats"],
+    groups: list[Group], shares: dict[Status, list[Share]], failed: Float[np.ndarray, "n wordings repeats"]
 ) -> Table:
-    heads = [("group", "text"), ("answers", "count")]
-    heads += [(NAMES[status], "proportion") for status in rates]
-    rows = []
-    for group in groups:
-        found = [share(answers, values, group[2]) for values in rates.values()]
-        rows.append([_label(group), found[0][3], *(rate for rate, _, _, _ in found), int(np.nansum(failed[group[2]]))])
+    heads = [("group", "text"), ("answers", "count"), *((NAMES[status], "proportion") for status in shares)]
+    rows = [
+        [group.label, of_group[0].n, *(each.value for each in of_group), int(np.nansum(failed[group.inside]))]
+        for group, *of_group in zip(groups, *shares.values(), strict=True)
+    ]
     return table("Answers that are none, by level", [*heads, ("failed calls", "count")], rows)
 
 
@@ -465,19 +418,19 @@ def _reasons(asked: Asked) -> Table:
     return table("Why there is no answer", heads, [[status, why, n] for (status, why), n in counted])
 
 
-def _refusals_figure(
-    answers: Answers, groups: list[_Group], rates: dict[Status, Float[np.ndarray, "n wordings repeats"]]
-) -> Figure:
-    panels = []
-    for status, values in rates.items():
-        found = [(group, share(answers, values, group[2])) for group in groups]
-        points = [point(rate, low=low, high=high, label=_label(group), n=n) for group, (rate, low, high, n) in found]
-        series = [Series(name="share of answers", points=points)]
-        panels.append(Panel(heading=NAMES[status], y_words="share of answers", unit="proportion", series=series))
+def _refusals_figure(groups: list[Group], shares: dict[Status, list[Share]]) -> Figure:
+    panels = {
+        NAMES[status]: {
+            "share of answers": [
+                point(each.value, low=each.low, high=each.high, label=group.label, n=each.n)
+                for group, each in zip(groups, of_status, strict=True)
+            ]
+        }
+        for status, of_status in shares.items()
+    }
+    title = "How often is there no answer, and at which level?"
     caption = "(share of the wordings sent, %, with 95 % intervals by subject)"
-    return Figure(
-        kind="rows", title="How often is there no answer, and at which level?", caption=caption, panels=panels
-    )
+    return drawn("rows", title, caption, panels, "share of answers", "proportion")
 
 
 _OPTIONS_TEXT: Final = (
@@ -496,27 +449,30 @@ def option_section(answers: Answers, asked: Asked) -> Section | None:
     if not asked.is_choice or not answers.design.levels:
         return None
     options = asked.question.options
-    chosen, likely = chosen_shares(asked.values(), len(options)), asked.likelihoods()
+    chosen, likely = option_shares.chosen_shares(asked.values(), len(options)), asked.likelihoods()
     asks = len(asked.question.paraphrases) * asked.question.repeats
-    tables, panels = [], []
-    who, seed = people(answers), answers.design.seed
+    tables, panels = [], {}
+    who, seed = answers.who, answers.design.seed
     for name in answers.design.levels:
-        found = shares_by_option(by_level(answers, chosen, name), asked=asks, people=who, seed=seed)
+        found = option_shares.shares_by_option(answers.by_level(chosen, name), asked=asks, people=who, seed=seed)
         tables.append(_options_table(answers, name, options, found, "chosen"))
-        panels.append(_panel(answers, name, options, found))
+        panels[words(name)] = {
+            called(answers, name, level): [dot(each, option) for option, each in zip(options, shares, strict=True)]
+            for level, shares in enumerate(found.shares)
+        }
         if np.isfinite(likely).any():
-            scored = shares_by_option(by_level(answers, likely, name), binary=False, people=who, seed=seed)
+            scored = option_shares.shares_by_option(answers.by_level(likely, name), binary=False, people=who, seed=seed)
             tables.append(_options_table(answers, name, options, scored, "likelihood"))
-    title = "Which option, at which level?"
+    title, caption = "Which option, at which level?", "(share of answers, %, with 95 % intervals)"
     return Section(
         key="options",
         study=answers.study,
         target=answers.target,
         title="Options chosen",
         text=[*_OPTIONS_TEXT, *([_LIKELY] if np.isfinite(likely).any() else [])],
-        figures=[Figure(kind="rows", title=title, caption="(share of answers, %, with 95 % intervals)", panels=panels)],
+        figures=[drawn("rows", title, caption, panels, "share of answers", "proportion")],
         tables=tables,
-        sources=list(OPTION_SHARES_SOURCES),
+        sources=list(option_shares.SOURCES),
     )
 
 
@@ -524,30 +480,16 @@ def _options_table(answers: Answers, name: str, options: tuple[str, ...], found:
     contrasts = {(each.option, each.level): each for each in found.contrasts}
     rows: list[list[object]] = []
     for level, shares in enumerate(found.shares):
-        for option, share in enumerate(shares):
-            row = [called(answers, name, level), options[option], share.estimate, share.low, share.high]
-            if level == 0:
-                rows.append([*row, None, None, None, None])
-                continue
-            each = contrasts[option, level]
-            rows.append([*row, each.difference.estimate, each.difference.low, each.difference.high, each.p_corrected])
+        for option, chosen in enumerate(shares):
+            row = [called(answers, name, level), options[option], *ends(chosen)]
+            each = contrasts.get((option, level))  # none at the first level
+            rows.append([*row, *([None] * 4 if each is None else [*ends(each.difference), each.p_corrected])])
     heads = [("level", "text"), ("option", "text"), ("share", "proportion"), ("low", "proportion")]
     heads += [("high", "proportion")]
     heads += [("difference from the first level", "points"), ("its low", "points"), ("its high", "points")]
     p = f"p = {found.p:.2g}" if np.isfinite(found.p) else "not testable"
     title = f"Options by {words(name)} ({what}); any change: {p}, {found.subjects:,} subjects"
     return table(title, [*heads, ("corrected p", "p")], rows)
-
-
-def _panel(answers: Answers, name: str, options: tuple[str, ...], found: OptionShares) -> Panel:
-    series = []
-    for level, shares in enumerate(found.shares):
-        points = [
-            point(share.estimate, low=share.low, high=share.high, label=option, reason=share.reason)
-            for option, share in zip(options, shares, strict=True)
-        ]
-        series.append(Series(name=called(answers, name, level), points=points))
-    return Panel(heading=words(name), y_words="share of answers", unit="proportion", series=series)
 
 
 MEAN: Final = "mean of the paraphrases"
@@ -582,7 +524,7 @@ def wording_section(answers: Answers, asked: Asked) -> Section | None:
         text=list(_PROMPTS_TEXT),
         figures=[_prompts_figure(found)],
         tables=[*(_each(name, found) for name in answers.design.levels), _spread(found)],
-        sources=list(WORDINGS_SOURCES),
+        sources=list(wordings.SOURCES),
     )
 
 
@@ -590,13 +532,19 @@ _Found = list[tuple[str, str, Compared, WordingEffects]]
 
 
 def _effects(answers: Answers, measured: Compared, name: str, place: int) -> WordingEffects:
-    levels = by_level(answers, measured.values, name)
-    who, seed = people(answers), answers.design.seed
-    return wording_effects(levels[:, 0], levels[:, place], binary=measured.binary, people=who, seed=seed)
+    levels = answers.by_level(measured.values, name)
+    who, seed = answers.who, answers.design.seed
+    return wordings.wording_effects(levels[:, 0], levels[:, place], binary=measured.binary, people=who, seed=seed)
 
 
 def _called(text: str, measured: Compared) -> str:
     return f"{text}, {measured.name}"
+
+
+def _wordings(effects: WordingEffects) -> list[tuple[str, Bounded]]:
+    """The effect in each paraphrase, in their mean, and in the wordings that they are a sample of."""
+    listed = [(f"paraphrase {place}", each.effect) for place, each in enumerate(effects.each, start=1)]
+    return [*listed, (MEAN, effects.mean), (SAMPLED, effects.sampled)]
 
 
 def _each(name: str, found: _Found) -> Table:
@@ -606,10 +554,9 @@ def _each(name: str, found: _Found) -> Table:
         if about != name:
             continue
         unit = "points" if measured.binary else "number"
-        for place, each in enumerate(effects.each, start=1):
-            rows.append([_called(text, measured), f"paraphrase {place}", *_cells(each.effect), each.subjects, each.p])
-        rows.append([_called(text, measured), MEAN, *_cells(effects.mean), effects.subjects, None])
-        rows.append([_called(text, measured), SAMPLED, *_cells(effects.sampled), effects.subjects, None])
+        counts = [*((each.subjects, each.p) for each in effects.each), *[(effects.subjects, None)] * 2]
+        for (wording, effect), (subjects, p) in zip(_wordings(effects), counts, strict=True):
+            rows.append([_called(text, measured), wording, *ends(effect), effect.reason, subjects, p])
     heads = [("effect", "text"), ("wording", "text"), ("difference", unit), ("low", unit), ("high", unit)]
     heads += [("note", "text"), ("subjects", "count"), ("p of deviating", "p")]
     return table(f"Effects of {words(name)} by paraphrase", heads, rows)
@@ -626,19 +573,10 @@ def _spread(found: _Found) -> Table:
     return table("How far the paraphrases differ", heads, rows)
 
 
-def _cells(effect: Bounded) -> list[object]:
-    return [effect.estimate, effect.low, effect.high, effect.reason]
-
-
 def _prompts_figure(found: _Found) -> Figure:
     panels = []
     for _, text, measured, effects in found:
-        listed = [(f"paraphrase {place}", each.effect) for place, each in enumerate(effects.each, start=1)]
-        listed += [(MEAN, effects.mean), (SAMPLED, effects.sampled)]
-        points = [
-            point(each.estimate, low=each.low, high=each.high, label=label, reason=each.reason)
-            for label, each in listed
-        ]
+        points = [dot(effect, label) for label, effect in _wordings(effects)]
         unit: Unit = "points" if measured.binary else "number"
         series = [Series(name="difference", points=points)]
         panels.append(Panel(heading=_called(text, measured), y_words="difference", unit=unit, series=series))
@@ -661,8 +599,8 @@ def place_section(answers: Answers, asked: Asked) -> Section | None:
     options, at = len(asked.question.options), asked.places()
     found = {}
     for name, levels in answers.design.levels.items():
-        grid = by_level(answers, at, name).reshape(answers.design.subjects, len(levels), -1)
-        found[name] = place_bias(grid, options, people=people(answers), seed=answers.design.seed)
+        grid = answers.by_level(at, name).reshape(answers.design.subjects, len(levels), -1)
+        found[name] = option_shares.place_bias(grid, options, people=answers.who, seed=answers.design.seed)
     first = next(iter(found.values())).of_all
     if not first.answers:
         return None
@@ -674,13 +612,13 @@ def place_section(answers: Answers, asked: Asked) -> Section | None:
         text=list(_PLACES_TEXT),
         figures=[_places_figure(first, options)],
         tables=[_all(first), *(_by_level(answers, name, bias) for name, bias in found.items())],
-        sources=list(PLACES_SOURCES),
+        sources=list(option_shares.POSITION_SOURCES),
     )
 
 
 def _all(shares: PlaceShares) -> Table:
     rows = [
-        [f"place {place}", share.estimate, share.low, share.high, effect.estimate, effect.low, effect.high]
+        [f"place {place}", *ends(share), *ends(effect)]
         for place, (share, effect) in enumerate(zip(shares.shares, shares.effects, strict=True), start=1)
     ]
     heads = [("place", "text"), ("share of choices", "proportion"), ("low", "proportion"), ("high", "proportion")]
@@ -691,7 +629,7 @@ def _all(shares: PlaceShares) -> Table:
 
 def _by_level(answers: Answers, name: str, bias: PlaceBias) -> Table:
     rows = [
-        [called(answers, name, level), f"place {place}", share.estimate, share.low, share.high]
+        [called(answers, name, level), f"place {place}", *ends(share)]
         for level, shares in enumerate(bias.by_level)
         for place, share in enumerate(shares.shares, start=1)
     ]
@@ -701,14 +639,10 @@ def _by_level(answers: Answers, name: str, bias: PlaceBias) -> Table:
 
 
 def _places_figure(shares: PlaceShares, options: int) -> Figure:
-    points = [
-        point(share.estimate, low=share.low, high=share.high, label=f"place {place}", reason=share.reason)
-        for place, share in enumerate(shares.shares, start=1)
-    ]
-    series = [Series(name="share of choices", points=points)]
-    panel = Panel(heading="all images", y_words="share of choices", unit="proportion", series=series)
+    points = [dot(share, f"place {place}") for place, share in enumerate(shares.shares, start=1)]
+    panels = {"all images": {"share of choices": points}}
     caption = f"(share of choices, %, with 95 % intervals; {100 / options:.3g} % without a preference)"
-    return Figure(kind="rows", title="How often is each place chosen?", caption=caption, panels=[panel])
+    return drawn("rows", "How often is each place chosen?", caption, panels, "share of choices", "proportion")
 
 
 _TOKENS_TEXT: Final = (

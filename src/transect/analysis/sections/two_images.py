@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -12,7 +12,7 @@ import numpy as np
 from transect.analysis import asked_answers
 from transect.analysis.asked_answers import AskedPairs, Matched
 from transect.analysis.finished_run import Run
-from transect.analysis.sections.answers import point, table, words
+from transect.analysis.sections.answers import dot, drawn, ends, table, with_ends, words
 from transect.designs.pairs import Pair, all_pairs, along, cell_pairs, rule
 from transect.effects.analysis import CONFIDENCE
 from transect.effects.matched_pairs import GATE, balance
@@ -20,7 +20,7 @@ from transect.effects.multiplicity import holm
 from transect.effects.preferences import ABILITY_SOURCES as BRADLEY_TERRY
 from transect.effects.preferences import SOURCES as PREFERENCES
 from transect.effects.preferences import Abilities, Preference
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Point, Section, Table
 from transect.reports.wording import short_name
 from transect.spoken_answers import Status
 from transect.targets.words.asked import swapped
@@ -212,29 +212,22 @@ def _preferences(compared: Sequence[_Compared]) -> Table:
         found = each.found
         rows.append([
             words(each.attribute), each.first, each.second,
-            *_of(found.share), each.p, "yes" if each.is_finding else found.share.reason or "no",
-            *_of(found.first), *_of(found.second), *_of(found.undecided), found.by_place, found.subjects,
+            *ends(found.share), each.p, "yes" if each.is_finding else found.share.reason or "no",
+            *ends(found.first), *ends(found.second), *ends(found.undecided), found.by_place, found.subjects,
             found.incomplete,
         ])  # fmt: skip
     heads = [("attribute", "text"), ("first level", "text"), ("second level", "text")]
     heads += [("prefer the second, of those who prefer either", "proportion"), ("its low", "proportion")]
     heads += [("its high", "proportion"), ("corrected p", "p"), ("finding", "text")]
     for name in ("first", "second", "neither level"):
-        heads += [(f"share for the {name}".replace("the neither", "neither"), "proportion")]
-        heads += [(f"{name}: low", "proportion"), (f"{name}: high", "proportion")]
+        share = f"share for the {name}".replace("the neither", "neither")
+        heads += [(share, "proportion"), *with_ends(name, "proportion")[1:]]
     heads += [("neither, by place", "count"), ("subjects", "count"), ("subjects without both orders", "count")]
     return table("Preferences, by subjects", heads, rows)
 
 
-def _of(bounded: object) -> list[float]:
-    return [getattr(bounded, name) for name in ("estimate", "low", "high")]
-
-
 def _places(compared: Sequence[_Compared]) -> Table:
-    rows = [
-        [_pair(each), *_of(each.found.place), each.found.place_p, each.found.place.reason]
-        for each in compared
-    ]  # fmt: skip
+    rows = [[_pair(each), *ends(each.found.place), each.found.place_p, each.found.place.reason] for each in compared]
     heads = [("levels", "text"), ("second place less first", "points"), ("low", "points"), ("high", "points")]
     title = "Preference for a place: how much more often the image in the second place is chosen"
     return table(title, [*heads, ("p", "p"), ("reason", "text")], rows)
@@ -278,9 +271,9 @@ def _of_cells(run: Run, asked: AskedPairs) -> list[Table]:
 
 def _abilities(title: str, labels: Sequence[str], found: Abilities) -> Table:
     rows: list[list[object]] = [
-        [label, *_of(ability), ability.reason] for label, ability in zip(labels, found.abilities, strict=True)
+        [label, *ends(ability), ability.reason] for label, ability in zip(labels, found.abilities, strict=True)
     ]
-    rows.append(["the second place", *_of(found.place), found.place.reason])
+    rows.append(["the second place", *ends(found.place), found.place.reason])
     expected = "" if np.isnan(found.expected) else f", {found.expected:.3g} expected of independent answers"
     triads = f"{found.circular:,} of {found.triads:,} triads contradict themselves{expected}"
     heads = [("level", "text"), ("log odds over the first", "number"), ("low", "number"), ("high", "number")]
@@ -299,7 +292,9 @@ def _unanswered(asked: AskedPairs, compared: Sequence[_Compared]) -> Table:
 
 
 def _quotes(run: Run, asked: AskedPairs) -> Table:
-    cells: Sequence[str] = [", ".join(_labels(run, cell)) for cell in run.design.cells()]
+    cells: Sequence[str] = [
+        ", ".join(run.attributes[name].label(value) for name, value in cell.items()) for cell in run.design.cells()
+    ]
     if asked.matched is not None:
         cells = asked.matched.levels
     rows: list[list[object]] = []
@@ -311,36 +306,17 @@ def _quotes(run: Run, asked: AskedPairs) -> Table:
             first, second = reversed(shown) if swapped(one.order) else shown
             text = f"“{one_line(one.text, 240)}”" if one.text else one_line(one.reason, 240)
             rows.append([str(pair.subject), first, second, str(status), text, chosen or one.reason])
-    heads = [
-        ("subject" if asked.matched is None else "pair", "text"),
-        ("shown first", "text"),
-        ("shown second", "text"),
-        ("what became of it", "text"),
-    ]
-    return table("The first answers of each kind", [*heads, ("the model said", "text"), ("read as", "text")], rows)
-
-
-def _labels(run: Run, cell: Mapping[str, float]) -> list[str]:
-    return [run.attributes[name].label(value) for name, value in cell.items()]
+    shown_in = ("shown first", "shown second", "what became of it", "the model said", "read as")
+    heads = [(name, "text") for name in ("subject" if asked.matched is None else "pair", *shown_in)]
+    return table("The first answers of each kind", heads, rows)
 
 
 def _figure(compared: Sequence[_Compared]) -> Figure:
-    panels = []
-    for name in dict.fromkeys(each.attribute for each in compared):
-        rows = [each for each in compared if each.attribute == name]
-        points = [
-            point(
-                each.found.share.estimate,
-                low=each.found.share.low,
-                high=each.found.share.high,
-                label=f"{each.second} over {each.first}",
-                reason=each.found.share.reason,
-            )
-            for each in rows
-        ]
-        series = [Series("share of subjects", points)]
-        panels.append(Panel(heading=words(name), y_words="share of subjects", unit="proportion", series=series))
+    panels: dict[str, dict[str, list[Point]]] = {}
+    for each in compared:
+        dots = panels.setdefault(words(each.attribute), {"share of subjects": []})["share of subjects"]
+        dots.append(dot(each.found.share, f"{each.second} over {each.first}"))
     caption = (
         "(share of the subjects for whom a level is preferred, %, with exact 95 % intervals; 50 % without a preference)"
     )
-    return Figure(kind="rows", title="Which level is preferred?", caption=caption, panels=panels)
+    return drawn("rows", "Which level is preferred?", caption, panels, "share of subjects", "proportion")

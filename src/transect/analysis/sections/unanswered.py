@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from transect.analysis.sections.answers import Answers, compared, condition, point, table, words
+from transect.analysis.sections.answers import (
+    Answers,
+    Group,
+    Share,
+    bounds_cells,
+    compared,
+    condition,
+    drawn,
+    image_groups,
+    point,
+    share,
+    table,
+    words,
+)
 from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import SOURCES as BOUNDS
-from transect.effects.interrogation import Bounds, group_bounds, paired_bounds
-from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.interrogation import group_bounds, paired_bounds
+from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.outcomes import category
 from transect.records import declared
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
 
 WORST: Final = (
@@ -57,26 +70,21 @@ def _sent(answers: Answers, values: Float[np.ndarray, " n"], name: str) -> Bool[
 
 def _paired(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     levels, attribute = answers.design.levels.get(name, ()), answers.attributes[name]
-    shape = (answers.design.subjects, *answers.design.shape)
-    people = answers.subjects[:: answers.design.n_cells].astype(np.int64)
-    axis = list(answers.design.levels).index(name) + 1 if levels else 0
+    if not levels:
+        return []
+    grid, sent_grid = answers.by_level(values, name), answers.by_level(_sent(answers, values, name), name)
     rows: list[list[object]] = []
-    for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1][: len(levels)]:
-        grids = [
-            np.moveaxis(x.reshape(shape).astype(np.float64), axis, 1) for x in (values, _sent(answers, values, name))
-        ]
-        (first, sent_first), (second, sent_second) = (
-            tuple(grid[:, place].reshape(len(grid), -1) for grid in grids) for place in (0, level)
-        )
-        sent = (sent_first == 1) & (sent_second == 1)
+    for level in range(1, len(levels)) if attribute.discrete else [len(levels) - 1]:
+        first, second = grid[:, 0], grid[:, level]
+        sent = sent_grid[:, 0] & sent_grid[:, level]
         if np.isfinite(first[sent]).all() and np.isfinite(second[sent]).all():
             continue
         both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
         found = float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
         shares = [float(np.isfinite(x[sent]).mean()) for x in (first, second)]
         text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
-        bounds = paired_bounds(first, second, sent, people=people, seed=answers.design.seed)
-        rows.append([text, *shares, found, *_cells(bounds), bounds.reason])
+        bounds = paired_bounds(first, second, sent, people=answers.who, seed=answers.design.seed)
+        rows.append([text, *shares, found, *bounds_cells(bounds), bounds.reason])
     return rows
 
 
@@ -95,12 +103,8 @@ def _grouped(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> li
         means = [float(np.nanmean(side)) if np.isfinite(side).any() else np.nan for side in sides]
         text = f"{words(name)}: {groups.groups[0]} to {groups.groups[code]}"
         reason = worst.reason or trimmed.reason
-        rows.append([text, *shares, means[1] - means[0], *_cells(worst), *_cells(trimmed), reason])
+        rows.append([text, *shares, means[1] - means[0], *bounds_cells(worst), *bounds_cells(trimmed), reason])
     return rows
-
-
-def _cells(bounds: Bounds) -> list[object]:
-    return [bounds.smallest, bounds.largest, bounds.low, bounds.high]
 
 
 REFUSED: Final = "refused"
@@ -131,57 +135,33 @@ def section(answers: Answers) -> Section | None:
     named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
     if not named:
         return None
-    groups = _groups(answers)
-    rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
+    groups = image_groups(answers)
+    rates = {
+        kind: [share((kinds == kind)[rows].astype(np.float64), answers.subjects[rows]) for _, rows in groups]
+        for kind in named
+    }
     bounds = bounds_table(answers)
     conditions = [WORST, WITHIN if answers.design.levels else BETWEEN] if bounds else []
     return Section(
         key="unanswered",
         study=answers.study,
         target=answers.target,
-        title="Images without an answer"
-        if answers.asked
-        else f"Images without an answer: {short_name(answers.target)}",
+        title=f"Images without an answer: {short_name(answers.target)}",
         text=[*_TEXT, *conditions],
-        warnings=[],
         figures=[_figure(groups, rates)],
-        tables=[_table(kind, groups, rates[kind]) for kind in named]
-        + [_reasons(answers), *([bounds] if bounds else [])],
+        tables=[
+            *(_table(kind, groups, rates[kind]) for kind in named),
+            _reasons(answers),
+            *([bounds] if bounds else []),
+        ],
         sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED], *(BOUNDS if bounds else ())],
     )
 
 
-_Group = tuple[str, str, Bool[np.ndarray, " n"]]
-"""Attribute ("" for all), the group's name, and its images."""
-_Numbers = tuple[float, float, float, int, int]
-
-
-def _groups(answers: Answers) -> list[_Group]:
-    groups: list[_Group] = [("", "all images", np.ones(len(answers.failures), dtype=np.bool_))]
-    for name in answers.values:
-        members = condition(answers, name)
-        groups += [(name, group, np.asarray(members.codes == code)) for code, group in enumerate(members.groups)]
-    return groups
-
-
-def _rate(hit: Bool[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], rows: Bool[np.ndarray, " n"]) -> _Numbers:
-    """Share, interval, and the images that have it, of all in the group."""
-    _, people = np.unique(subjects[rows], return_inverse=True)
-    counts, hits = np.bincount(people), np.bincount(people, weights=hit[rows])
-    if not len(counts):
-        return float("nan"), float("nan"), float("nan"), 0, 0
-    low, high = wilson_clustered(hits[:, None], counts[:, None].astype(np.float64))
-    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum())
-
-
-def _label(group: _Group) -> str:
-    return f"{words(group[0])}: {group[1]}" if group[0] else group[1]
-
-
-def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> Table:
+def _table(kind: str, groups: list[Group], rates: list[Share]) -> Table:
     heads = [("group", "text"), ("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("images that had it", "count"), ("images sent", "count")]
-    return table(f"Outcome: {kind}", heads, [[_label(g), *r] for g, r in zip(groups, rates, strict=True)])
+    return table(f"Outcome: {kind}", heads, [[group.label, *r] for group, r in zip(groups, rates, strict=True)])
 
 
 def _reasons(answers: Answers) -> Table:
@@ -191,14 +171,17 @@ def _reasons(answers: Answers) -> Table:
     return table("Reasons, verbatim", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 
 
-def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
+def _figure(groups: list[Group], rates: dict[str, list[Share]]) -> Figure:
     """A panel per outcome, a dot per group."""
-    panels = []
-    for kind, numbers in rates.items():
-        pairs = zip(groups, numbers, strict=True)
-        points = [point(r, low=low, high=high, label=_label(g), n=n) for g, (r, low, high, _, n) in pairs]
-        series = [Series(name="share of images", points=points)]
-        panels.append(Panel(heading=kind, y_words="share of images", unit="proportion", series=series))
-    caption = "(share of the images sent, %, with 95 % intervals)"
+    panels = {
+        kind: {
+            "share of images": [
+                point(r.value, low=r.low, high=r.high, label=group.label, n=r.n)
+                for group, r in zip(groups, shares, strict=True)
+            ]
+        }
+        for kind, shares in rates.items()
+    }
     title = "How often is there no answer, and in which group?"
-    return Figure(kind="rows", title=title, caption=caption, panels=panels)
+    caption = "(share of the images sent, %, with 95 % intervals)"
+    return drawn("rows", title, caption, panels, "share of images", "proportion")

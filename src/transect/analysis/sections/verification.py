@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.answers import Answers, drawn, point, share, table, words
 from transect.effects import intervals, multiplicity, resampling, verification
 from transect.effects.observational import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
-from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.records import Figure, Point, Section, Table
 from transect.reports.wording import short_name
 from transect.runs.wording import counted
 
@@ -77,7 +77,7 @@ def section(answers: Answers) -> Section | None:
             _group_table(groups),
             _difference_table(groups),
         ],
-        sources=[*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.SOURCES["holm"]],
+        sources=[*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.HOLM],
     )
 
 
@@ -145,23 +145,13 @@ def _sums(
     return sums, np.bincount(who, minlength=n).astype(np.float64)
 
 
-def _rate(
-    subjects: Int[np.ndarray, " n"], values: Float[np.ndarray, " n"], mask: Bool[np.ndarray, " n"]
-) -> tuple[float, float, float, int]:
-    sums, counts = _sums(subjects, values, mask)
-    if not counts.sum():
-        return np.nan, np.nan, np.nan, 0
-    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
-    return float(sums.sum() / counts.sum()), float(low[0]), float(high[0]), int(counts.sum())
-
-
 def _non_matches(
     subjects: Int[np.ndarray, " n"], verified: Verified, mask: Bool[np.ndarray, " n"]
 ) -> tuple[float, float, float, int, float, float]:
     """Rate, low, high and images; the rates at the ends of the threshold's interval, which the interval includes."""
-    rate, low, high, n = _rate(subjects, verified.non_match, mask)
+    rate, low, high, _, n = share(verified.non_match[mask], subjects[mask])
     at = verified.threshold
-    ends = [_rate(subjects, _at(verified, end), mask)[0] for end in (at.low, at.high)]
+    ends = [share(_at(verified, end)[mask], subjects[mask]).value for end in (at.low, at.high)]
     if np.isfinite(at.requested):
         low, high = verification.moved(np.array([rate]), np.array([[low, high]]), np.array([ends]))[0].tolist()
     return rate, low, high, n, ends[0], ends[1]
@@ -254,26 +244,18 @@ def _adjusted(groups: list[_Row]) -> int:
 
 def _figure(rates: list[_Row], groups: list[_Row]) -> Figure:
     """A panel with every edit, then one with its groups for each."""
-    points = [point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=r["edit"], n=r["n"]) for r in rates]
-    panels = [_panel("Every edit, all subjects", points)]
-    for edit in dict.fromkeys(row["edit"] for row in groups):
-        rows = [row for row in groups if row["edit"] == edit]
-        points = [
-            point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=f"{r['group']} {r['name']}", n=r["rate"][3])
-            for r in rows
-        ]
-        panels.append(_panel(edit, points))
-    return Figure(
-        kind="rows",
-        title="How often does verification fail after an edit?",
-        caption="(bars are 95 % intervals by subject; the numbers are images)",
-        panels=panels,
-    )
+    dots = {"Every edit, all subjects": [_dot(row["edit"], (*row["rate"], row["n"])) for row in rates]}
+    for row in groups:
+        dots.setdefault(row["edit"], []).append(_dot(f"{row['group']} {row['name']}", row["rate"]))
+    panels = {heading: {"non-match rate": points} for heading, points in dots.items()}
+    title = "How often does verification fail after an edit?"
+    caption = "(bars are 95 % intervals by subject; the numbers are images)"
+    return drawn("rows", title, caption, panels, "non-match rate", "proportion")
 
 
-def _panel(heading: str, points: list[Point]) -> Panel:
-    series = [Series(name="non-match rate", points=points)]
-    return Panel(heading=heading, y_words="non-match rate", unit="proportion", series=series)
+def _dot(label: str, found: tuple[float, float, float, int]) -> Point:
+    rate, low, high, n = found
+    return point(rate, low=low, high=high, label=label, n=n)
 
 
 def _false_matches(answers: Answers, verified: Verified) -> Table:
@@ -291,12 +273,7 @@ def _false_matches(answers: Answers, verified: Verified) -> Table:
 
 
 def _edit_table(verified: Verified, rates: list[_Row]) -> Table:
-    heads = [
-        ("edit", "text"),
-        ("non-match rate", "proportion"),
-        ("low", "proportion"),
-        ("high", "proportion"),
-    ]
+    heads = [("edit", "text"), ("non-match rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
     ends = () if np.isnan(verified.threshold.requested) else ("low", "high")
@@ -308,19 +285,12 @@ def _edit_table(verified: Verified, rates: list[_Row]) -> Table:
 def _group_table(groups: list[_Row]) -> Table:
     heads = [("edit", "text"), ("attribute", "text"), ("group", "text"), ("non-match rate", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("images", "count")]
-    return table(
-        "Non-matches by group, edit by edit", heads, [[r["edit"], r["group"], r["name"], *r["rate"]] for r in groups]
-    )
+    rows = [[row["edit"], row["group"], row["name"], *row["rate"]] for row in groups]
+    return table("Non-matches by group, edit by edit", heads, rows)
 
 
 def _difference_table(groups: list[_Row]) -> Table:
-    heads = [
-        ("edit", "text"),
-        ("attribute", "text"),
-        ("groups", "text"),
-        ("difference", "points"),
-        ("low", "points"),
-    ]
+    heads = [("edit", "text"), ("attribute", "text"), ("groups", "text"), ("difference", "points"), ("low", "points")]
     heads += [("high", "points"), ("p", "p"), ("p (Holm)", "p"), ("subjects", "count"), ("the attribute", "text")]
     heads += [("why no interval", "text")]
     rows = []

@@ -2,7 +2,7 @@
 
 `bayes` (closed form, one category a row), `logistic`, `trees` (gradient-boosted), `auto` (the best, cross-fitted); the
 networks of Wang et al. 2019: `mlp` (five linear layers, as released), `mlp-4` (as in the text), `mlp-2`, `mlp-2x100`
-and `mlp-1` (the ablations), `converged` (on distinct rows until it settles; not the published protocol).
+and `mlp-1` (the ablations).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from transect.attacks.attackers.classical import Attacker, Auto, Bayes, Logistic, Trees
-from transect.attacks.attackers.networks import HIDDEN, Converged, Mlp
+from transect.attacks.attackers.networks import HIDDEN, Mlp
 from transect.errors import BadInput, UnknownName
 
-__all__ = ["Attacker", "Auto", "Bayes", "Converged", "Logistic", "Mlp", "Trees", "load", "names"]
+__all__ = ["Attacker", "Auto", "Bayes", "Logistic", "Mlp", "Trees", "load", "names"]
 
 _ON_PROCESSOR: Final[dict[str, Callable[[], Attacker]]] = {
     "auto": Auto,
@@ -26,7 +26,7 @@ _ON_PROCESSOR: Final[dict[str, Callable[[], Attacker]]] = {
 
 def names() -> tuple[str, ...]:
     """Every attacker that can be loaded by name."""
-    return (*_ON_PROCESSOR, "converged", *HIDDEN)
+    return (*_ON_PROCESSOR, *HIDDEN)
 
 
 def load(name: str, device: str = "cpu") -> Attacker:
@@ -43,7 +43,7 @@ def load(name: str, device: str = "cpu") -> Attacker:
         raise UnknownName("attacker", name, names())
     if device != "cpu":
         _check_device(device)
-    return Converged(device=device) if name == "converged" else Mlp(name, device=device)
+    return Mlp(name, device=device)
 
 
 def _check_device(device: str) -> None:

@@ -401,9 +401,8 @@ def _inner(
 
 
 def _folds(problem: Problem) -> list[Problem]:
-    """Inner problems; folds deal out the rows of each class in turn, so that all have every class where they can.
-
-    Where subjects repeat, whole subjects are dealt out.
+    """Inner problems; folds deal out the rows of each class, or whole subjects, in turn: all have every class if they
+    can.
     """
     fold = np.empty(len(problem.train), dtype=np.int64)
     groups = problem.protected[problem.train]

@@ -6,9 +6,7 @@ of a BatchNorm and the shift of the first one cancel (with a single linear layer
 no gradient flows to the input, and the first layer of one-hot rows is a look-up. What a network says depends on its
 own data and seed alone. The paper's text has four linear layers, the released code five; Table 2 also has one and
 two. As released: Adam at 5e-5, weight decay 1e-5, batches of 128, 100 epochs; by default the last epoch speaks, in
-the published protocol the snapshot that was best on the development rows. `Converged` is not the published
-protocol: every distinct row enters once, with its number of items in each class as weight, until the network no
-longer changes.
+the published protocol the snapshot that was best on the development rows.
 
 Shapes: N networks, b rows, k inputs, c classes. Everything is float32.
 """
@@ -24,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.attacks.attackers.classical import distinct_rows, watched
 from transect.attacks.records import Problem
 from transect.runs.parts import Progress
 
@@ -50,10 +47,7 @@ class Batch:
 
 
 class Networks:
-    """N networks of one shape. sizes: inputs, hidden units …, classes. Seeds: one for each network's initial weights.
-
-    Raises ValueError with fewer than two sizes.
-    """
+    """N networks of one shape. sizes: inputs, hidden units …, classes. seeds: of each network's first weights."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int], device: str = "cpu") -> None:
         import torch
@@ -406,102 +400,3 @@ def _of_equal_shape(problems: Sequence[Problem]) -> list[list[int]]:
         shape = (p.evidence.format, len(p.evidence.names), p.n_classes, len(p.train), len(p.test), len(p.development))
         groups.setdefault(shape, []).append(number)
     return list(groups.values())
-
-
-STEPS: Final = 400
-CONVERGED_RATE: Final = 3e-3
-_SETTLED: Final = 1e-5
-_PATIENCE: Final = 10
-_EPSILON: Final = 1e-5
-_SLOPE: Final = 0.01
-_CONVERGED_SEEDS: Final = 1 << 62
-
-
-@final
-@dataclass
-class Converged:
-    """Five linear layers as released, Adam at 3e-3 on all distinct rows, at most `steps` steps.
-
-    Stops when the weighted loss has fallen by less than 1e-5 of itself in each of ten steps.
-    """
-
-    name: str = "converged"
-    steps: int = STEPS
-    device: str = "cpu"
-    is_slow: bool = True
-    is_random: bool = True
-    knows_noise: bool = False
-
-    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
-        """A score for each tested item and class; see `Attacker`."""
-        return [self._scores(problem) for problem in watched(self.name, stage, problems)]
-
-    def _scores(self, problem: Problem) -> Float[np.ndarray, "_ _"]:
-        import torch
-
-        train_rows, weights = _weighted(problem)
-        tested, which = distinct_rows(problem.evidence, problem.test)
-        x = torch.from_numpy(problem.evidence.dense(train_rows)).to(self.device)
-        targets = torch.from_numpy(weights).to(self.device)
-        layers = _layers((x.shape[1], *HIDDEN["mlp"], problem.n_classes), problem.seed % _CONVERGED_SEEDS, self.device)
-        statistics = _fit(layers, x, targets, self.steps)
-        with torch.no_grad():
-            logits = _say(layers, torch.from_numpy(problem.evidence.dense(tested)).to(self.device), statistics)
-        return np.asarray(logits.cpu().numpy()[which])
-
-
-def _weighted(problem: Problem) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m c"]]:
-    """A training row for each distinct one, and its share of the items of each class, float32; all sums to 1."""
-    rows, merged = distinct_rows(problem.evidence, problem.train)
-    c = problem.n_classes
-    counts = np.bincount(merged * c + problem.protected[problem.train], minlength=len(rows) * c).reshape(-1, c)
-    return rows, (counts / (c * np.maximum(counts.sum(axis=0), 1))).astype(np.float32)
-
-
-def _layers(sizes: Sequence[int], seed: int, device: str) -> list[list[Tensor]]:
-    """Scale, shift and weight of each layer, and the last bias."""
-    import torch
-
-    drawn = initial_weights(sizes, seed)
-    layers = [
-        [torch.ones(inputs), torch.zeros(inputs), weight] for inputs, weight in zip(sizes[:-1], drawn[:-1], strict=True)
-    ]
-    return [[p.to(device).requires_grad_() for p in layer] for layer in [*layers, [drawn[-1]]]]
-
-
-def _fit(layers: list[list[Tensor]], x: Tensor, targets: Tensor, steps: int) -> list[tuple[Tensor, Tensor]]:
-    """Trains in place; returns the mean and variance that each BatchNorm ended with."""
-    import torch
-
-    adam = torch.optim.Adam([p for layer in layers for p in layer], lr=CONVERGED_RATE, fused=True)
-    share, before, calm = targets.sum(dim=1, keepdim=True), float("inf"), 0
-    for _ in range(steps):
-        loss = -(targets * torch.log_softmax(_say(layers, x, [], share), dim=1)).sum()
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        now = float(loss.detach())
-        calm = calm + 1 if before - now < _SETTLED * abs(before) else 0
-        before = min(before, now)
-        if calm >= _PATIENCE:
-            break
-    statistics: list[tuple[Tensor, Tensor]] = []
-    with torch.no_grad():
-        _say(layers, x, statistics, share)
-    return statistics
-
-
-def _say(
-    layers: list[list[Tensor]], h: Tensor, statistics: list[tuple[Tensor, Tensor]], share: Tensor | None = None
-) -> Tensor:
-    """Logits; with `share` each BatchNorm uses, and appends, the weighted statistics of its input."""
-    import torch
-
-    for number, (scale, shift, weight) in enumerate(layers[:-1]):
-        if share is not None:
-            mean = (share * h).sum(dim=0)
-            statistics.append((mean, (share * (h - mean) ** 2).sum(dim=0)))
-        mean, variance = statistics[number]
-        h = (h - mean) * torch.rsqrt(variance + _EPSILON) * scale + shift
-        h = (torch.nn.functional.leaky_relu(h, _SLOPE) if number else h) @ weight
-    return torch.add(h, layers[-1][0])

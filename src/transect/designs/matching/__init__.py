@@ -9,16 +9,12 @@ from transect.designs.matching.groups import match_groups
 from transect.designs.matching.nearest import greedy
 from transect.designs.matching.references import choose_references, usable_references, without_reference
 from transect.designs.matching.sample import Matching, Sample, in_metric, layered, make_sample, weighted
-from transect.designs.matching.subsets import cardinality, coarsened_exact
-from transect.designs.matching.weighting import entropy_weights, overlap_weights
+from transect.designs.matching.weighting import overlap_weights
 
 __all__ = [
     "Matching",
     "Sample",
-    "cardinality",
     "choose_references",
-    "coarsened_exact",
-    "entropy_weights",
     "greedy",
     "in_metric",
     "layered",

@@ -3,7 +3,8 @@
 Every row also has its dummy column, at a cost above all others: a row on its dummy has no partner, so that the
 assignment has as many partners as can be, and among those the smallest total cost.
 
-The pairs whose distances have the smallest sum: optimal 1:1 and 1:k matching (Rosenbaum 1989).
+The pairs whose distances have the smallest sum: optimal 1:1 and 1:k matching (Rosenbaum 1989,
+doi:10.1080/01621459.1989.10478868).
 
 Solved on the nearest few candidates of each image; the solution's prices then say which candidates left out could
 improve it, and these are added until none can. No n x n matrix, and the optimum of all pairs nonetheless.
@@ -43,7 +44,7 @@ def assign(
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    dummy = _above_all(weights, min(m, n))
+    dummy = float((min(m, n) + 1) * (weights.max(initial=0.0) + 1.0))  # no saving among all other rows outweighs it
     sources = np.concatenate([rows, np.arange(m)])
     ends = np.concatenate([columns, n + np.arange(m)])
     costs = np.concatenate([weights, np.full(m, dummy)])
@@ -51,23 +52,11 @@ def assign(
     graph = csr_array((costs + 1.0, (sources, ends)), shape=(m, n + m))
     matched, partner = min_weight_full_bipartite_matching(graph)
     partner = partner[np.argsort(matched)].astype(np.int64)
-    chosen = costs[_edge_of(sources, ends, partner, n + m)]
+    keys = sources * (n + m) + ends
+    order = np.argsort(keys)
+    chosen = costs[order[np.searchsorted(keys[order], np.arange(m) * (n + m) + partner)]]  # of the edge of each row
     price = _prices(ends, costs - chosen[sources], partner[sources], dummy, n + m)
     return Assignment(np.where(partner < n, partner, -1), price[:n], chosen + price[partner])
-
-
-def _above_all(weights: Float[np.ndarray, " e"], pairs: int) -> float:
-    """A cost that no saving among all other rows can outweigh."""
-    return float((pairs + 1) * (weights.max(initial=0.0) + 1.0))
-
-
-def _edge_of(
-    sources: Int[np.ndarray, " e"], ends: Int[np.ndarray, " e"], partner: Int[np.ndarray, " m"], width: int
-) -> Int[np.ndarray, " m"]:
-    """Position of the edge that each row uses."""
-    keys = sources * width + ends
-    order = np.argsort(keys)
-    return np.asarray(order[np.searchsorted(keys[order], np.arange(len(partner)) * width + partner)])
 
 
 def _prices(
@@ -78,7 +67,6 @@ def _prices(
     width: int,
 ) -> Float[np.ndarray, " w"]:
     """Shortest paths to the columns that have a row: 0 at the others, `most` at the start, edges end -> chosen column.
-
     No cycle is negative since the assignment is optimal, so that the rounds of Bellman and Ford come to rest.
     """
     price = np.zeros(width)
@@ -94,7 +82,6 @@ def _prices(
 
 
 METHOD: Final = "optimal assignment"
-SOURCE: Final = "Rosenbaum 1989, Optimal matching for observational studies, doi:10.1080/01621459.1989.10478868"
 
 _LIST = 20
 _MOST_ROUNDS = 50
@@ -137,24 +124,21 @@ def _one_sided(sample: Sample) -> Sample:
 
 @final
 class _Task:
-    """The growing graph. Nodes are identities; an edge is as long as its nearest two images are apart.
-
-    node: int64 [n], the identity's number within its group. edges: int64 [e, 4], node a, node b, image a, image b;
-    length: float64 [e].
+    """The growing graph. Nodes are identities, numbered within their group; an edge is as long as its nearest two
+    images are apart. edges: int64 [e, 4], node a, node b, image a, image b.
     """
 
     def __init__(self, sample: Sample, caliper: float, ratio: int) -> None:
         self.sample, self.ratio = sample, ratio
         self.search = Search(sample, caliper=caliper)
         self.node = np.full(len(sample), -1)
-        self.sizes = [self._number(group) for group in (sample.rows, sample.columns)]
+        self.sizes = []
+        for group in (sample.rows, sample.columns):
+            people, self.node[group] = np.unique(sample.identity[group], return_inverse=True)
+            self.sizes.append(len(people))
         self.edges, self.length = np.empty((0, 4), dtype=np.int64), np.empty(0)
         self.first = Candidates.none(0, 1)
         self.rounds, self.gap = 0, np.nan
-
-    def _number(self, group: Int[np.ndarray, " m"]) -> int:
-        people, self.node[group] = np.unique(self.sample.identity[group], return_inverse=True)
-        return len(people)
 
     def solve(self) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Adds what could improve the solution until nothing can; returns images a and b and their distances."""
@@ -182,7 +166,8 @@ class _Task:
         image_a, image_b = self.sample.rows[place], nearest.columns[place, rank]
         new = np.column_stack([self.node[image_a], self.node[image_b], image_a, image_b])
         length = self.search.measure(image_a, image_b)
-        better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - _tolerance(cost))
+        rounding = 1e-11 * np.max(cost, where=np.isfinite(cost), initial=1.0)  # of sums of the largest cost
+        better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - rounding)
         edges, lengths = np.vstack([self.edges, new[better]]), np.concatenate([self.length, length[better]])
         order = np.lexsort((edges[:, 3], edges[:, 2], lengths, edges[:, 1], edges[:, 0]))
         edges, lengths = edges[order], lengths[order]
@@ -203,8 +188,3 @@ class _Task:
         keys = self.edges[:, 0] * self.sizes[1] + self.edges[:, 1]
         chosen = np.searchsorted(keys, matched // self.ratio * self.sizes[1] + assignment.partner[matched])
         return chosen, assignment.price, assignment.cost.reshape(-1, self.ratio).max(axis=1)
-
-
-def _tolerance(cost: Float[np.ndarray, " a"]) -> float:
-    """What rounding can do to sums of the largest cost."""
-    return float(1e-11 * np.max(cost, where=np.isfinite(cost), initial=1.0))

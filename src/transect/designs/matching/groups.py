@@ -21,10 +21,9 @@ class NoSet(BadInput):
 @final
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Matched sets: rows int64 [sets, groups], one image of each group in the order of `groups`, the base first.
-
-    distance: float64 [sets, groups - 1], from the base to each other image. refused: base image -> reason, and in which
-    group it has no match. near: refused base image -> (nearest image of that group, distance), where the method tells.
+    """Matched sets: one image of each group in the order of `groups`, the base first, and its distance to each other.
+    refused, near: of base images by reason with the group that has no match, and (nearest image of that group,
+    distance).
     """
 
     groups: tuple[str, ...]

@@ -1,15 +1,15 @@
 """Pairs of nearest images: in order of their distance, and by an index for a million of them.
 
-The nearest pair first, then the next: the sequential order of Singh et al. 2021, section 3.2.
+The nearest pair first, then the next: the sequential order of Singh et al. 2021, section 3.2 (Eq. 2-5).
 
 At each step the pair of smallest distance that keeps every constraint is taken, and all images of both identities
 leave. The result equals that of sorting all n x n distances (ties by position of a, then of b), which is never
 done: each treated image keeps its nearest few controls and a bound below all others, and is searched again when
 they are used up.
 
-Nearest neighbours by an index, for a million images: approximate, with the recall stated.
-
-An inverted file of faiss (optional, `transect[ann]`) looks only into the cells near an image. A neighbour that it
+Nearest neighbours by an index, for a million images: approximate, with the recall stated. An inverted file of faiss
+(optional, `transect[ann]`; Johnson, Douze and Jégou 2021, doi:10.1109/TBDATA.2019.2921572) looks only into the cells
+near an image. A neighbour that it
 misses is lost to that image, so that pairs can be farther apart than the exact order's; constraints hold all the
 same.
 """
@@ -28,7 +28,6 @@ from transect.designs.matching.search import CONSTRAINTS, Candidates, Search, al
 from transect.errors import BadInput, MissingExtra
 
 METHOD: Final = "greedy, nearest pair first"
-GREEDY_SOURCE: Final = "Singh, Balakrishnan and Perona 2021, Matched sample selection with GANs, Eq. 2-5"
 
 _TIED_LIST = 256
 _SHARE = 0.25  # of the open rows are searched again at a time, those with the fewest candidates left
@@ -161,10 +160,6 @@ class _Queue:
         self.reach[place] = listed[-1][0] if len(near) > _TIED_LIST else np.inf
 
 
-INDEX_SOURCE: Final = (
-    "Johnson, Douze and Jégou 2021, Billion-scale similarity search with GPUs, doi:10.1109/TBDATA.2019.2921572"
-)
-
 _FEW = 20_000  # columns up to which each is compared
 _OVERFETCH, _MOST_FETCHED = 2, 512
 _WIDER = 4
@@ -185,9 +180,8 @@ class _Index:
 
 @final
 class ApproximateSearch(Search):
-    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many.
-
-    probes: cells that are looked into for an image; more find more and take longer.
+    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many. probes:
+    cells that are looked into for an image; more find more and take longer.
     """
 
     def __init__(self, sample: Sample, *, caliper: float = np.inf, probes: int = 16, list_length: int = 16) -> None:
@@ -199,9 +193,8 @@ class ApproximateSearch(Search):
         self.indices: dict[int, _Index] = {}
 
     def recall(self, *, seed: int = 0) -> float:
-        """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN.
-
-        Call it before `greedy`, which then shares the index.
+        """Share of the true nearest allowed candidates listed, of 200 random images; before `greedy`, which shares the
+        index.
         """
         rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
         listed = self.nearest(rows, self.sample.columns, self.list_length)
@@ -280,9 +273,8 @@ class ApproximateSearch(Search):
         inside: Int[np.ndarray, " b"],
         positions: Int[np.ndarray, "m f"],
     ) -> Int[np.ndarray, " m"]:
-        """Candidates of some rows among the columns that the index names, -1 where it names fewer.
-
-        Returns how many of them keep every constraint but the caliper.
+        """Candidates among the columns that the index names (-1: fewer). Returns how many keep all constraints but the
+        caliper.
         """
         k = candidates.columns.shape[1]
         column = np.where(positions >= 0, positions, inside[0])

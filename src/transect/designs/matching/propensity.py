@@ -1,9 +1,10 @@
 """Propensity scores: matching on the probability of being treated, as published and as recommended.
 
 As published (Singh et al. 2021, section 3.2.2): one model fitted to all images, the smaller group in random order, each
-image with the nearest free score of the other group, accepted within 0.1. As recommended (Austin 2011): the log odds,
-here cross-fitted by identity so that no image enters the model that scores it, the nearest pair first, within 0.2
-standard deviations. Where a model separates the groups almost perfectly there is little overlap, and both report it.
+image with the nearest free score of the other group, accepted within 0.1. As recommended (Austin 2011,
+doi:10.1002/pst.433): the log odds, here cross-fitted by identity so that no image enters the model that scores it, the
+nearest pair first, within 0.2 standard deviations. Where a model separates the groups almost perfectly there is little
+overlap, and both report it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,6 @@ from transect.errors import BadInput
 
 METHOD: Final = "propensity, cross-fitted log odds"
 PUBLISHED: Final = "propensity, as published"
-SOURCES: Final = (
-    "Austin 2011, Optimal caliper widths for propensity-score matching, doi:10.1002/pst.433",
-    "Singh, Balakrishnan and Perona 2021, section 3.2.2",
-)
-
 PUBLISHED_CALIPER: Final = 0.1
 CALIPER_SD: Final = 0.2
 SEPARATED: Final = 0.95
@@ -40,10 +36,9 @@ MOST_COLUMNS: Final = 4096
 @final
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Log odds of being treated, [n], NaN for ineligible images, and how well they separate the groups.
-
-    log_odds: from the model of all images; cross_fitted: from models that did not see the image's identity.
-    accuracy, cross_validated: shares of images on the right side of 1/2; majority: what guessing the larger group gets.
+    """Log odds of being treated, [n], NaN for ineligible images, from the model of all images and from models that did
+    not see the image's identity. accuracies: shares on the right side of 1/2; majority: what guessing the larger group
+    gets.
     """
 
     log_odds: Float[np.ndarray, " n"]

@@ -102,7 +102,6 @@ CALIPER: Final = "caliper"
 IDENTITY_USED: Final = "identity used"
 TAKEN: Final = "partners taken"
 BOTH_GROUPS: Final = "identity in both groups"
-NOT_CHOSEN: Final = "not in the balanced subset"
 OTHER_GROUP: Final = "no match"
 
 _ROWS_AT_ONCE = 4096
@@ -168,9 +167,7 @@ class Facts(TypedDict, total=False):
 
     propensity: accuracies, area_under_curve, caliper (in its own units and in standard deviations), shared_range, and a
     warning where the groups barely overlap. optimal: total_distance, rounds, and gap, how far the total can lie above
-    the optimum. coarsened: strata that hold both groups, and the images in them. cardinality: size, the solver's bound
-    on the largest size, whether the size is proven, tolerance. Weights: effective numbers of images. recall: of
-    approximate search.
+    the optimum. overlap: effective numbers of images. recall: of approximate search.
     """
 
     accuracy_in_sample: float
@@ -184,13 +181,6 @@ class Facts(TypedDict, total=False):
     total_distance: float
     rounds: int
     gap: float
-    strata_in_common: int
-    treated_in_common: int
-    control_in_common: int
-    size: int
-    largest: int
-    proven: bool
-    tolerance: float
     effective_treated: float
     effective_controls: float
     recall: float

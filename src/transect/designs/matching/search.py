@@ -85,15 +85,11 @@ _BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 2048
 @final
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The nearest columns of each of m rows by a lower bound of the distance, lowest first.
-
-    columns: int64 [m, k], positions in the sample, -1 where there are fewer. bounds: float64 [m, k], at most the
-    distance (plus the price of the column, if there is one), inf without a column. Every allowed column is listed or
-    its bound is at least reach, float64 [m] (inf: all are listed); what is listed may still break a constraint by a
-    hair, which `measure` finds.
-    remaining: int64 [m, constraints], columns left after each constraint in the order of CONSTRAINTS. near: the nearest
-    column of the stratum (with a dose: of those that are lower by the gap) whatever the other constraints, -1 without
-    one.
+    """The nearest columns of each of m rows by a lower bound of the distance (plus the column's price, if any), lowest
+    first; -1 and inf where there are fewer. Every allowed column is listed or its bound is at least `reach` (inf: all
+    are listed); what is listed may still break a constraint by a hair, which `measure` finds. remaining: columns left
+    after each of CONSTRAINTS. near: the nearest column of the stratum (of a dose: of those lower by the gap) whatever
+    the other constraints.
     """
 
     columns: Int[np.ndarray, "m k"]
@@ -183,9 +179,8 @@ class Search:
         k: int,
         prices: Float[np.ndarray, " n"] | None = None,
     ) -> Candidates:
-        """The k nearest allowed columns of each row; rows and columns must be eligible images.
-
-        prices: an amount per image of the sample that a column costs in addition to its distance.
+        """The k nearest allowed columns of eligible rows. prices: what a column of the sample costs beside its
+        distance.
         """
         candidates = Candidates.none(len(rows), k)
         strata = self.sample.exact[columns]
@@ -207,24 +202,14 @@ class Search:
         prices: Float[np.ndarray, " n"] | None,
     ) -> None:
         """Candidates of the rows of one stratum among its columns, written to their places."""
-        for part in in_blocks(len(rows), self.block_rows):
-            self._fill(candidates, places[part], rows[part], inside, prices)
-
-    def _fill(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        prices: Float[np.ndarray, " n"] | None,
-    ) -> None:
-        """Candidates of some rows of one stratum."""
         k = candidates.columns.shape[1]
-        bounds, positions, candidates.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
-        candidates.near[places] = np.where(near >= 0, inside[near], -1)
-        candidates.reach[places] = bounds[:, k]
-        candidates.bounds[places] = bounds[:, :k]
-        candidates.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
+        for part in in_blocks(len(rows), self.block_rows):
+            some = places[part]
+            bounds, positions, candidates.remaining[some], near = self._lowest(rows[part], inside, k + 1, prices)
+            candidates.near[some] = np.where(near >= 0, inside[near], -1)
+            candidates.reach[some] = bounds[:, k]
+            candidates.bounds[some] = bounds[:, :k]
+            candidates.columns[some] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
 
     def _lowest(
         self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
@@ -236,7 +221,9 @@ class Search:
         block = self.space.block(rows)
         for part in in_blocks(len(inside), self.block_columns):
             bounds = self.space.lower_bounds(block, self.space.block(inside[part]))
-            others = self._of_the_other_side(bounds, rows, inside[part])
+            others = bounds  # with a dose those that are lower by the gap
+            if self.sample.dose_gap:
+                others = np.where(self._too_close_in_dose(rows, inside[part]), np.inf, bounds)
             where = others.argmin(axis=1)
             lowest = others[np.arange(len(rows)), where]
             near = np.where(lowest < nearest, where + part.start, near)
@@ -250,14 +237,6 @@ class Search:
             chosen = np.argsort(values, axis=1, kind="stable")[:, :k]
             best, position = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(places, chosen, axis=1)
         return best, position, remaining, near
-
-    def _of_the_other_side(
-        self, bounds: Float[np.ndarray, "m b"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
-    ) -> Float[np.ndarray, "m b"]:
-        """Bounds of the images that a row could be compared with: with a dose those that are lower by the gap."""
-        if not self.sample.dose_gap:
-            return bounds
-        return np.where(self._too_close_in_dose(rows, columns), np.inf, bounds)
 
     def _too_close_in_dose(
         self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
@@ -299,10 +278,8 @@ def explain(
     sample: Sample, search: Search, first: Candidates, a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
 ) -> tuple[dict[int, str], dict[int, tuple[int, float]], float]:
     """Reasons by treated image, its nearest control of the stratum, and the least caliper that would not refuse all.
-
-    first: the candidates of `sample.rows` among all columns. The reason is the first constraint, in the order of
-    CONSTRAINTS, that leaves an image no control at all; where controls are left, its identity is in another pair, or
-    every such control is.
+    first: the candidates of `sample.rows` among all columns. The reason is the first of CONSTRAINTS that leaves no
+    control; where some are left, the identity is in another pair, or every such control is.
     """
     refused = ineligible_treated(sample)
     used = set(sample.identity[np.concatenate([a, b])].tolist())

@@ -56,10 +56,9 @@ _FIT_STEPS: Final = 15
 @final
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """A fitted surrogate. lengths float64 [d]: the distance along each attribute over which answers are similar.
-
-    points, gradient: what the mode of the log odds is made of; root, factor: square root of the likelihood's curvature
-    and Cholesky factor of B = I + W½ K W½. evidence: log marginal likelihood with the prior of the length scales.
+    """A fitted surrogate. lengths: the distance along each attribute over which answers are similar. points, gradient:
+    what the mode of the log odds is made of. root, factor: W½ and the Cholesky factor of B = I + W½ K W½. evidence: log
+    marginal likelihood.
     """
 
     lengths: Float[np.ndarray, " d"]
@@ -71,9 +70,8 @@ class Surrogate:
     evidence: float
 
     def probability(self, points: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
-        """Chance of a failure at each point, in [0, 1], averaged over the uncertain log odds (algorithm 3.2).
-
-        The average is MacKay's, doi:10.1162/neco.1992.4.5.720.
+        """Chance of a failure at each point, averaged over the uncertain log odds (algorithm 3.2) as MacKay does it,
+        doi:10.1162/neco.1992.4.5.720.
         """
         across = kernel(points, self.points, self.lengths)
         center = self.mean + across @ self.gradient
@@ -290,9 +288,8 @@ def _fitted_rows(history: History) -> Int[np.ndarray, " m"]:
 
 
 def candidates_near(history: History, surrogate: Surrogate, random: np.random.Generator) -> Float[np.ndarray, "m d"]:
-    """Sparse steps from failures, all at least a tenth of the diagonal from every failure found.
-
-    From each: one to all attributes take another value, anywhere or within two length scales.
+    """Sparse steps from failures, all at least a tenth of the diagonal from every failure found: one to all attributes
+    take another value, anywhere or within two length scales.
     """
     failures, d = history.found, history.dimensions
     centers = failures[random.permutation(len(failures))[:CENTERS]].repeat(CANDIDATES, axis=0)

@@ -47,10 +47,7 @@ _GRID: Final = (np.arange(64) + 0.5) / 64
 @final
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """A fitted model. weights float64 [1 + 5 d]: w_0, then five of each attribute.
-
-    factor: Cholesky factor of their posterior covariance.
-    """
+    """A fitted model: w_0, then five weights of each attribute; factor: Cholesky's of their posterior covariance."""
 
     mean: float
     weights: Float[np.ndarray, " k"]
@@ -79,10 +76,7 @@ class Additive:
 
 
 def fit_additive(points: Float[np.ndarray, "n d"], failures: Float[np.ndarray, " n"], mean: float) -> Additive:
-    """The model of answers 0 or 1 at points in [0, 1]; mean: prior log odds of a failure.
-
-    Without points the prior comes back.
-    """
+    """The model of answers 0 or 1 at points in [0, 1]; mean: prior log odds of a failure. Without points the prior."""
     features, dimensions = _features(points), points.shape[1]
     variances = np.full(dimensions, START_VARIANCE)
     weights = np.zeros(features.shape[1])

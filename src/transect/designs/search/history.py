@@ -113,11 +113,7 @@ class Explorer(Strategy, Protocol):
 
 
 def diagonal(dimensions: int) -> float:
-    """Length of the unit cube's diagonal.
-
-    >>> diagonal(4)
-    2.0
-    """
+    """Length of the unit cube's diagonal."""
     return float(np.sqrt(dimensions))
 
 

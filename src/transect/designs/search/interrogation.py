@@ -61,10 +61,7 @@ def condition_of(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarr
 
 
 def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n e"]:
-    """A one-hot vector of the combination of levels, then the other coordinates as they are.
-
-    Two conditions are the square root of two apart, whichever they are. Without levels the points come back.
-    """
+    """A one-hot vector of the combination of levels, so that any two are √2 apart; then the other coordinates."""
     if not sizes(steps):
         return points
     hot = np.eye(int(np.prod(sizes(steps))))[condition_of(points, steps)]
@@ -121,26 +118,21 @@ class Thompson:
         done, chosen = int(history.explored.sum()), []
         for number, is_even in enumerate(even, start):
             if is_even:
-                chosen.append(self._in_turn(done))
+                turn, place = divmod(done, self.count)
+                chosen.append(int(stream(self.seed, 7, turn).permutation(self.count)[place]))
                 done += 1
             else:
                 drawn = stream(self.seed, 8, number).beta(failed + 0.5, passed + 0.5)
                 chosen.append(int(drawn.argmax()))
-        return Suggestions(self._middle(np.array(chosen, dtype=np.int64)), np.array(even, dtype=np.bool_))
+        codes = np.unravel_index(np.array(chosen, dtype=np.int64), sizes(self.steps))
+        middles = [_middles(edges)[code] for edges, code in zip(self.steps, codes, strict=True)]
+        return Suggestions(np.column_stack(middles), np.array(even, dtype=np.bool_))
 
     def _counts(self, history: History) -> tuple[Int[np.ndarray, " k"], Int[np.ndarray, " k"]]:
         answered = np.isfinite(history.failures)
         which = condition_of(history.points, self.steps)
         failed = np.bincount(which[answered & history.failed], minlength=self.count)
         return failed, np.bincount(which[answered & ~history.failed], minlength=self.count)
-
-    def _in_turn(self, number: int) -> int:
-        turn, place = divmod(number, self.count)
-        return int(stream(self.seed, 7, turn).permutation(self.count)[place])
-
-    def _middle(self, chosen: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n d"]:
-        codes = np.unravel_index(chosen, sizes(self.steps))
-        return np.column_stack([_middles(edges)[code] for edges, code in zip(self.steps, codes, strict=True)])
 
 
 FIRST: Final = 10
@@ -151,7 +143,7 @@ REFIT: Final = 10
 LENGTHS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 NOISES: Final = (1e-4, 1e-1)
 AGAIN: Final = (1.0, 10.0)
-"""Variances of the noise, as shares of the signal's; the last two where a point can be queried again."""
+"""Variances of the noise, as shares of the signal's; the last two where points were queried again."""
 
 
 @final
@@ -267,23 +259,9 @@ def _chosen(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -
     """Length scale and noise of the highest marginal likelihood."""
     once = _once(points, values)
     between = distances(once.points, once.points)
-    if once.counts.max() > 1:
-        return _chosen_of_few(between, once)
-    grid = [(length, noise) for length in LENGTHS for noise in NOISES]
+    noises = (*NOISES, *AGAIN) if once.counts.max() > 1 else NOISES
+    grid = [(length, noise) for length in LENGTHS for noise in noises]
     return max(grid, key=lambda pair: _evidence(between, once, *pair)[2])
-
-
-def _chosen_of_few(between: Float[np.ndarray, "u u"], once: _Once) -> tuple[float, float]:
-    """As `_evidence` for the whole grid at once: conditions are few, and one call of many small matrices is quicker."""
-    grid = np.array([(length, noise) for length in LENGTHS for noise in (*NOISES, *AGAIN)])
-    n, u, variances = once.counts.sum(), len(once.means), grid[:, 1] + 1e-8
-    kernels = np.exp(-0.5 * (between / grid[:, 0, None, None]) ** 2)
-    L = np.linalg.cholesky(kernels + variances[:, None, None] * np.diag(1 / once.counts))
-    solved = np.linalg.solve(L, np.broadcast_to(once.means[:, None], (len(grid), u, 1)))[..., 0]
-    scale = ((solved**2).sum(axis=1) + once.within / variances) / n
-    spread = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1) + 0.5 * (n - u) * np.log(variances)
-    best = int((-0.5 * n * np.log(np.maximum(scale, 1e-300)) - spread).argmax())
-    return float(grid[best, 0]), float(grid[best, 1])
 
 
 def _evidence(

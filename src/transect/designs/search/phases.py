@@ -48,11 +48,9 @@ SEARCHED: Final = -1
 @dataclass(frozen=True, slots=True)
 class ConfirmedSearch:
     """Active search with three quarters of the budget, then calls drawn uniformly inside the rules, then active search.
-
-    Rules take calls until each has `enough` answers, and a quarter of the budget at most. Where no rule was found the
-    search continues at once; rules come from the first three quarters alone. A rule whose calls stay without an answer
-    is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. strategy: what
-    searches in place of the active search. narrow: the half-width that is enough; 0: to the end.
+    Rules come from the first three quarters alone, and take calls until each has `enough` answers, a quarter of the
+    budget at most. A rule whose calls stay without an answer is queried to the end. thresholds: where rules may cut.
+    strategy: what searches in place of the active search. narrow: the half-width that is enough; 0: to the end.
     """
 
     seed: int = 0
@@ -82,7 +80,8 @@ class ConfirmedSearch:
         if turn == SEARCHED:
             return self.search.suggest(history, n)
         numbers = range(-left, min(-left + n, (-left // BLOCK + 1) * BLOCK))
-        points = np.concatenate([self._inside(rules[turn], number) for number in numbers])
+        shape = (1, len(rules[turn].low))
+        points = np.concatenate([rules[turn].spread(stream(self.seed, 6, number).random(shape)) for number in numbers])
         return Suggestions(points, np.zeros(len(numbers), dtype=np.bool_))
 
     def rules(self, history: History) -> list[Rule]:
@@ -102,23 +101,17 @@ class ConfirmedSearch:
         return [(rule, rows[(turns == i) & answered[rows]]) for i, rule in enumerate(rules)]
 
     def _turns(self, history: History, rules: list[Rule]) -> list[int]:
-        """For each block of calls after the first search the number of its rule, the next block's too; or SEARCHED.
-
-        The rules that need more take turns.
+        """For each block of calls after the first search, and the next, its rule's number or SEARCHED; rules in need
+        take turns.
         """
         turns: list[int] = []
         for start in range(self.searching, len(history) + 1, BLOCK):
             blocks = history.failures[self.searching : start].reshape(-1, BLOCK)
             queried = [blocks[np.array(turns, dtype=np.int64) == i].ravel() for i in range(len(rules))]
-            needed = [i for i, answers in enumerate(queried) if not self._enough(answers)]
+            counts = [(float(np.nansum(answers)), int(np.isfinite(answers).sum())) for answers in queried]
+            needed = [i for i, count in enumerate(counts) if not enough(*count, self.narrow)]
             turns.append(min(needed, key=lambda i: (len(queried[i]), i), default=SEARCHED))
         return turns
-
-    def _enough(self, failures: Float[np.ndarray, " n"]) -> bool:
-        return enough(np.nansum(failures), int(np.isfinite(failures).sum()), self.narrow)
-
-    def _inside(self, rule: Rule, number: int) -> Float[np.ndarray, "1 d"]:
-        return rule.spread(stream(self.seed, 6, number).random((1, len(rule.low))))
 
 
 def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:
@@ -156,9 +149,8 @@ class Stratum:
 @final
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase.
-
-    strategy: searches in place of the active search.
+    """The two phases as a strategy: a point depends on seed, number and first answers. strategy: in place of active
+    search.
     """
 
     seed: int = 0
@@ -187,9 +179,8 @@ class Phases:
         return Suggestions(np.array(points).reshape(n, history.dimensions), np.zeros(n, dtype=np.bool_))
 
     def strata(self, history: History) -> list[Stratum]:
-        """The answered calls by stratum with the weights of their means, which sum to 1.
-
-        A history that ends within the first phase has that phase alone.
+        """The answered calls by stratum with the weights of their means, which sum to 1; within the first phase that
+        alone.
         """
         answered = np.isfinite(history.failures)
         sure = int((1 - self.search.most) * self.first)  # beyond these, how many there are depends on the answers
@@ -244,10 +235,8 @@ def _rules(
 
 def _shares(rules: list[Rule], dimensions: int) -> list[float]:
     """Volume of each rule less the rules before it, and of the rest: exact, by inclusion and exclusion."""
-    shares: list[float] = []
-    for i, rule in enumerate(rules):
-        shares.append(_volume_without(rule, rules[:i]))
-    return [*shares, _volume_without(whole_cube(dimensions), rules)]
+    inside = [_volume_without(rule, rules[:i]) for i, rule in enumerate(rules)]
+    return [*inside, _volume_without(whole_cube(dimensions), rules)]
 
 
 def _volume_without(box: Rule, others: list[Rule]) -> float:

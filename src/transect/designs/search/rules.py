@@ -41,11 +41,7 @@ class Rule:
 
     @property
     def volume(self) -> float:
-        """Share of the cube inside.
-
-        >>> whole_cube(2).volume
-        1.0
-        """
+        """Share of the cube inside."""
         return float(np.prod(self.high - self.low))
 
     @property
@@ -71,11 +67,9 @@ def whole_cube(dimensions: int) -> Rule:
 def find_rules(
     history: History, thresholds: Sequence[Sequence[float]] | None = None, *, halves: bool = True
 ) -> list[Rule]:
-    """The rules that every other call suggests and the calls between bear out, the strongest first.
-
-    halves: false looks at all calls at once, for rules that are only used to draw from. thresholds: for each attribute
-    where a condition may cut, inside (0, 1); default every twentieth. Calls without an answer are left out. An empty
-    list where nothing stands out.
+    """The rules that every other call suggests and the calls between bear out, the strongest first; [] where nothing
+    stands out. halves: false looks at all calls at once, for rules that are only drawn from. thresholds: where a
+    condition may cut each attribute, by default every twentieth.
     """
     answered = np.isfinite(history.failures)
     points, failures = history.points[answered], history.failures[answered] == 1
@@ -129,9 +123,8 @@ def _best_interval(
     cuts: Sequence[float],
     failures: Bool[np.ndarray, " n"],
 ) -> tuple[float, float, float]:
-    """Of all intervals between two cuts, or a cut and an end, the one that gains most: gain, low, high.
-
-    values, failed: the calls inside the rule so far; failures: of all calls.
+    """Of all intervals between two cuts, or a cut and an end, the one that gains most: gain, low, high. values, failed:
+    the calls inside the rule so far; failures: of all calls.
     """
     ends = np.array([0.0, *cuts, 1.0])
     bins = np.searchsorted(ends[1:-1], values, side="left")
@@ -162,9 +155,8 @@ def _gain(inside: Bool[np.ndarray, " n"], failures: Bool[np.ndarray, " n"]) -> f
 
 
 def _gains(k: Int[np.ndarray, " r"], m: Int[np.ndarray, " r"], failures: int, n: int) -> Float[np.ndarray, " r"]:
-    """Log likelihood gained by a separate rate for the m calls inside, k of them failures, in nats.
-
-    0 where failures are fewer than two, or no more frequent than over all n calls.
+    """Log likelihood gained by a separate rate for the m calls inside, k of them failures, in nats; 0 where failures
+    are fewer than two, or no more frequent than over all n calls.
     """
     gained = _likelihood(k, m) + _likelihood(failures - k, n - m) - _likelihood(np.array(failures), np.array(n))
     return np.asarray(np.where((k >= LEAST_FAILURES) & (m < n) & (k * n > failures * m), gained, 0.0))

@@ -71,11 +71,9 @@ class LatentPart:
 
 
 def latent_part(latents: Latents, count: int) -> LatentPart:
-    """The part that `count` directions of a sample of subjects span.
-
-    Where some directions vary more than chance lets equal ones (a space w, say) they are the first principal ones; else
-    (z, u) the first coordinates, which for FaceWorld are its identity code. Coordinates with few values, a network's
-    conditions, are left out. Raises BadInput for a count below 1 or beyond the coordinates that there are.
+    """The part that `count` directions of a sample span. Where some vary more than chance lets equal ones (a space w,
+    say) they are the first principal ones; else (z, u) the first coordinates, of FaceWorld its identity code.
+    Coordinates with few values, a network's conditions, are left out.
     """
     rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
     free = np.flatnonzero([len(np.unique(column)) > len(rows) // 2 for column in rows.T])
@@ -156,7 +154,9 @@ class Space:
     def steps(self) -> tuple[tuple[float, ...], ...]:
         """The ranks between an attribute's levels; none for one that is not searched by level."""
         return tuple(
-            self._edges(row) if self.by_level(attribute) else ()
+            tuple(float(i) / (len(row) - 1) for i in np.flatnonzero(row[1:] > row[:-1]))
+            if self.by_level(attribute)
+            else ()
             for attribute, row in zip(self.attributes, self.ranked, strict=True)
         )
 
@@ -233,10 +233,6 @@ class Space:
             return []
         names = [attribute.label(float(level)) for level, is_inside in zip(levels, inside, strict=True) if is_inside]
         return [f"{attribute.name} = {' or '.join(names)}"]
-
-    def _edges(self, row: Float[np.ndarray, " q"]) -> tuple[float, ...]:
-        last = len(row) - 1
-        return tuple(float(i) / last for i in np.flatnonzero(row[1:] > row[:-1]))
 
     def _value(self, j: int, rank: float) -> float:
         return float(self.ranked[j][round(rank * (self.ranked.shape[1] - 1))])

@@ -32,7 +32,7 @@ from transect.experiment.study import Study
 from transect.experiment.worlds import WorldSettings
 from transect.jobs.audit.request import AuditRequest, Levels
 from transect.protocols import Generator, Target, World
-from transect.records import Attribute, Design, Task
+from transect.records import Attribute, Task
 from transect.runs import report_options
 from transect.runs.capabilities import (
     check_subjects,
@@ -648,14 +648,10 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
         complete = replace(
             complete, rule=outcome_choice.chosen_rule(targets, study.design, rule.false_match_rate, rule.within)
         )
-    checked = _edit_check(study.world, study.design, check_edits)
+    checked = edits.for_world(study.world, study.design, check_edits) if study.design.levels else None
     if checked is not None:
         complete = replace(complete, recipe=_with_check(complete, request, check_edits))
     return replace(complete, edits=checked)
-
-
-def _edit_check(world: World, design: Design, check_edits: EditCheck) -> EditCheck | None:
-    return edits.for_world(world, design, check_edits) if design.levels else None
 
 
 def places(studies: Sequence[Study], folder: Path, several: str) -> list[Path]:

@@ -134,6 +134,7 @@ def _against(numbers: CompareNumbers) -> str:
 def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Block]:
     """For each model how many images differ, and a strip of them."""
     shown = dict.fromkeys((image.study, image.model, image.outcome) for image in numbers.images)
+    several_studies = len({row.study for row in numbers.rows}) > 1
     for study, model, outcome in shown:
         row = next(
             each for each in numbers.disagreements if (each.study, each.model, each.outcome) == (study, model, outcome)
@@ -143,12 +144,8 @@ def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Bloc
             for image, picture in zip(numbers.images, pictures, strict=False)
             if (image.study, image.model, image.outcome) == (study, model, outcome) and picture
         ]
-        yield Paragraph(f"Study {study}: {_differ(row)}" if _has_several_studies(numbers) else _differ(row))
+        yield Paragraph(f"Study {study}: {_differ(row)}" if several_studies else _differ(row))
         yield from _strips(chosen)
-
-
-def _has_several_studies(numbers: CompareNumbers) -> bool:
-    return len({row.study for row in numbers.rows}) > 1
 
 
 def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:

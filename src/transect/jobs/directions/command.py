@@ -97,15 +97,7 @@ def fit(
     from transect.jobs.directions.run import DirectionsOptions, fit_directions
 
     safetensors_path(out)
-    answers = given(
-        task=task,
-        preprocess=preprocess,
-        labels=classes,
-        positive=positive,
-        threshold=threshold,
-        output=output,
-        isolate=isolate,
-    )
+    answers = given({**locals(), "labels": classes})
     options = DirectionsOptions(labelled_by, population, size, device, answers)
     result = fit_directions(
         generator, labels, attribute or (), balance=balance or (), method=method, latents=latents,

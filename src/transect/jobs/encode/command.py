@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Device, Engine, Json, Workers
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
+
+RERUN = Rerun(
+    values="space encoder-samples fit distance device",
+    data="images",
+    models="generator encoder weights heads",
+)
 
 
 def encode(
@@ -56,5 +62,5 @@ def encode(
         images, generator, out, encoder=encoder, space=space, fit=fit, device=device, quiet=json, options=options
     )
     page = result.report(out)
-    keep(context, out, files=("generator", "images"))
+    keep(context, out, RERUN)
     show(result, json, result.headline(), result.rows(), *result.lines(), page=page)

@@ -1,8 +1,4 @@
-"""The parts of an encoding: pictures ► rows with codes, in this process or by a worker.
-
-What an encoding reached: how near the codes' images come to the photographs, and the codes.
-
-`transect.encode`: images ► latents of a generator by an encoder alone, part by part; rerun to resume.
+"""`transect.encode`: images ► latents of a generator by an encoder alone, part by part; rerun to resume.
 
 The run folder is that of an inversion: inversions/part-*.parquet (a row per image), and at the end
 latents.safetensors, summary.json and sheet.png. What reads an inversion reads it too.
@@ -10,9 +6,7 @@ latents.safetensors, summary.json and sheet.png. What reads an inversion reads i
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast, final
 
@@ -28,29 +22,29 @@ from transect.inversion.parts import (
     PART,
     TABLE,
     Tools,
+    ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    facts_of,
     failed_ids,
     identity_distances,
     median_of,
     rows_of_run,
+    rows_with_quality,
 )
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, RunFolder, write_json
-from transect.runs.parts import announcing_stages, fill_table, resumable, stage
+from transect.runs.parts import announcing_stages, fill_table, resumable
 from transect.runs.pictures import png
 
 if TYPE_CHECKING:
     from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
     from transect.inversion.protocol import Invertible
-    from transect.perceptual.distance import Appearance
 
 
 @final
@@ -65,7 +59,6 @@ class EncodingParts:
     def make(self, pictures: Pictures) -> pa.Table:
         """The rows of these pictures."""
         from transect.inversion import encoder as encodings
-        from transect.inversion.encoder import RidgeEncoder
 
         tools, rows = self.tools, range(len(pictures))
         encoder = cast("RidgeEncoder | TrainedEncoder", tools.encoder)
@@ -85,9 +78,7 @@ class EncodingParts:
                 "image": pa.array([png(image) for image in encoded.reconstructions], pa.binary()),
             }
         )
-        # Kept with the part: a finished run fits no encoder again.
-        quality = encoder.fitted.quality if isinstance(encoder, RidgeEncoder) else None
-        return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+        return rows_with_quality(table, encoder)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -186,71 +177,24 @@ class EncodeOptions:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Encoding:
-    """What is encoded, and by what.
+    """What is encoded, and by what."""
 
-    named: how a worker opens the generator; "" for an object, which stays here. files: of the distance.
-    encoder_samples: that a fitted encoder is fitted on.
-    """
-
-    generator: Generator
-    named: str
-    network: Invertible
+    plan: ToolsPlan
     pictures: Pictures
-    space: str
-    encoder_file: Path | None
-    encoder_samples: int
-    distance: str
-    files: tuple[Path | None, Path | None]
-    device: str
-
-    @cached_property
-    def appearance(self) -> Appearance:
-        """What makes two images look similar."""
-        from transect.perceptual.distance import appearance_of
-
-        return appearance_of(self.distance, *self.files, self.device)
-
-    @cached_property
-    def encoder(self) -> RidgeEncoder | TrainedEncoder:
-        """Read, or fitted when the first part needs it."""
-        from transect.inversion.encoder import fit_encoder, open_encoder
-        from transect.perceptual.features import load
-
-        if self.encoder_file is not None:
-            return open_encoder(self.encoder_file, self.network, self.space, self.device)
-        stage(f"fitting an encoder on {self.encoder_samples:,} images of {self.generator.name}")
-        features = load(device=self.device).network
-        return fit_encoder(self.network, self.space, features, samples=self.encoder_samples)
-
-    @property
-    def tools(self) -> Tools:
-        """What the codes are found with, in this process."""
-        return Tools(self.network, self.encoder, self.appearance)
-
-    def recipe(self) -> ToolsRecipe:
-        """The same for a worker, with the encoder that was fitted here."""
-        from transect.inversion.encoder import RidgeEncoder
-
-        encoder = self.encoder.fitted if isinstance(self.encoder, RidgeEncoder) else self.encoder_file
-        facts = facts_of(self.generator, (self.encoder_file, *self.files))
-        return ToolsRecipe(self.named, self.space, encoder, self.distance, self.files, self.device, facts)
 
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
-        digests = {
-            name: model_files.sha256(path) for name, path in zip(("weights", "heads"), self.files, strict=True) if path
-        }
-        file = self.encoder_file
-        encoder = {"samples": self.encoder_samples} if file is None else {"sha256": model_files.sha256(file)}
+        plan, pictures = self.plan, self.pictures
+        file = plan.encoder_file
         return {
             "kind": "encoding",
-            "generator": description(self.generator),
-            "images": {"count": len(self.pictures), "sha256": self.pictures.sha256, "fitted": self.pictures.fit},
-            "space": self.space,
-            "encoder": encoder,
-            "distance": {"name": self.distance, **digests},
+            "generator": description(plan.generator),
+            "images": {"count": len(pictures), "sha256": pictures.sha256, "fitted": pictures.fit},
+            "space": plan.space,
+            "encoder": {"samples": plan.samples} if file is None else {"sha256": model_files.sha256(file)},
+            "distance": plan.distance_facts(),
             "versions": versions(),
         }
 
@@ -281,12 +225,8 @@ def encode(
 
     Source: Denton et al. 2019, arXiv:1906.06439, equation 2.
     """
-    chosen, given = None if encoder is None else Path(encoder), options or EncodeOptions()
-    encoding = plan(
-        images, generator, encoder=chosen, space=space, fit=fit, encoder_samples=given.encoder_samples,
-        distance=given.distance, files=(given.weights, given.heads), device=device,
-    )  # fmt: skip
-    with engines.opened(given.engine, quiet=quiet) as engine:
+    encoding = plan(images, generator, encoder=encoder, space=space, fit=fit, device=device, options=options)
+    with engines.opened((options or EncodeOptions()).engine, quiet=quiet) as engine:
         return run(encoding, Path(out), quiet=quiet, engine=engine)
 
 
@@ -294,33 +234,34 @@ def plan(
     images: str | Path | np.ndarray | Images,
     generator: str | Path | Generator,
     *,
-    encoder: Path | None = None,
+    encoder: str | Path | None = None,
     space: str | None = None,
     fit: bool = False,
-    encoder_samples: int = 2_000,
-    distance: str = "features",
-    files: tuple[Path | None, Path | None] = (None, None),
     device: str = "cpu",
+    options: EncodeOptions | None = None,
 ) -> Encoding:
     """The encoding that these settings mean, checked before anything is computed; arguments as `encode` takes them."""
     from transect.generators import load
     from transect.inversion.encoder import open_encoder
     from transect.inversion.protocol import check_space, invertible
 
+    options = options or EncodeOptions()
     model = load(generator, device=device) if isinstance(generator, str | Path) else generator
-    network = invertible(model)
-    where = check_space(network, space or _own_space(network, encoder))
-    if encoder is not None:
-        open_encoder(encoder, network, where)
-    elif encoder_samples < 20:
+    network, file = invertible(model), None if encoder is None else Path(encoder)
+    where = check_space(network, space or _own_space(network, file))
+    if file is not None:
+        open_encoder(file, network, where)
+    elif options.encoder_samples < 20:
         raise BadInput(
-            f"encoder_samples: expected 20 or more images to fit the encoder on, got {encoder_samples}; give more"
+            f"encoder_samples: expected 20 or more images to fit the encoder on, got {options.encoder_samples}; give "
+            "more"
         )
     pictures = Pictures.open(images, model.image_size, fit=fit)
     named = str(generator) if isinstance(generator, str | Path) else ""
-    encoding = Encoding(model, named, network, pictures, where, encoder, encoder_samples, distance, files, device)
-    encoding.appearance  # noqa: B018  (refuses files that do not fit)
-    return encoding
+    files = options.weights, options.heads
+    chosen = ToolsPlan(model, named, where, device, options.distance, files, file, options.encoder_samples)
+    chosen.appearance  # noqa: B018  (refuses files that do not fit)
+    return Encoding(chosen, pictures)
 
 
 def _own_space(network: Invertible, encoder: Path | None) -> str:
@@ -335,7 +276,7 @@ def run(encoding: Encoding, out: Path, *, quiet: bool = False, engine: Engine = 
     """Encode the parts that the folder lacks; the engine makes them. Raises as `encode`."""
     count = len(encoding.pictures)
     parts = [range(start, min(start + PART, count)) for start in range(0, count, PART)]
-    made_by = elsewhere(engine, encoding.named, "encoding", quiet=quiet)
+    made_by = elsewhere(engine, encoding.plan.named, "encoding", quiet=quiet)
     with RunFolder(out, encoding.spec()) as folder, announcing_stages(quiet=quiet):
         missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
         with resumable(out):
@@ -347,25 +288,26 @@ def run(encoding: Encoding, out: Path, *, quiet: bool = False, engine: Engine = 
 
 def _work(encoding: Encoding, engine: Engine) -> Work[Pictures, pa.Table]:
     if engine.apart:
-        return EncodingWork(encoding.recipe())
-    return Ready(lambda: EncodingParts(encoding.tools, encoding.space, encoding.device))
+        return EncodingWork(encoding.plan.recipe())
+    return Ready(lambda: EncodingParts(encoding.plan.tools, encoding.plan.space, encoding.plan.device))
 
 
 def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
     """latents.safetensors, sheet.png and summary.json."""
+    plan = encoding.plan
     first, _ = encoding.pictures.readable(range(min(SHOWN, len(table))))
-    shape = encoding.network.codes(encoding.space).mean.shape
-    write_codes(out, table, first, shape, encoding.space, description(encoding.generator))
+    shape = plan.network.codes(plan.space).mean.shape
+    write_codes(out, table, first, shape, plan.space, description(plan.generator))
     failed, ids = failed_ids(table)
     numbers = EncodeNumbers(
         out=str(out),
         images=len(table),
         failed=failed,
         failed_ids=ids,
-        space=encoding.space,
-        encoder="fitted" if encoding.encoder_file is None else "trained",
+        space=plan.space,
+        encoder="fitted" if plan.encoder_file is None else "trained",
         encoder_r2=encoder_r2(table),
-        distance=encoding.distance,
+        distance=plan.distance,
         median=EncodedMedians.of_table(table),
         latents=str(out / LATENTS),
         sheet=str(out / SHEET),

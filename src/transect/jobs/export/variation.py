@@ -290,13 +290,12 @@ def _aggregates(numbers: Mapping[str, Any]) -> list[str]:
             )
             or "–",
             _number(row["largest_ratio"]),
-            _number(row["gini"]),
             row["reason"] or "–",
         ]
         for name, sample in numbers["samples"].items()
         for row in sample["differentials"]
     ]
-    head = ("Pictures used", "Rate", "Threshold", "Ratio to the geometric mean (95 %)", "Largest", "Gini", "Remark")
+    head = ("Pictures used", "Rate", "Threshold", "Ratio to the geometric mean (95 %)", "Largest", "Remark")
     return ["## 6. Aggregate measures of equitability", *table(head, rows, "None was estimated.")]
 
 

@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Device, Engine, Json, Workers, on_command_line
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 from transect.errors import BadInput
 
-_FILES = ("generator", "images")
-"""Options that may name files."""
 _OF_TWINS = {"generator", "images", "out", "marks", "size", "engine", "workers", "json"}
 """Options that a run of twins has."""
+
+RERUN = Rerun(
+    values="space penalty steps plateau distance pixel-weight start encoder-samples precision fit batch size device",
+    data="images",
+    models="generator weights heads encoder marks",
+)
 
 
 def invert(
@@ -110,7 +114,7 @@ def invert(
             images, out, marks=marks or "network", size=size or 128, quiet=json, engine=EngineSettings(engine, workers)
         )
         page = found.report(out)
-        keep(context, out, files=(*_FILES, "marks"))
+        keep(context, out, RERUN)
         show(found, json, found.headline(), found.rows(), *found.lines(), page=page)
         return
     for name, value in (("--marks", marks), ("--size", size)):
@@ -125,7 +129,7 @@ def invert(
         encoder=encoder, fit=fit, device=device, quiet=json, options=options,
     )  # fmt: skip
     page = result.report(out)
-    keep(context, out, files=_FILES)
+    keep(context, out, RERUN)
     show(result, json, result.headline(), result.rows(), *result.lines(), page=page)
 
 

@@ -1,8 +1,4 @@
-"""The parts of an inversion: pictures ► rows with codes, in this process or by a worker.
-
-What an inversion found: how well each image is matched, and its latents.
-
-`transect.invert`: images ► latents of a generator, part by part; rerun to resume.
+"""`transect.invert`: images ► latents of a generator, part by part; rerun to resume.
 
 The run folder holds inversions/part-*.parquet (a row per image: id, what was reached, codes, reconstruction), and
 at the end latents.safetensors (all codes), summary.json and sheet.png (images above what stands for them).
@@ -10,10 +6,8 @@ at the end latents.safetensors (all codes), summary.json and sheet.png (images a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, final
 
@@ -28,18 +22,19 @@ from transect.errors import BadInput, UnknownName
 from transect.inversion.parts import (
     TABLE,
     Tools,
+    ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    facts_of,
     failed_ids,
     identity_distances,
     median_of,
     rows_of_run,
+    rows_with_quality,
 )
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import ENCODER_R2, SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
@@ -49,10 +44,7 @@ from transect.runs.pictures import png
 from transect.runs.wording import counted
 
 if TYPE_CHECKING:
-    from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
     from transect.inversion.optimisation import Search
-    from transect.inversion.protocol import Invertible
-    from transect.perceptual.distance import Appearance
 
 
 @final
@@ -69,7 +61,6 @@ class InversionParts:
     def make(self, pictures: Pictures) -> pa.Table:
         """The rows of these pictures."""
         from transect.inversion import optimisation
-        from transect.inversion.encoder import RidgeEncoder
 
         pixels, encoder = pictures.pixels(range(len(pictures))), self.tools.encoder
         inverted = optimisation.invert(
@@ -91,9 +82,7 @@ class InversionParts:
                 "image": pa.array([png(image) for image in inverted.reconstructions], pa.binary()),
             }
         )
-        # Kept with the part: a finished run fits no encoder again.
-        quality = encoder.fitted.quality if isinstance(encoder, RidgeEncoder) else None
-        return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
+        return rows_with_quality(table, encoder)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -223,87 +212,39 @@ class InvertOptions:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Inversion:
-    """What is inverted, and how. named: how a worker opens the generator; "" for an object, which stays here."""
+    """What is inverted, and how. start: mean or encoder."""
 
-    generator: Generator
-    named: str
+    plan: ToolsPlan
     pictures: Pictures
     search: Search
     start: str
-    encoder_file: Path | None
-    device: str
-    options: InvertOptions
-
-    @cached_property
-    def network(self) -> Invertible:
-        """The generator as inversion sees it."""
-        from transect.inversion.protocol import invertible
-
-        return invertible(self.generator)
-
-    @cached_property
-    def appearance(self) -> Appearance:
-        """What makes two images look similar."""
-        from transect.perceptual.distance import appearance_of
-
-        return appearance_of(self.options.distance, self.options.weights, self.options.heads, self.device)
-
-    @cached_property
-    def encoder(self) -> RidgeEncoder | TrainedEncoder | None:
-        """Where the search begins, read or fitted when a part needs it; None for the mean code."""
-        if self.start != "encoder":
-            return None
-        from transect.inversion.encoder import fit_encoder, open_encoder
-        from transect.perceptual.features import load
-
-        if self.encoder_file is not None:
-            return open_encoder(self.encoder_file, self.network, self.search.space, self.device)
-        features = load(device=self.device).network
-        stage(f"fitting the encoder on {self.options.encoder_samples:,} images of {self.network.name}")
-        return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
-
-    @property
-    def tools(self) -> Tools:
-        """What the codes are found with, in this process."""
-        return Tools(self.network, self.encoder, self.appearance)
-
-    def recipe(self) -> ToolsRecipe:
-        """The same for a worker, with the encoder that was fitted here."""
-        from transect.inversion.encoder import RidgeEncoder
-
-        start = self.encoder.fitted if isinstance(self.encoder, RidgeEncoder) else self.encoder_file
-        distance, files = self.options.distance, (self.options.weights, self.options.heads)
-        facts = facts_of(self.generator, (self.encoder_file, *files))
-        return ToolsRecipe(self.named, self.search.space, start, distance, files, self.device, facts)
+    batch: int
 
     def parts(self) -> list[range]:
         """The rows of each part."""
-        count, batch = len(self.pictures), self.options.batch
-        return [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+        count = len(self.pictures)
+        return [range(start, min(start + self.batch, count)) for start in range(0, count, self.batch)]
 
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
-        files = {"weights": self.options.weights, "heads": self.options.heads}
-        digests = {name: model_files.sha256(path) for name, path in files.items() if path}
+        plan, pictures = self.plan, self.pictures
+        start: dict[str, str | int] = {"name": self.start}
+        if plan.encoder_file is not None:
+            start["sha256"] = model_files.sha256(plan.encoder_file)
+        elif plan.samples:
+            start["samples"] = plan.samples
         return {
             "kind": "inversion",
-            "generator": description(self.generator),
-            "images": {"count": len(self.pictures), "sha256": self.pictures.sha256, "fitted": self.pictures.fit},
+            "generator": description(plan.generator),
+            "images": {"count": len(pictures), "sha256": pictures.sha256, "fitted": pictures.fit},
             "search": asdict(self.search),
-            "distance": {"name": self.options.distance, **digests},
-            "start": self._start(),
-            "batch": self.options.batch,
+            "distance": plan.distance_facts(),
+            "start": start,
+            "batch": self.batch,
             "versions": versions(),
         }
-
-    def _start(self) -> dict[str, str | int]:
-        if self.start != "encoder":
-            return {"name": self.start}
-        if self.encoder_file is None:
-            return {"name": self.start, "samples": self.options.encoder_samples}
-        return {"name": self.start, "sha256": model_files.sha256(self.encoder_file)}
 
 
 def invert(
@@ -339,7 +280,7 @@ def invert(
         images, generator, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
         device=device, options=options,
     )  # fmt: skip
-    with engines.opened(inversion.options.engine, quiet=quiet) as engine:
+    with engines.opened((options or InvertOptions()).engine, quiet=quiet) as engine:
         return run(inversion, Path(out), quiet=quiet, engine=engine)
 
 
@@ -378,22 +319,24 @@ def plan(
     search = Search(space, weight, most, options.pixel_weight, mixed=mixed, plateau=options.plateau)
     pictures = Pictures.open(images, model.image_size, fit=fit)
     named = str(generator) if isinstance(generator, str | Path) else ""
-    inversion = Inversion(model, named, pictures, search, start, encoder_file, device, options)
-    inversion.appearance  # noqa: B018  (refuses files that do not fit)
-    return inversion
+    samples = options.encoder_samples if start == "encoder" else 0
+    files = options.weights, options.heads
+    chosen = ToolsPlan(model, named, space, device, options.distance, files, encoder_file, samples)
+    chosen.appearance  # noqa: B018  (refuses files that do not fit)
+    return Inversion(chosen, pictures, search, start, options.batch)
 
 
 def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> InvertResult:
     """Invert the parts that the folder lacks; the engine makes them. Raises as `invert`."""
     count, parts = len(inversion.pictures), inversion.parts()
-    made_by = elsewhere(engine, inversion.named, "inversion", quiet=quiet)
+    made_by = elsewhere(engine, inversion.plan.named, "inversion", quiet=quiet)
     with RunFolder(out, inversion.spec()) as folder:
         title = f"inversion of {counted(count, 'image')}, steps"
         with announcing_stages(quiet=quiet):
             missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
             if missing:
                 with resumable(out):
-                    inversion.encoder  # noqa: B018  (before the clock of the steps starts)
+                    inversion.plan.encoder  # noqa: B018  (before the clock of the steps starts)
             progress = Progress(title, inversion.search.steps * len(parts), quiet=quiet, quote=_QUOTED)
             _fill(inversion, folder, missing, progress, made_by)
             stage(f"latents and sheet of {counted(count, 'image')}")
@@ -401,12 +344,12 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine 
 
 
 def _fill(inversion: Inversion, folder: RunFolder, missing: Sequence[int], progress: Progress, engine: Engine) -> None:
-    parts, search, batch = inversion.parts(), inversion.search, inversion.options.batch
+    parts, search, batch, plan = inversion.parts(), inversion.search, inversion.batch, inversion.plan
     work: Work[Pictures, pa.Table] = Ready(
-        lambda: InversionParts(inversion.tools, search, batch, inversion.device, progress.advance)
+        lambda: InversionParts(plan.tools, search, batch, plan.device, progress.advance)
     )
     if engine.apart and missing:
-        work = InversionWork(inversion.recipe(), search, batch)
+        work = InversionWork(plan.recipe(), search, batch)
     with Ahead(engine, work, missing, lambda part: inversion.pictures.carried(parts[part])) as ahead:
 
         def make(part: int) -> pa.Table:
@@ -421,10 +364,10 @@ def _fill(inversion: Inversion, folder: RunFolder, missing: Sequence[int], progr
 
 def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumbers:
     """latents.safetensors, sheet.png and summary.json."""
-    search = inversion.search
+    plan, search = inversion.plan, inversion.search
     first = inversion.pictures.pixels(range(min(SHOWN, len(table))))
-    shape = inversion.network.codes(search.space).mean.shape
-    write_codes(out, table, first, shape, search.space, description(inversion.generator))
+    shape = plan.network.codes(search.space).mean.shape
+    write_codes(out, table, first, shape, search.space, description(plan.generator))
     failed, first_failed = failed_ids(table)
     numbers = InversionNumbers(
         out=str(out),
@@ -434,7 +377,7 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
         space=search.space,
         penalty=search.penalty,
         steps=search.steps,
-        distance=inversion.options.distance,
+        distance=plan.distance,
         start=inversion.start,
         encoder_r2=encoder_r2(table),
         median=InversionMedians.of_table(table),

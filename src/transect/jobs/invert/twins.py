@@ -1,8 +1,4 @@
-"""The parts of a run of twins: photographs and their points ► fitted twins, in this process or by a worker.
-
-What fitting twins found: how many photographs have one, what is left between the two, and the page.
-
-`transect.fit_twins`: photographs ► rendered twins of FaceWorld, part by part; rerun to resume.
+"""`transect.fit_twins`: photographs ► rendered twins of FaceWorld, part by part; rerun to resume.
 
 The run folder holds twins/part-*.parquet (a row per photograph), and at the end pictures.parquet (both pictures of
 each pair, for `--dataset parquet:`), pairs.parquet (their rows) and sheet.png.

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import Block, keep, show
+from transect.console.results import Block, Rerun, keep, show
 from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.jobs.leakage.run import LeakageResult
 
-_FILES = ("labels", "predictions", "representation", "captions", "lexicon")
-"""Options that may name files."""
+RERUN = Rerun(
+    values="label protected split id subject where prediction attacker noise f1 rounds permutations train-per-class "
+    "test-per-class as-published curve device alpha balance-sizes seed",
+    data="labels predictions representation captions lexicon",
+)
 
 
 def leakage(
@@ -87,7 +90,7 @@ def leakage(
     attacker: Annotated[
         str,
         typer.Option(
-            help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best of several, cross-fitted. "
+            help="bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. "
             "Several between commas, or all: side by side; the first gives the headline."
         ),
     ] = "auto",
@@ -180,42 +183,27 @@ def leakage(
     )
     page = None if out is None else result.report(out)
     if out is not None:
-        keep(context, out, files=_FILES)
+        keep(context, out, RERUN)
     for line in result.warnings if out is not None else ():
         say(line, error=True)
     show(result, json, *_blocks(result, bool(alpha)), page=page)
 
 
 def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
-    from transect.attacks.numbers import (
-        cost_rows,
-        curve_rows,
-        difference_headings,
-        difference_rows,
-        ends_heading,
-        model_answers,
-        representation_headings,
-        representation_rows,
-        table_of_rows,
-    )
+    from transect.attacks import numbers as texts
 
     numbers = result.numbers
     published = numbers.published_protocol
-    blocks: list[Block] = [*model_answers(numbers.differences), result.rows()]
+    blocks: list[Block] = [*texts.model_answers(numbers.differences), result.rows()]
     if numbers.table:
-        blocks.append(table_of_rows(numbers.table))
+        blocks.append(texts.table_of_rows(numbers.table))
     if numbers.differences:
-        blocks.append((difference_headings(published), difference_rows(numbers.differences)))
+        blocks.append(texts.difference_table(numbers.differences, published))
     if numbers.representations:
-        rows = representation_rows(numbers.representations)
-        blocks.append((representation_headings(published), rows))
+        blocks.append(texts.representation_table(numbers.representations, published))
     if numbers.learning_curve:
-        curves = curve_rows(numbers.learning_curve, numbers.model_learning_curve)
-        drawn = "training rows" if numbers.subjects is None else "subjects to learn from"
-        ends = ends_heading(published)
-        blocks.append(([drawn, "λ_D, %", ends, "λ_M, %", ends], curves))
+        blocks.append(texts.curve_table(numbers))
     costs = numbers.overview.costs if with_costs else ()
     if costs:
-        headings = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
-        blocks.append((headings, cost_rows(costs)))
+        blocks.append(texts.cost_table(costs))
     return [*blocks, *(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat]

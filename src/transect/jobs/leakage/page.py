@@ -133,7 +133,10 @@ def _columns() -> dict[str, tuple[_Column, Callable[[dict[str, Any], list[dict[s
     return {
         "Items": (_items, lambda row, rows: (row["alpha"], row["within"]) != (rows[0]["alpha"], rows[0]["within"])),
         "Attribute": (lambda doc, at: doc.text(f"{at}/attribute"), varies("attribute")),
-        "Model": (_model, lambda row, _: bool(row["model"])),
+        "Model": (
+            lambda doc, at: doc.text(f"{at}/model") if doc.value(f"{at}/model") else Markup("labels alone"),
+            lambda row, _: bool(row["model"]),
+        ),
         "Attacker": (lambda doc, at: doc.text(f"{at}/attacker"), varies("attacker")),
         "λ_D": (figure("dataset_leakage"), lambda *_: True),
         "λ_M": (figure("model_leakage"), there("model_leakage")),
@@ -141,7 +144,6 @@ def _columns() -> dict[str, tuple[_Column, Callable[[dict[str, Any], list[dict[s
         "F₁": (number("f1"), there("f1")),
         "mAP": (number("mean_average_precision"), there("mean_average_precision")),
         "λ_D(a)": (figure("dataset_at_accuracy"), there("dataset_at_accuracy")),
-        "Δ as published": (figure("published_amplification", signed=True), there("published_amplification")),
         "Training items": (_sizes, lambda *_: True),
     }
 
@@ -150,10 +152,6 @@ def _items(doc: WrittenDocument, at: str) -> Markup:
     if doc.value(f"{at}/alpha") is not None:
         return Markup("α\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{}").format(doc.number(f"{at}/alpha"))
     return doc.text(f"{at}/within") if doc.value(f"{at}/within") else Markup("all")
-
-
-def _model(doc: WrittenDocument, at: str) -> Markup:
-    return doc.text(f"{at}/model") if doc.value(f"{at}/model") else Markup("labels alone")
 
 
 def _sizes(doc: WrittenDocument, at: str) -> Markup:
@@ -183,7 +181,7 @@ def _by_f1(doc: WrittenDocument) -> Iterator[Plot]:
     if not lines:
         return
     values = [value for _, points in lines for _, value in points] + [value for _, value in _marks(doc)]
-    scale = _scale([*values, doc.value("/chance")])
+    scale = _scale([*values, doc.value("/chance")], 5, 40)
     drawn = [
         svg.tag("g", svg.course(_path(points, scale), height=100), class_=f"series s{number}")
         for number, (_, points) in enumerate(lines)
@@ -250,11 +248,11 @@ def _path(points: Sequence[tuple[float, float]], scale: Scale) -> str:
     return " ".join(f"{f1:.2f},{100 - 100 * scale.fraction(value):.2f}" for f1, value in points)
 
 
-def _scale(values: Sequence[float]) -> Scale:
-    """From a multiple of five below everything to one above, ticks five or ten apart."""
-    low, high = 5 * math.floor(min(values) / 5), 5 * math.ceil(max(values) / 5)
+def _scale(values: Sequence[float], unit: int, most: int) -> Scale:
+    """From a multiple of the unit below everything to one above, ten wide at least; beyond `most` in double steps."""
+    low, high = unit * math.floor(min(values) / unit), unit * math.ceil(max(values) / unit)
     high = max(high, low + 10)
-    step = 5 if high - low <= 40 else 10
+    step = unit if high - low <= most else 2 * unit
     return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
 
 
@@ -331,25 +329,13 @@ def _of_model(doc: WrittenDocument) -> Markup:
     against = "From labels with as many random errors"
     if doc.value("/amplification/noise") == DEALT:
         against = "From the same predictions, shuffled among items with the same label"
-    claim = gives_away(low, high, published=doc.value("/published_protocol")).format(_whose(doc))
+    whose = Markup("The model's predictions")
+    if doc.value("/differences"):  # of several models it is the first
+        whose = Markup("The predictions of {}").format(doc.text("/model"))
+    claim = gives_away(low, high, published=doc.value("/published_protocol")).format(whose)
     found = Markup("<b>{}</b> From them the attacker has a balanced accuracy of {}. {}, it has {}: a difference of {}.")
     leak, more = doc.interval("/model_leakage", unit=" %"), doc.interval("/amplification", unit=" points", signed=True)
-    return found.format(claim, leak, against, _compared_with(doc), more)
-
-
-def _compared_with(doc: WrittenDocument) -> Markup:
-    """The leakage that the model's is compared with: of the comparison that is the headline."""
-    kind = doc.value("/amplification/format"), doc.value("/amplification/noise")
-    places = doc.places("/comparisons")
-    place = next(at for at in places if (doc.value(f"{at}/name"), doc.value(f"{at}/noise")) == kind)
-    return doc.interval(f"{place}/dataset_leakage", unit=" %")
-
-
-def _whose(doc: WrittenDocument) -> Markup:
-    """Of several models the first one's name."""
-    if doc.value("/differences"):
-        return Markup("The predictions of {}").format(doc.text("/model"))
-    return Markup("The model's predictions")
+    return found.format(claim, leak, against, doc.interval("/comparisons/0/dataset_leakage", unit=" %"), more)
 
 
 def gives_away(low: float | None, high: float | None, *, published: bool = False) -> Markup:
@@ -443,33 +429,19 @@ def _leakages(doc: WrittenDocument) -> Iterator[Block]:
     ticks = [Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks]
     band = _band(doc.tree, axis)
     first, rest = list[Row](), list[Row]()
+    grid, words = [(tick.at, 1.0) for tick in ticks], "A hollow mark is a comparison by chance."
     for number, (place, kind, mark) in enumerate(_page_marks(doc, axis)):
-        drawing = _drawing(number, mark, ticks, band)
+        drawing = svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
         row = Row(_words(doc, place, kind), drawing, doc.interval(place), kind in _STRONG)
-        (first if place.rsplit("/", 1)[0] == _headline(doc.tree) or kind == "dataset" else rest).append(row)
+        (first if place.startswith("/comparisons/0/") or kind == "dataset" else rest).append(row)
     caption = Markup(
         '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {}; the band shows where '
         "estimates lie if labels carry no information; hollow marks are for comparison</span>"
     ).format(ends_in_words(doc))
     yield DotPlot(caption, ticks, first)
     if rest:
-        of_models = ", other formats of predictions" if doc.value("/comparisons") else ""
+        of_models = ", other formats of predictions" if len(doc.value("/comparisons")) > 1 else ""
         yield Folded(f"Labels with noise{of_models}, and fewer {_drawn(doc)}", (DotPlot("", ticks, rest),), long=True)
-
-
-def _headline(content: Mapping[str, Any]) -> str:
-    """The place of the comparison that the headline reports; "" without one."""
-    chosen = content["amplification"]
-    for number, pair in enumerate(content["comparisons"]):
-        if chosen and (pair["name"], pair["noise"]) == (chosen["format"], chosen["noise"]):
-            return f"/comparisons/{number}"
-    return ""
-
-
-def _drawing(number: int, mark: Interval, ticks: Sequence[Tick], band: tuple[float, float] | None) -> Markup:
-    grid = [(tick.at, 1.0) for tick in ticks]
-    words = "A hollow mark is a comparison by chance."
-    return svg.track(f"leakage-{number}", "Leakage and its interval", words, grid, [mark], band)
 
 
 def _drawn(doc: WrittenDocument) -> str:
@@ -515,12 +487,7 @@ def _axis(doc: WrittenDocument) -> Scale:
     ends = [doc.value(place) for place in ("/chance", "/null/low", "/null/high")]
     for place, _ in _figures(doc.tree):
         ends += [doc.value(f"{place}/low"), doc.value(f"{place}/high")]
-    drawn = [end for end in ends if end is not None]
-    low = max(0, 10 * math.floor(min(drawn) / 10))
-    high = min(100, 10 * math.ceil(max(drawn) / 10))
-    high = max(high, low + 10)
-    step = 10 if high - low <= 60 else 20
-    return Scale(float(low), float(high), tuple(float(tick) for tick in range(low, high + 1, step)))
+    return _scale([min(max(end, 0), 100) for end in ends if end is not None], 10, 60)
 
 
 def _page_marks(doc: WrittenDocument, axis: Scale) -> Iterator[tuple[str, str, Interval]]:
@@ -545,16 +512,15 @@ def _amplification(doc: WrittenDocument) -> Iterator[Block]:
     tree = doc.tree
     if not tree["comparisons"]:
         return
-    yield Paragraph(
-        Markup(
-            "How much more the model's predictions reveal than labels of the same accuracy with random errors. The "
-            "headline is <em>dealt out within labels</em>: the model's own predictions, exchanged among items with the "
-            "same label, so that they keep which labels are mistaken for which. <em>Frequency</em> keeps the F₁ alone: "
-            "its Δ also counts labels that are mistaken for others of the same class, which takes no look at the "
-            "class. <em>Published</em> compares scores with flipped bits, so part of its difference is due to the "
-            "format."
-        )
+    words = Markup(
+        "How much more the model's predictions reveal than the same predictions <em>dealt out within labels</em>: "
+        "exchanged among items with the same label, so that they keep which labels are mistaken for which."
     )
+    if doc.value("/published_protocol"):
+        words += Markup(
+            " <em>Published</em> compares scores with flipped bits, so part of its difference is due to the format."
+        )
+    yield Paragraph(words)
     caption = "Model leakage minus dataset leakage at the model's accuracy, percentage points"
     yield tabulated(doc, "Amplification", "/comparisons", _COMPARISONS, caption)
     if tree["contributions"]:

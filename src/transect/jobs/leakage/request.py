@@ -55,10 +55,7 @@ class Source:
 
 
 def opened(table: TableLike, protected: str | Sequence[str], labels: str | Sequence[str], split: str | None) -> Source:
-    """The table, and the columns that were named; of a data set's reader those that it names.
-
-    Raises BadInput where no label or no protected attribute is known.
-    """
+    """The table, and the columns that were named; of a data set's reader those that it names."""
     read = LabelTable(pa.table({}))
     if isinstance(table, str | Path) and is_dataset(str(table)):
         read = label_table(str(table))
@@ -87,10 +84,7 @@ class Captions:
     lexicon: Lexicon
 
     def model(self, data: LabelledData) -> Model:
-        """The objects that the captions name, as hard answers on the items that have captions.
-
-        Raises BadInput where labels have no identifiers, or captions cover a split in part.
-        """
+        """The objects that the captions name, as hard answers on the items that have captions."""
         if data.ids is None or data.id_column is None:
             raise BadInput("captions: expected labels with a column of identifiers, got none; name it with --id")
         named = caption_outputs(data, list(self.texts.values()), self.lexicon).hard.matrix.astype(int)
@@ -125,10 +119,8 @@ def read_captions(name: str, source: TableLike, lexicon: Lexicon, ids: str | Non
 
 
 def layers_of(data: LabelledData, sources: Sequence[tuple[str, FeaturesLike]]) -> tuple[Layer, ...]:
-    """Every layer of every source.
-
-    An array [n, d] is one layer, [n, layers, d] several; each column of lists of a table is one, its other numeric
-    columns together are another. Rows are matched by identifier, as `read_features` does it, or by row order.
+    """Every layer of every source: of an array [n, layers, d], each column of lists of a table, its other numbers
+    together.
     """
     return tuple(layer for name, source in sources for layer in _layers(data, name, source))
 

@@ -14,7 +14,7 @@ from transect.attacks import tables
 from transect.attacks.analysis import Analysis
 from transect.attacks.attackers import load
 from transect.attacks.balance import ALPHAS, Cost, costs, overview
-from transect.attacks.numbers import Further, LeakageNumbers, numbers_of
+from transect.attacks.numbers import LeakageNumbers, numbers_of
 from transect.attacks.outputs import read_lexicon
 from transect.attacks.side_by_side import Case
 from transect.jobs.leakage.request import (
@@ -104,8 +104,8 @@ def leakage(
     split: a column of train, val and test; without it attackers are cross-fitted. ids: a column of identifiers, by
     default id, image_id or image_name. where: a column of true and false that says which rows count.
     predictions: hard labels, logits or probabilities on the same items, in the columns `prediction` (as `labels` by
-    default); of several models a list of `ModelPredictions`. attacker: bayes, logistic, trees, mlp, mlp-4, …,
-    converged, or auto, the best of several; of several, the first gives the headline. quiet: no progress on standard
+    default); of several models a list of `ModelPredictions`. attacker: bayes, logistic, trees, mlp, mlp-4, …
+    or auto, the best of several; of several, the first gives the headline. quiet: no progress on standard
     error.
 
     Returns leakages in percent (chance is 100 / classes) and amplification in percentage points, with 95 % intervals;
@@ -146,26 +146,19 @@ def _result(source: Source, inputs: Inputs, main: Case, attacks: Attacks) -> Lea
     options = inputs.options
     for name in attacks.attackers:
         load(name, options.device)  # an unknown one is refused before hours of work
-    balancing = _balancing(main, options)
+    if options.alphas:
+        stage("sizes of the balanced subsets")
+    balancing = costs(main.data, options.alphas, balance_sizes=options.balance_sizes)  # before the attacks: may refuse
     stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
     several = attacks.on(main, curve=options.curve)
     marked, warnings = _marked(inputs, main, attacks.seed)
-    further = Further(
-        further_rows(inputs, source.protected, main, several, attacks, marked),
-        several.differences,
-        representations(inputs, main, attacks),
-    )
+    table = further_rows(inputs, source.protected, main, several, attacks, marked)
+    layers = representations(inputs, main, attacks)
     cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
     stage("overview of the labels")
-    numbers = _numbers(several.analyses[0], balancing, source, cautions, further)
+    numbers = _numbers(several.analyses[0], balancing, source, cautions)
+    numbers = replace(numbers, table=table, differences=several.differences, representations=layers)
     return LeakageResult(numbers, marked, tuple(warnings))
-
-
-def _balancing(main: Case, options: LeakageOptions) -> tuple[Cost, ...]:
-    """What balancing costs. It comes before the attackers, which may take minutes: it may be refused."""
-    if options.alphas:
-        stage("sizes of the balanced subsets")
-    return costs(main.data, options.alphas, balance_sizes=options.balance_sizes)
 
 
 def _marked(inputs: Inputs, main: Case, seed: int) -> tuple[pa.Table | None, list[str]]:
@@ -213,10 +206,10 @@ def _captions_left_out(inputs: Inputs, main: Case) -> str:
 
 
 def _numbers(
-    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str], further: Further
+    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str]
 ) -> LeakageNumbers:
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
     alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
     shown = overview(analysis.data, alphas)
     notes = (*source.notes, *filter(None, cautions))
-    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes, further)
+    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes)

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 from transect.errors import BadInput
+
+RERUN = Rerun(
+    values="treatment method metric layers columns exact caliper identity second-threshold default "
+    "covariate outcome change experiment-attribute ratio tolerance bins dose-gap base gate approximate seed pictures",
+    data="features pairs table second references difficulty experiment",
+    models="difficulty-weights",
+    writes={"report": "", "out": "pairs.parquet"},
+)
 
 
 def match(
@@ -34,11 +42,7 @@ def match(
         Path | None, typer.Option(help="Table with a row per image; by default the features, if they are a table.")
     ] = None,
     method: Annotated[
-        str,
-        typer.Option(
-            help="greedy, optimal, propensity, propensity-published, mahalanobis, coarsened, cardinality, entropy "
-            "or overlap."
-        ),
+        str, typer.Option(help="greedy, optimal, propensity, propensity-published, mahalanobis or overlap.")
     ] = "greedy",
     metric: Annotated[str, typer.Option(help="euclidean, standardized or mahalanobis.")] = "euclidean",
     layers: Annotated[str, typer.Option(help="Latents of several layers (w+): flatten or average.")] = "flatten",
@@ -97,10 +101,6 @@ def match(
         str | None, typer.Option(help="The attribute in --experiment, if its name differs from --treatment.")
     ] = None,
     ratio: Annotated[int, typer.Option(help="Controls for each treated image, with --method optimal.")] = 1,
-    tolerance: Annotated[
-        float, typer.Option(help="Standardized mean difference that cardinality matching allows.")
-    ] = 0.1,
-    bins: Annotated[int | None, typer.Option(help="Bins of each covariate, for coarsened; default by Sturges.")] = None,
     dose_gap: Annotated[
         float, typer.Option(help="Continuous treatment: least difference within a pair; a is the higher.")
     ] = 0.0,
@@ -161,8 +161,6 @@ def match(
                 experiment=experiment,
                 experiment_attribute=experiment_attribute,
                 ratio=ratio,
-                tolerance=tolerance,
-                bins=bins,
                 dose_gap=dose_gap,
                 base=base,
                 gate=gate,
@@ -177,7 +175,7 @@ def match(
     write_table(out, result.table)
     page = None if report is None else result.report(report)
     if report is not None:
-        keep(context, report, writes=("out", "report"), files=("features", "difficulty"))
+        keep(context, report, RERUN)
     show(result, json, *lines(result.numbers), f"wrote {out}", page=page)
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Int
 
 from transect.datasets.parquet import PictureColumn
@@ -46,17 +45,13 @@ def _named(request: Request, group: str) -> str:
 
 
 def _pairs(result: MatchResult, shown: PictureColumn | None) -> list[Card]:
+    """Pairs by distance; of more than 60, that many in equal steps from the nearest to the farthest."""
     if "a" not in result.table.column_names:
         return []
-    rows = _from_nearest_to_farthest(result.table, MOST_PAIRS).to_pylist()
+    order = np.argsort(result.table["distance"].to_numpy(), kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(MOST_PAIRS, len(order))).round().astype(np.int64)
+    rows = result.table.take(order[steps]).to_pylist()
     return [Card(r["a"], r["b"], r["distance"], "", _picture(shown, r["a"]), _picture(shown, r["b"])) for r in rows]
-
-
-def _from_nearest_to_farthest(rows: pa.Table, most: int) -> pa.Table:
-    """Rows by distance; of more than `most`, that many in equal steps from the nearest to the farthest."""
-    order = np.argsort(rows["distance"].to_numpy(), kind="stable")
-    steps = np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.int64)
-    return rows.take(order[steps])
 
 
 def _references(result: MatchResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -141,9 +136,8 @@ _Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 def _joint(
     prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
 ) -> tuple[list[Cell], list[Cell]] | None:
-    """The cells, before and after, of the binary covariates that differed most before; None where there are not two.
-
-    measured: balance in the order of the covariates.
+    """The cells before and after of the binary covariates that differed most before, None without two; measured: their
+    balance.
     """
 
     def binary(balance: Balance) -> bool:

@@ -4,6 +4,7 @@ unrounded numbers of its figures for their CSV.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -49,12 +50,8 @@ class Joint:
 @final
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the page of a matching shows.
-
-    numbers: of the matching. groups: names of control and treated. overlap: log odds of the treated
-    and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
-    groups that were matched. references: by title, distances of the treated and of the control images from their
-    reference images.
+    """What the page of a matching shows. overlap: log odds of both groups before and after; empty without propensity.
+    joints: of each two groups that were matched. references: distances of both groups from their reference images.
     """
 
     numbers: MatchNumbers
@@ -143,20 +140,14 @@ def overlap_histograms(
 
 def histogram_numbers(edges: tuple[float, float], drawn: Sequence[Histogram]) -> TextTable:
     """Each bin, and the height of both groups' bars in per cent of the highest."""
+    ends = list(itertools.pairwise(np.linspace(*edges, _BINS + 1).tolist()))
     rows = [
         (panel.title, f"{low:.6g}", f"{high:.6g}", f"{treated:g}", f"{control:g}")
         for panel in drawn
-        for low, high, treated, control in zip(
-            *_bins(edges, len(panel.treated)), panel.treated, panel.control, strict=True
-        )
+        for (low, high), treated, control in zip(ends, panel.treated, panel.control, strict=True)
     ]
     headings = ("images", "from", "to", "treated, % of the highest bar", "control, % of the highest bar")
     return TextTable("Histograms", headings, rows)
-
-
-def _bins(edges: tuple[float, float], count: int) -> tuple[list[float], list[float]]:
-    ends = np.linspace(*edges, count + 1).tolist()
-    return ends[:-1], ends[1:]
 
 
 def share_numbers(page: Content, shares: Sequence[Balance]) -> TextTable:

@@ -45,10 +45,7 @@ WEIGHTED: Final = ("features", "vgg16")
 
 
 def measure_of(request: Request) -> Measure | None:
-    """How difficulty is measured where that is not the distance of the matching's features.
-
-    Raises BadInput for features, pictures or weights that do not fit, UnknownName for a distance that does not exist.
-    """
+    """How difficulty is measured where that is not the distance of the matching's features."""
     source, weights = request.options.difficulty, request.options.difficulty_weights
     name = distance_name(source)
     if weights is not None and name not in WEIGHTED:
@@ -99,10 +96,8 @@ def distance_name(source: files.FeaturesLike | None) -> str | None:
 
 @final
 class PictureDistance:
-    """|φ(x) - φ(y)| of two rows' pictures, pair by pair, so that no more than two φ are held.
-
-    Of each picture the middle square counts, at 256 x 256 pixels by area averaging, so that pictures of any size can be
-    compared.
+    """|φ(x) - φ(y)| of two rows' pictures, pair by pair, so that no more than two φ are held: of the middle squares at
+    256 x 256 pixels by area averaging, so that pictures of any size compare.
     """
 
     def __init__(self, pictures: PictureColumn, appearance: Appearance) -> None:
@@ -146,10 +141,8 @@ def _in_features(request: Request, source: files.FeaturesLike) -> Measure:
 @final
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What a method made: rows for --out, balance, and one of pairs, sets of more than two groups, or weights [n].
-
-    groups: the base first where there are more than two. refused: treated images by reason. log_odds: [n], of
-    propensity methods. difficulty: of reference images.
+    """What a method made: rows for --out, balance, and one of pairs, sets of more than two groups (base first), or
+    weights.
     """
 
     method: str
@@ -170,7 +163,7 @@ def matched(request: Request, prepared: Prepared) -> Matched:
     """Pairs, sets or weights by the request's method. Raises BadInput where nothing can be matched."""
     if prepared.labels is not None:
         return _in_sets(request, prepared)
-    return _weighted(request, prepared) if request.method in WEIGHTING else _paired(request, prepared)
+    return _weighted(request, prepared) if request.method == WEIGHTING else _paired(request, prepared)
 
 
 def sides(sample: Sample) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
@@ -182,9 +175,7 @@ def sides(sample: Sample) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]
     return np.flatnonzero(level > middle), np.flatnonzero(level <= middle)
 
 
-def _method(
-    request: Request, prepared: Prepared, scores: propensity.Scores | None = None
-) -> Callable[[Sample], Matching]:
+def _method(request: Request, scores: propensity.Scores | None = None) -> Callable[[Sample], Matching]:
     """The request's method as a function of a sample. scores: of that sample, where they are known."""
     options = request.options
     if options.pairs is not None:
@@ -197,17 +188,8 @@ def _method(
     if request.method == "propensity":
         sd = propensity.CALIPER_SD if request.caliper is None else request.caliper
         return lambda sample: propensity.recommended(sample, scores, caliper_sd=sd, seed=request.seed)
-    if request.method == "propensity-published":
-        near = propensity.PUBLISHED_CALIPER if request.caliper is None else request.caliper
-        return lambda sample: propensity.published(sample, scores, caliper=near, seed=request.seed)
-    matrix = prepared.covariate_matrix  # refuses missing values, which coarsened matching may not see either
-    if request.method == "coarsened":
-        columns = prepared.covariates
-        return lambda sample: designs.coarsened_exact(sample, columns, bins=options.bins, caliper=caliper)[0]
-    names = tuple(prepared.covariates)
-    return lambda sample: designs.cardinality(
-        sample, matrix, tolerance=options.tolerance, seed=request.seed, names=names
-    )
+    near = propensity.PUBLISHED_CALIPER if request.caliper is None else request.caliper
+    return lambda sample: propensity.published(sample, scores, caliper=near, seed=request.seed)
 
 
 def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
@@ -225,7 +207,7 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
     measure = measure_of(request)  # refuses what does not fit before the search, which may take long
     if request.method.startswith("propensity"):
         scores = propensity.scores(sample, seed=request.seed, standardize=request.method == "propensity")
-    pairs = _method(request, prepared, scores)(sample)
+    pairs = _method(request, scores)(sample)
     if not len(pairs):
         raise BadInput(nothing_matched(pairs, request, prepared))
     references = None
@@ -247,10 +229,7 @@ def _paired(request: Request, prepared: Prepared) -> Matched:
 
 def _weighted(request: Request, prepared: Prepared) -> Matched:
     sample = prepared.sample
-    if request.method == "entropy":
-        weights, facts = designs.entropy_weights(sample, prepared.covariate_matrix, tuple(prepared.covariates))
-    else:
-        weights, facts = designs.overlap_weights(sample, prepared.covariate_matrix)
+    weights, facts = designs.overlap_weights(sample, prepared.covariate_matrix)
     rows = np.flatnonzero(weights > 0)
     reasons = [reason for row, reason in sample.ineligible.items() if sample.treatment[row] == 1]
     return Matched(
@@ -286,7 +265,7 @@ def _sets(request: Request, prepared: Prepared) -> Sets | None:
         return given.sets(request, prepared.sample, prepared.labels or ())
     labels = np.array(prepared.labels)
     try:
-        sets = designs.match_groups(prepared.sample, labels, _method(request, prepared), base=request.options.base)
+        sets = designs.match_groups(prepared.sample, labels, _method(request), base=request.options.base)
     except NoSet:
         return None
     return sets if len(sets.rows) else None

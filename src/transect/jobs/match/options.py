@@ -34,9 +34,8 @@ _NO_IMAGE: Final = "no image of {} in its set"
 @final
 @dataclass(frozen=True, slots=True)
 class GivenPairs:
-    """Rows a and b of the table and the distance of each pair, NaN where the file states none.
-
-    name: for messages. note: how ids were compared, "" where they are the same texts.
+    """Rows of the table and the distance of each pair, NaN where the file states none. note: how ids were compared, if
+    at all.
     """
 
     a: Int[np.ndarray, " m"]
@@ -191,10 +190,7 @@ def without_identity(request: Request, pairs: pa.Table) -> list[str]:
 def _check_once(
     request: Request, sample: Sample, name: str, a: Int[np.ndarray, " m"], *others: Int[np.ndarray, " m"]
 ) -> None:
-    """With outcomes, refuse an image or person in several pairs, but as their a: such pairs are not independent.
-
-    An image without identity is a person of its own; `without_identity` says how many.
-    """
+    """With outcomes, refuse an image or person (one by itself without identity) in several pairs, but as their a."""
     if not request.outcomes:
         return
     people = np.where(unnamed(request), len(sample) + np.arange(len(sample)), sample.identity)
@@ -216,16 +212,12 @@ Method = Literal[
     "propensity",
     "propensity-published",
     "mahalanobis",
-    "coarsened",
-    "cardinality",
-    "entropy",
     "overlap",
 ]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
-WEIGHTING: Final = ("entropy", "overlap")
-USING_COVARIATES: Final = ("coarsened", "cardinality", *WEIGHTING)
+WEIGHTING: Final = "overlap"
 
 
 @final
@@ -238,15 +230,14 @@ class MatchOptions:
     the distance below which a pair must be in it. references, defaults: give each image of a pair another image of its
     identity, with these attribute values. experiment, experiment_attribute: a finished audit's folder whose effect is
     compared with the difference within pairs, and the attribute there (by default the treatment's name). ratio:
-    controls for each treated image (optimal). tolerance: standardized mean difference that cardinality matching allows.
-    bins: of each covariate (coarsened; default by Sturges). dose_gap: least difference in a continuous treatment. base:
-    of more than two groups the one that others are matched to. gate: balance threshold on the absolute standardized
-    mean difference. approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with
-    PNG or JPEG bytes, or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a
-    and b, rows or ids) that are reported in place of found ones. changes: pairs of outcomes whose differences within
-    pairs are compared, the first less the second. difficulty: features in which the distance of reference images is
-    measured, by default those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16
-    or pixels. difficulty_weights: a file of vgg16, or of another feature network.
+    controls for each treated image (optimal). dose_gap: least difference in a continuous treatment. base: of more than
+    two groups the one that others are matched to. gate: balance threshold on the absolute standardized mean difference.
+    approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with PNG or JPEG bytes,
+    or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a and b, rows or ids)
+    that are reported in place of found ones. changes: pairs of outcomes whose differences within pairs are compared,
+    the first less the second. difficulty: features in which the distance of reference images is measured, by default
+    those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16 or pixels.
+    difficulty_weights: a file of vgg16, or of another feature network.
     """
 
     weights: Sequence[float] = ()
@@ -259,8 +250,6 @@ class MatchOptions:
     experiment: str | Path | None = None
     experiment_attribute: str | None = None
     ratio: int = 1
-    tolerance: float = 0.1
-    bins: int | None = None
     dose_gap: float = 0.0
     base: str | None = None
     gate: float = GATE
@@ -275,10 +264,8 @@ class MatchOptions:
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A matching with its inputs opened.
-
-    blocks: the features, one or several side by side; a block that is the table itself is the table here. table: a row
-    per image. root: the folder where its paths of pictures begin.
+    """A matching with its inputs opened. blocks: of features; one that is the table itself is the table here. root: of
+    paths.
     """
 
     blocks: tuple[FeaturesLike, ...] = field(repr=False)
@@ -299,11 +286,7 @@ class Request:
 def opened(
     features: FeaturesLike | Sequence[FeaturesLike] | None, table: TableLike | None, *, paired: bool = False
 ) -> tuple[tuple[FeaturesLike, ...], pa.Table, Path]:
-    """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own.
-
-    paired: the pairs are given, so that features may be missing. Raises BadInput without features, without a table, or
-    for a table that cannot be read.
-    """
+    """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own."""
     blocks = tuple(features) if isinstance(features, list | tuple) else () if features is None else (features,)
     if not blocks and not paired:
         raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet, or --pairs FILE")

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -156,10 +156,7 @@ class MatchedOutcome:
 
     @property
     def label(self) -> str:
-        """The outcome, and of more than two groups that of b.
-
-        `error` with two groups, `error (with b)` with more.
-        """
+        """The outcome, and of more than two groups that of b: `error (with b)`."""
         return f"{self.outcome} (with {self.versus})" if self.versus else self.outcome
 
 
@@ -199,23 +196,16 @@ class MatchNumbers:
 
 ALPHA: Final = 0.05
 _LEAST_PAIRS: Final = 3
+Effects: TypeAlias = Sequence[tuple[str, Contrast]]
+"""The outcome, and a contrast of a finished audit in it."""
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ExperimentEffect(Contrast):
-    """One contrast of a finished audit, and its outcome."""
-
-    outcome: str
-
-
 def matched_effects(
-    prepared: Prepared, pairs: Rows, experiment: Sequence[ExperimentEffect] = (), seed: int = 0
+    prepared: Prepared, pairs: Rows, experiment: Effects = (), seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome the difference within pairs, adjusted for the covariates, its bounds, and the experiment's.
-
-    experiment: the effects of `read_experiment`; each is compared with the outcome of its name.
+    """For each outcome the difference within pairs, adjusted, its bounds, and the experiment's effect on the same
+    outcome.
     """
     return tuple(_judged(_matched(name, prepared, pairs, experiment, seed)) for name in prepared.outcomes)
 
@@ -223,9 +213,8 @@ def matched_effects(
 def effects_of_sets(
     prepared: Prepared, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome, the base group against each other one within sets; p corrected over the groups (Holm).
-
-    groups: the base first, in the order of the columns of rows.
+    """For each outcome the base group, first in `groups`, against each other one within sets; p corrected over them
+    (Holm).
     """
     effects: list[MatchedOutcome] = []
     for name in prepared.outcomes:
@@ -262,11 +251,8 @@ def _judged(outcome: MatchedOutcome, family: int = 1) -> MatchedOutcome:
     return replace(outcome, margin=margin, verdict=verdict, pairs_needed=largest([needed]))
 
 
-def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> list[ExperimentEffect]:
-    """The contrasts of an attribute in a finished audit, for these outcomes.
-
-    Raises BadInput where the folder has no results, or no such contrast.
-    """
+def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> Effects:
+    """The contrasts of an attribute in a finished audit, for these outcomes."""
     path = folder / "results.json"
     try:
         effects = loads(path.read_text(encoding="utf-8"))["effects"]
@@ -284,18 +270,18 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> li
     return chosen
 
 
-def _effect(row: Mapping[str, Any]) -> ExperimentEffect:
+def _effect(row: Mapping[str, Any]) -> tuple[str, Contrast]:
     ends: dict[str, Any] = {
         end: math.nan if row[end] is None else float(row[end]) for end in ("estimate", "low", "high")
     }
-    return ExperimentEffect(**ends, **{name: row[name] for name in ("name", "target", "outcome", "n_subjects", "unit")})
+    return row["outcome"], Contrast(**ends, **{name: row[name] for name in ("name", "target", "n_subjects", "unit")})
 
 
 def _matched(
     name: str,
     prepared: Prepared,
     pairs: Rows,
-    experiment: Sequence[ExperimentEffect],
+    experiment: Effects,
     seed: int,
 ) -> MatchedOutcome:
     values = prepared.outcomes[name]
@@ -311,7 +297,7 @@ def _matched(
         discordant=0 if bounds is None else bounds.n_pairs,
         bounds_method="" if bounds is None else bounds.method,
         adjusted=adjusted,
-        experiment=tuple(_compared(effect, pair, adjusted) for effect in experiment if effect.outcome == name),
+        experiment=tuple(_compared(effect, pair, adjusted) for outcome, effect in experiment if outcome == name),
         agreement=agreement(values, *pairs),
     )
 
@@ -335,7 +321,7 @@ def agreement(values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[
     return round(float(np.corrcoef(first, second)[0, 1]), 12)
 
 
-def _compared(effect: ExperimentEffect, pair: PairOutcome, adjusted: AdjustedPairs) -> ExperimentComparison:
+def _compared(effect: Contrast, pair: PairOutcome, adjusted: AdjustedPairs) -> ExperimentComparison:
     """An experiment's effect, and how far the pairs' is from it, as estimated and adjusted."""
     same_unit = (effect.unit == "proportion") == pair.is_binary
     counted = "shares" if pair.is_binary else "numbers"

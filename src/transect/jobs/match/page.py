@@ -240,7 +240,7 @@ def write(content: Content, folder: Path) -> Path:
 
 def page_of(page: Content) -> Page:
     """The page of a matching from what it shows."""
-    numbers, reasons = page.numbers, _reasons(page)
+    numbers, reasons = page.numbers, sorted({card.reason for card in page.refused[:MOST_REFUSED]})
     treated, control = page.groups[1], page.groups[0]
     question = (
         f"Which images with {treated} have a counterpart {'in each of' if len(numbers.groups) > 2 else 'with'} "
@@ -491,10 +491,6 @@ def _card(card: Card, css: str, words: str) -> Markup:
         if png
     ]
     return tag("figure", Markup(" ").join(images) + tag("figcaption", words), class_=f"card {css}")
-
-
-def _reasons(page: Content) -> list[str]:
-    return sorted({card.reason for card in page.refused[:MOST_REFUSED]})
 
 
 def _refused(page: Content, reasons: Sequence[str]) -> Iterator[Block]:

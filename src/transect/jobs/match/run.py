@@ -21,7 +21,7 @@ from transect.jobs.match.methods import Matched, matched
 from transect.jobs.match.options import MatchOptions, Method, Request, check_names, opened, without_identity
 from transect.jobs.match.outcomes import (
     CovariateBalance,
-    ExperimentEffect,
+    Effects,
     MatchedOutcome,
     MatchNumbers,
     effects_of_sets,
@@ -98,8 +98,8 @@ def match(
     `options.pairs` gives the pairs. treatment: column of the
     table with 0 and 1, two names, up to 30 groups, or with `options.dose_gap` numbers. table: a row per image; by
     default the features, where they are a table. method: greedy (nearest pair first, Singh et al. 2021), optimal,
-    propensity (Austin 2011), propensity-published, mahalanobis, coarsened, cardinality, entropy or overlap. exact:
-    columns in which a pair is equal. caliper: largest distance of a pair (propensity: in standard deviations of log
+    propensity (Austin 2011), propensity-published, mahalanobis or overlap. exact: columns in which a pair is equal.
+    caliper: largest distance of a pair (propensity: in standard deviations of log
     odds). identity: column of people, each in one pair at most. covariates: columns whose balance is measured, by
     default all numeric ones. outcomes: columns that are compared within pairs and that no method sees.
 
@@ -140,7 +140,7 @@ def match(
     return MatchResult(numbers, request, prepared, result)
 
 
-def _experiment(request: Request) -> list[ExperimentEffect]:
+def _experiment(request: Request) -> Effects:
     folder = request.options.experiment
     if folder is None:
         return []
@@ -148,7 +148,7 @@ def _experiment(request: Request) -> list[ExperimentEffect]:
 
 
 def _numbers(
-    request: Request, prepared: Prepared, result: Matched, experiment: Sequence[ExperimentEffect], started: float
+    request: Request, prepared: Prepared, result: Matched, experiment: Effects, started: float
 ) -> MatchNumbers:
     sample = prepared.sample
     missing = sorted(row for row, reason in sample.ineligible.items() if reason == MISSING)
@@ -188,9 +188,7 @@ def _numbers(
     )
 
 
-def _outcomes(
-    request: Request, prepared: Prepared, result: Matched, experiment: Sequence[ExperimentEffect]
-) -> tuple[MatchedOutcome, ...]:
+def _outcomes(request: Request, prepared: Prepared, result: Matched, experiment: Effects) -> tuple[MatchedOutcome, ...]:
     if result.sets is not None:
         sets = result.sets
         return effects_of_sets(prepared, sets.groups, sets.rows, seed=request.seed)
@@ -211,8 +209,7 @@ def _equal_images(request: Request, result: Matched) -> list[str]:
 
 def _peak_megabytes() -> float:
     """The process's largest resident memory so far, mapped files included; 0 where the system does not report it.
-
-    Linux's own count comes first: getrusage also counts what the process was before, a copy of the one that started it.
+    Linux's own count first: getrusage also counts what the process was before, a copy of the one that started it.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")

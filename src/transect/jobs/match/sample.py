@@ -25,11 +25,10 @@ from transect.designs.matching import (
     without_reference,
 )
 from transect.designs.matching.sample import CALIPER, Metric, absent, in_blocks
-from transect.designs.matching.subsets import NO_BIN, TOLERANCE, without_common_bin
 from transect.effects.matched_pairs import proportion_reach
 from transect.effects.outcomes import OUTCOMES
 from transect.errors import BadInput, UnknownName
-from transect.jobs.match.options import METHODS, USING_COVARIATES, WEIGHTING, Request
+from transect.jobs.match.options import METHODS, WEIGHTING, Request
 
 PAIRS_PER_COVARIATE: Final = 10
 """Fewer pairs for each covariate make least squares unreliable (Harrell 2015, Regression modeling strategies, 4.4)."""
@@ -48,9 +47,8 @@ def group_moments(features: Float[np.ndarray, "n d"], sample: Sample) -> tuple[M
 def column_notes(
     features: Float[np.ndarray, "n d"], sample: Sample, names: Sequence[str], moments: tuple[Moments, Moments]
 ) -> list[str]:
-    """Notes on columns that a distance takes as they are: the same for all images, or equal to an earlier column.
-
-    Repeats are recognised by equal means and variances in both groups and equal values in up to 1,000 images.
+    """Notes on columns that are the same for all images, or equal an earlier one (by both groups' moments and 1,000
+    images).
     """
     (mean_a, var_a), (mean_b, var_b) = moments
     constant = (var_a == 0) & (var_b == 0) & (mean_a == mean_b)
@@ -177,13 +175,9 @@ _MOST_GROUPS: Final = 30
 @final
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The sample, and what balance and report need.
-
-    names: of the feature columns, empty where they have none. covariates: whose balance is measured. groups: the names
-    of control and treated, or of more groups; labels: [n], the group of each image where there are more than two.
-    references: which images may be reference images, or None. used: covariates that the method sees. apart: where the
-    groups separate, if they do. outcomes: compared within pairs; no method sees them. reaches: of each outcome, see
-    `pair_outcome`.
+    """The sample, and what balance and report need. names: of feature columns, if any. groups: control and treated, or
+    more, with `labels` of each image. references: which images may be ones. used: covariates that the method sees.
+    apart: where the groups separate. outcomes: compared within pairs; no method sees them; reaches: see `pair_outcome`.
     """
 
     sample: Sample
@@ -212,10 +206,7 @@ class Prepared:
 
 
 def prepare(request: Request) -> Prepared:
-    """The sample of a request, and what belongs to it.
-
-    Raises BadInput or UnknownName where features, table and options do not fit together.
-    """
+    """The sample of a request, and what belongs to it."""
     table, options = request.table, request.options
     features, names, compared = _features(request)
     if len(features) != table.num_rows:
@@ -240,7 +231,7 @@ def prepare(request: Request) -> Prepared:
     if dropped:
         columns = "1 constant or redundant column" if dropped == 1 else f"{dropped} constant or redundant columns"
         notes.insert(0, f"{columns} of the features {'was' if dropped == 1 else 'were'} dropped")
-    seen = {*request.exact, *names} | ({*covariates} if request.method in USING_COVARIATES else set())
+    seen = {*request.exact, *names} | ({*covariates} if request.method == WEIGHTING else set())
     used = tuple(name for name in covariates if name in seen)
     return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), apart, *_outcomes(request))
 
@@ -258,7 +249,7 @@ def _notes(
     if not request.blocks:
         return notes if several else notes + covariate_separation(covariates, sample), ""
     moments = group_moments(features, sample)
-    if request.metric == "euclidean" and not request.method.startswith(("propensity", "mahalanobis", *WEIGHTING)):
+    if request.metric == "euclidean" and not request.method.startswith(("propensity", "mahalanobis", WEIGHTING)):
         notes += column_notes(features, sample, names, moments)
     if several or request.options.dose_gap:
         return notes, ""
@@ -455,9 +446,7 @@ def _check_numbers(request: Request) -> None:
     options = request.options
     for name, value, least in (
         ("--caliper", request.caliper, 0.0),
-        ("--tolerance", options.tolerance, 0.0),
         ("--gate", options.gate, 0.0),
-        ("--bins", options.bins, 1),
     ):
         if value is not None and not least <= value < math.inf:
             raise BadInput(f"{name}: expected a number of {least:g} or more, got {value:g}")
@@ -471,10 +460,10 @@ def _check_groups(request: Request, prepared: Prepared) -> None:
         raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
     if request.options.base is not None and not several:
         raise BadInput(f"--base {request.options.base} chooses among more than two groups: leave it out")
-    pairs_of_two = not several and request.method not in WEIGHTING
+    pairs_of_two = not several and request.method != WEIGHTING
     if request.options.references and not pairs_of_two:
         raise BadInput("--references needs pairs of two groups")
-    if request.outcomes and request.method in WEIGHTING:
+    if request.outcomes and request.method == WEIGHTING:
         raise BadInput(f"--outcome: expected a method that makes pairs, got {request.method}, which weighs images")
     if request.options.experiment is not None and several:
         raise BadInput(f"--experiment: expected two groups of {request.treatment}, got {len(prepared.groups)}")
@@ -483,18 +472,15 @@ def _check_groups(request: Request, prepared: Prepared) -> None:
 def _settings(request: Request) -> dict[str, tuple[bool, Sequence[str]]]:
     """Options that only some methods use: whether they are set, and those methods."""
     options = request.options
-    pairing: list[str] = [name for name in METHODS if name not in WEIGHTING]
-    by_distance: list[str] = [name for name in pairing if name != "cardinality"]
+    pairing: list[str] = [name for name in METHODS if name != WEIGHTING]
     return {
-        "--caliper": (request.caliper is not None, by_distance),
-        "--second": (options.second is not None, by_distance),
+        "--caliper": (request.caliper is not None, pairing),
+        "--second": (options.second is not None, pairing),
         "--exact": (bool(request.exact), pairing),
         "--identity": (request.identity is not None, pairing),
         "--ratio": (options.ratio != 1, ["optimal"]),
         "--approximate": (options.approximate, ["greedy", "mahalanobis"]),
         "--dose-gap": (bool(options.dose_gap), ["greedy", "mahalanobis"]),
-        "--bins": (options.bins is not None, ["coarsened"]),
-        "--tolerance": (options.tolerance != TOLERANCE, ["cardinality"]),
         "--metric": (request.metric != "euclidean", [name for name in METHODS if name != "mahalanobis"]),
     }
 
@@ -507,13 +493,6 @@ def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> st
         return (
             f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(empty, request)}: "
             f"give it as --caliper (refused: {reasons}){apart}"
-        )
-    if NO_BIN in empty.refusals:
-        never = without_common_bin(prepared.sample, prepared.covariates, request.options.bins)
-        where = f"no bin of {' or of '.join(never)}" if never else "no combination of the covariates' bins"
-        return (
-            f"{where} holds images of both groups (refused: {reasons}); give fewer --bins, or name other covariates "
-            f"with --covariate{apart}"
         )
     return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
 

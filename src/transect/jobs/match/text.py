@@ -11,7 +11,7 @@ from typing import Final
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
 from transect.jobs.match.figures import Content
 from transect.jobs.match.options import METHOD
-from transect.jobs.match.outcomes import CovariateBalance, ExperimentComparison, MatchedOutcome, MatchNumbers
+from transect.jobs.match.outcomes import ExperimentComparison, MatchedOutcome, MatchNumbers
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
 from transect.reports.builder import decimals, probability
 from transect.runs.wording import signed, spaced
@@ -31,7 +31,8 @@ def matched_effects(page: Content) -> Iterator[Block]:
     headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT]
     rows = [[*_estimated(outcome, outcome)] for outcome in outcomes]
     if page.numbers.sets is not None:
-        yield Paragraph(f"p of {treated} against {_counted_others(page)} are corrected together (Holm), too.")
+        others = f"the {len(page.numbers.groups) - 1} other groups"
+        yield Paragraph(f"p of {treated} against {others} are corrected together (Holm), too.")
         headings.insert(4, "p, corrected")
         for row, outcome in zip(rows, outcomes, strict=True):
             row.insert(4, probability(outcome.p_groups))
@@ -83,10 +84,6 @@ def _hidden(outcomes: Sequence[MatchedOutcome], treated: str) -> Iterator[Block]
     )
     table = TextTable("Hidden bias", headings, [[outcome.label, *_bounds(outcome)] for outcome in outcomes])
     yield Folded("Could something hidden explain the difference?", (words, table))
-
-
-def _counted_others(page: Content) -> str:
-    return f"the {len(page.numbers.groups) - 1} other groups"
 
 
 def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
@@ -185,11 +182,8 @@ def headline(numbers: MatchNumbers) -> str:
 
 def balance_rows(numbers: MatchNumbers) -> list[tuple[str, str, str]]:
     """Covariate, SMD before and SMD after, of the covariates that differed most before."""
-    return [(row.covariate, _smd(row.before), _smd(row.after)) for row in _ranked(numbers)[:MOST_SHOWN]]
-
-
-def _ranked(numbers: MatchNumbers) -> list[CovariateBalance]:
-    return sorted(numbers.balance, key=lambda row: 0.0 if math.isnan(row.before) else -abs(row.before))
+    ranked = sorted(numbers.balance, key=lambda row: 0.0 if math.isnan(row.before) else -abs(row.before))
+    return [(row.covariate, _smd(row.before), _smd(row.after)) for row in ranked[:MOST_SHOWN]]
 
 
 def _smd(value: float) -> str:

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import Block, keep, show
+from transect.console.results import Block, Rerun, keep, show
 
 if TYPE_CHECKING:
     from transect.jobs.mitigate.run import MitigateResult
+
+RERUN = Rerun(
+    values="device",
+    argument="data",
+)
 
 
 def mitigate(
@@ -32,7 +37,7 @@ def mitigate(
 
     result = run.mitigate(chosen, out, device=device, quiet=json)
     page = result.report(result.folder)
-    keep(context, result.folder, files=())
+    keep(context, result.folder, RERUN)
     show(result, json, *_blocks(result), page=page)
 
 

@@ -236,7 +236,7 @@ def _answer(doc: WrittenDocument, numbers: MitigateNumbers) -> Answer:
         "{} points, at a macro F₁ (the mean over labels) of {}."
     ).format(
         doc.interval("/mitigations/0/model_leakage", unit=" %"),
-        _signed(doc, "/mitigations/0/amplification"),
+        doc.interval("/mitigations/0/amplification", signed=True),
         doc.interval("/mitigations/0/f1", unit=" %"),
     )
     how = Markup(
@@ -321,10 +321,6 @@ def _halved(doc: WrittenDocument) -> Iterator[Markup]:
         yield Markup("Not decided whether it is halved at that cost: {}.").format(
             Markup(", ").join(doc.text(f"{at}/name") for at in open_)
         )
-
-
-def _signed(doc: WrittenDocument, place: str) -> Markup:
-    return doc.interval(place, signed=True)
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Paragraph]:
@@ -413,9 +409,10 @@ def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Blo
         "Across: F₁ of the model without mitigation; up: with it, in per cent. On the dashed line nothing changes.",
         "fine",
     )
-    names = [doc.text(f"{at}/name") for at in doc.places("/mitigations")]
+    each = doc.places("/mitigations")
+    names = [doc.text(f"{at}/name") for at in each]
     rows = [
-        [doc.text(f"{at}/name"), *(_f1(doc, f"{row}/label_f1/{number}") for row in doc.places("/mitigations"))]
+        [doc.text(f"{at}/name"), *(doc.number(f"{row}/label_f1/{number}/estimate", "fixed") for row in each)]
         for number, at in enumerate(doc.places("/labels"))
     ]
     yield TextTable("F1 by label", ("Label", *names), rows, "F₁ of each label, %", range(1, len(names) + 1))
@@ -429,10 +426,6 @@ def _label_numbers(doc: WrittenDocument) -> TextTable:
         for number, at in enumerate(doc.places("/labels"))
     ]
     return TextTable("F1 by label", ["label", *(row["name"] for row in rows)], figures)
-
-
-def _f1(doc: WrittenDocument, place: str) -> Markup:
-    return doc.number(f"{place}/estimate", "fixed")
 
 
 def _audit(doc: WrittenDocument, causal: Plane | None) -> Iterator[Block]:

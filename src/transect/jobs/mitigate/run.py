@@ -115,12 +115,8 @@ class MitigateResult(JobResult[MitigateNumbers]):
         names = [*_COLUMNS, *_PERFORMANCE, *(_AUDITED if self.numbers.protocol is not None else ())]
         return (
             ["mitigation", *(_HEADINGS[name] for name in names)],
-            [_cells(row, names) for row in self.numbers.mitigations],
+            [[row.name, *(_text(getattr(row, name)) for name in names)] for row in self.numbers.mitigations],
         )
-
-
-def _cells(row: MitigationFigures, names: Sequence[str]) -> list[str]:
-    return [row.name, *(_text(getattr(row, name)) for name in names)]
 
 
 def _lost(row: MitigationFigures) -> str:

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
+
+RERUN = Rerun(
+    values="attribute categorical identity k layers second-threshold queries pictures seed",
+    data="features table second",
+    writes={"report": ""},
+)
 
 
 def neighbours(
@@ -65,5 +71,5 @@ def neighbours(
     )
     page = None if report is None else result.report(report)
     if report is not None:
-        keep(context, report, writes=("report",), files=("features",))
+        keep(context, report, RERUN)
     show(result, json, result.rows(), result.headline(), *notes(result), page=page)

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
+
+RERUN = Rerun(
+    values="pictures prefix",
+    models="detector landmarks",
+    argument="data",
+)
 
 
 def readings(
@@ -46,5 +52,5 @@ def readings(
         images, out, pictures=pictures, detector=detector, landmarks=landmarks, prefix=prefix, quiet=json
     )
     page = result.report(out)
-    keep(context, out, files=("images", "detector"))
+    keep(context, out, RERUN)
     show(result, json, result.headline(), result.rows(), *result.notes(), f"wrote {result.numbers.out}", page=page)

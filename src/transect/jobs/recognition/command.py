@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import Batch, Engine, Json, MaxFailures, PreprocessFile, Timeout, Workers
-from transect.console.results import Block, keep, show
+from transect.console.results import Block, Rerun, keep, show
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.numbers import RecognitionNumbers
     from transect.jobs.recognition.run import RecognitionResult
+
+RERUN = Rerun(
+    values="identity group name pictures threshold false-match-rate metric size timeout batch max-failures",
+    data="table embeddings pairs preprocess",
+    models="landmarks",
+    argument="models",
+)
 
 
 def recognition(
@@ -112,7 +119,7 @@ def recognition(
         target, file = sources[0] if sources else (None, None)
         result = measured(target, file, out, own[0] if own else None)
         page = result.report(out)
-        keep(context, out, files=("targets",))
+        keep(context, out, RERUN)
         show(result, json, *_blocks(result.numbers), page=page)
         return
     names = own or [target or (file.stem if file else "") for target, file in sources]
@@ -122,7 +129,7 @@ def recognition(
 
     compared = compare_recognizers(measure(names, one, out))
     page = compared.report(out)
-    keep(context, out, files=("targets",))
+    keep(context, out, RERUN)
     show(compared, json, compared.headline(), compared.rows(), page=page)
 
 

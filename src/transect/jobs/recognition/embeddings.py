@@ -61,7 +61,7 @@ class Embedded:
     """The rows of one part, None where the target failed too often; and what is still to be counted of it, in order."""
 
     rows: pa.Table | None
-    counted: tuple[Counted, ...] = ()
+    counted: Sequence[Counted] = ()
 
 
 @final

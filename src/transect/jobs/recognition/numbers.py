@@ -227,13 +227,12 @@ class Ratio:
 @final
 @dataclass(frozen=True, slots=True)
 class DifferentialNumbers:
-    """How unequal a rate is between groups at one threshold. rate: fmr or fnmr; gini: 0 for equal rates."""
+    """How unequal a rate is between groups at one threshold. rate: fmr or fnmr."""
 
     rate: str
     threshold: float
     ratios: tuple[Ratio, ...]
     largest_ratio: float
-    gini: float
     reason: str
 
     @classmethod
@@ -246,7 +245,6 @@ class DifferentialNumbers:
             differential.threshold,
             ratios,
             differential.largest,
-            differential.gini,
             differential.reason,
         )
 

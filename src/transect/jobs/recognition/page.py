@@ -434,15 +434,14 @@ def _plot(panel: Panel, kind: str, number: int) -> Plot:
 def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
     yield Paragraph(
         "As NIST reports them (IR 8429): each group’s rate over the geometric mean of all groups’, 1 where none "
-        "differs, with its 95 % interval at this threshold; and the Gini coefficient, 0 for equal rates and 1 where "
-        "one group has all errors."
+        "differs, with its 95 % interval at this threshold."
     )
     rows = [
-        (TITLES[name], gap.rate.upper(), significant(gap.threshold, 4), _ratios(gap), significant(gap.gini))
+        (TITLES[name], gap.rate.upper(), significant(gap.threshold, 4), _ratios(gap))
         for name, sample in numbers.samples.items()
         for gap in sample.differentials
     ]
-    yield TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean", "Gini"), rows)
+    yield TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean"), rows)
 
 
 def _ratios(differential: DifferentialNumbers) -> str:

@@ -100,8 +100,7 @@ def _ends(value: float, low: float, high: float, scale: int, digits: str) -> str
 
 def _ratios(differential: DifferentialNumbers) -> str:
     name = f"{differential.rate.upper()} over the groups' geometric mean"
-    gini = f"{differential.gini:.3g}" if math.isfinite(differential.gini) else "unknown"
     if not math.isfinite(differential.largest_ratio):
-        return f"{name}: not estimable: {differential.reason}; Gini {gini}"
+        return f"{name}: not estimable: {differential.reason}"
     ratios = ", ".join(f"{row.group} {_ends(row.ratio, row.low, row.high, 1, '.3g')}" for row in differential.ratios)
-    return f"{name}: {ratios}; {f'{differential.reason}; ' if differential.reason else ''}Gini {gini}"
+    return f"{name}: {ratios}{f'; {differential.reason}' if differential.reason else ''}"

@@ -19,7 +19,13 @@ from transect.console.options import (
     Seed,
     Workers,
 )
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
+
+RERUN = Rerun(
+    values="subjects seed size vary hold device columns data-set",
+    data="population directions latents photographs mask",
+    models="generator",
+)
 
 
 def render(
@@ -83,5 +89,5 @@ def render(
         engine=EngineSettings(engine, workers),
     )
     if data_set:
-        keep(context, path, files=("generator", "population"))
+        keep(context, path, RERUN)
     show(result, json, f"wrote {result.numbers.out}")

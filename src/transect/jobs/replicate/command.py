@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.options import Json
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
 
 Margin = Annotated[
     list[str] | None,
@@ -17,6 +17,11 @@ Margin = Annotated[
         "repeat it. By default that of the first run."
     ),
 ]
+
+RERUN = Rerun(
+    values="margin combine",
+    argument="data",
+)
 
 
 def replicate(
@@ -51,5 +56,5 @@ def replicate(
     result = run.replicate(runs, margin=margin or (), combine=combine)
     page = result.report(out or runs[-1])
     if out is not None and not is_run(out):
-        keep(context, out, files=("runs",))
+        keep(context, out, RERUN)
     show(result, json, *result.numbers.answer, result.rows(), page=page)

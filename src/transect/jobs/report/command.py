@@ -30,13 +30,6 @@ def report(
         list[Path] | None,
         typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeatable."),
     ] = None,
-    correction: Annotated[
-        str, typer.Option(help="Correction for multiple tests: holm, benjamini-hochberg or max-t.")
-    ] = "holm",
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="Also adjust errors by this model: ols, logit, poisson, gee or fractional; repeatable."),
-    ] = None,
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
@@ -55,15 +48,13 @@ def report(
     require_validation: RequireValidation = None,
     json: Json = False,
 ) -> None:
-    """Analyse a finished run again from its tables, with other corrections or populations, and write its report."""
+    """Analyse a finished run again from its tables, with other populations, and write its report."""
     from transect.jobs.report import run
     from transect.runs.report_options import ReportSettings
 
     result = run.report(
         folder,
         shares=shares or (),
-        correction=correction,
-        models=model or (),
         perceived=perceived,
         ratings=ratings,
         prune=prune or (),

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect.analysis import rater_report, reporting, sections
+from transect.analysis import rater_report, reporting
 from transect.analysis.audit_result import AuditResult, FolderResult
 from transect.errors import BadInput
 from transect.ratings import gates
@@ -28,8 +28,6 @@ def report(
     folder: str | Path,
     *,
     shares: Sequence[TableLike] = (),
-    correction: str = "holm",
-    models: str | Sequence[str] = (),
     perceived: TableLike | None = None,
     ratings: TableLike | None = None,
     prune: str | Sequence[str] = (),
@@ -41,18 +39,16 @@ def report(
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
     folder: a run folder, or one of several studies, or an address of one, as "s3://bucket/path". shares: populations'
-    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. correction:
-    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". perceived, ratings, prune: perceived attributes, people's ratings, and rules by which images are left
-    out; the first two are paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that
-    stands for the truth, as "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a
-    validation by raters that the images must pass. All but the first three are stored with the run. quiet: no stages on
-    standard error; a line there says where the audit was stopped before its end.
+    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. perceived,
+    ratings, prune: perceived attributes, people's ratings, and rules by which images are left out; the first two are
+    paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that stands for the truth, as
+    "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a validation by raters that the
+    images must pass. All but the first two are stored with the run. quiet: no stages on standard error; a line there
+    says where the audit was stopped before its end.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
     path = working_folders.opened(folder)
-    checked = sections.check(as_names(models))
     reporting.rate(path, perceived, as_names(prune), ratings)
     if reference is not None:
         rater_report.judge(path, reference)
@@ -61,7 +57,7 @@ def report(
     for line in unfinished_sentences(path):
         say(f"warning: {line}", error=True)
     with announcing_stages(quiet=quiet):
-        return reporting.report(path, shares=shares, correction=correction, models=checked, settings=settings)
+        return reporting.report(path, shares=shares, settings=settings)
 
 
 @final

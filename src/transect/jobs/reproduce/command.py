@@ -16,16 +16,16 @@ def reproduce(
     out: Annotated[Path | None, typer.Option(help="Folder of the rerun; default: RUN-again.")] = None,
     target: Annotated[
         list[str] | None,
+        typer.Option(help="NAME=SPEC: where the model is that an audit calls NAME; repeat it. See: transect targets."),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
         typer.Option(
-            help="NAME=SPEC: where the model is that the run calls NAME; repeat it. Code (a Python module or "
-            "TorchScript) runs only if given here. See: transect targets."
+            metavar="MODEL",
+            help="Open this model, which the run names; repeat it. Without your word only data and models that come "
+            "with Transect are opened: a run can be a stranger's, and a model's code runs with your rights.",
         ),
     ] = None,
-    generator: Annotated[str | None, typer.Option(help="The network's file that the images came from.")] = None,
-    population: Annotated[str | None, typer.Option(help="The TOML file of the population.")] = None,
-    directions: Annotated[Path | None, typer.Option(help="The file of the fitted directions.")] = None,
-    latents: Annotated[Path | None, typer.Option(help="The file of the inverted photographs.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The labelled photographs: READER:PATH, as in audit.")] = None,
     budget: Annotated[
         int | None,
         typer.Option(help="Most calls to each target that counts them; without, such a target is not asked."),
@@ -33,8 +33,9 @@ def reproduce(
     file: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=PATH: where a file lies that another command than audit read, by its own name or by its option, "
-            "as table=people.csv; repeat it. Without, it is looked for here and beside RUN."
+            help="NAME=PATH: where a file lies that the run read, by its option, as generator=net.safetensors or "
+            "dataset=folder:faces; repeat it. Files of another command than audit are also known by their own names, "
+            "and are looked for here and beside RUN."
         ),
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Allow no difference, also in the last bit.")] = False,
@@ -50,15 +51,11 @@ def reproduce(
         folder,
         out=out,
         targets=target or (),
-        generator=generator,
-        population=population,
-        directions=directions,
-        latents=latents,
-        dataset=dataset,
+        files=file or (),
+        trust=trust or (),
         budget=budget,
         exact=exact,
         quiet=json,
-        files=file or (),
     )
     page = result.report(result.numbers.again)
     columns = result.columns()

@@ -17,14 +17,13 @@ from transect.errors import BadInput, TransectError, UnknownName
 from transect.experiment import costs, outcome_choice, study
 from transect.experiment.edits import EDITS, EditCheck
 from transect.experiment.opened_targets import give_name
-from transect.experiment.worlds import open_world
+from transect.experiment.worlds import WorldSettings
 from transect.jobs.reproduce.comparing import Change
 from transect.protocols import Target, TargetLike, World
 from transect.records import Task
 from transect.runs import report_options
-from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, canonical_json
-from transect.runs.json_records import json_of, loads
+from transect.runs.json_records import loads
 from transect.runs.layout import OF_PEOPLE, pairs_table
 from transect.runs.locks import refuse_links_in
 from transect.runs.spec import EditsEntry, GeneratorDescription, RunSpec, StatedTruth, TargetDescription
@@ -48,63 +47,50 @@ A = TypeVar("A")
 _Reopen: TypeAlias = Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
 CHAT: Final = "chat"
 """The kind of a model behind a chat interface, as its description has it."""
-_BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
-"""Generators that are no file."""
-_OPTIONS: Final = ("label", "truncation", "noise")
-"""Options of a network that its description keeps."""
-_HASHES: Final = {
-    "population_sha256": "--population",
-    "labels_sha256": "--dataset",
-    "weights_sha256": "--generator",
-    "pictures_sha256": "--generator",
-    "directions": "--directions",
-    "photographs": "--latents",
-}
-"""What a description says of files, and the option that names the file."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a run's own description does not locate: files, by the options that name them, and targets by name.
+    """What the reader says: targets by name, and files by the option of audit that names them, as `generator`.
 
-    budget: the most calls to each target that counts them; None asks none of them. answers: the folder of the files
-    that keep what such targets answer.
+    trust: models that open on the record's word. budget: the most calls to each target that counts them; None asks none
+    of them. answers: the folder of the files that keep what such targets answer.
     """
 
     targets: Mapping[str, TargetLike] = field(default_factory=dict)
-    generator: str | None = None
-    population: str | None = None
-    directions: Path | None = None
-    latents: Path | None = None
-    dataset: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    trust: Sequence[str] = ()
     budget: int | None = None
     answers: Path = Path()
 
-
-def targets_by_name(texts: Sequence[str] | Mapping[str, TargetLike]) -> dict[str, TargetLike]:
-    """Targets by the name that the run gives them, from NAME=SPEC texts. Raises BadInput for another text.
-
-    >>> targets_by_name(["ours=models/smile.onnx"])
-    {'ours': 'models/smile.onnx'}
-    """
-    if isinstance(texts, Mapping):
-        return dict(texts)
-    named: dict[str, TargetLike] = {}
-    for text in texts:
-        name, equals, spec = text.rpartition("=")
-        if not (name and equals and spec) or name in named:
-            raise BadInput(f"--target {text!r}: expected NAME=SPEC, each name of the run's targets once")
-        named[name] = spec
-    return named
+    @property
+    def opened(self) -> list[str]:
+        """The models that may be opened."""
+        named = (*self.trust, *self.targets.values(), *self.files.values())
+        return [source for source in named if isinstance(source, str)]
 
 
 def check_names(given: Given, specs: Sequence[RunSpec]) -> None:
-    """Raises UnknownName where a target is given that the run does not have."""
-    known = {name: None for spec in specs for facts in descriptions(spec) for name in _names(facts)}
-    for name in given.targets:
-        if name not in known:
-            raise UnknownName("target of the run", name, map(str, known))
+    """Raises UnknownName where a target or file is given that the run does not have."""
+    targets = {name: None for spec in specs for facts in descriptions(spec) for name in _names(facts)}
+    files = {name: None for spec in specs for name in _files(spec.generator)}
+    for kind, names, known in (("target", given.targets, targets), ("file", given.files, files)):
+        for name in names:
+            if name not in known:
+                raise UnknownName(f"{kind} of the run", name, map(str, known))
+
+
+def _files(stored: GeneratorDescription) -> list[str]:
+    """What a run's images were made of that its description does not locate, by the option of audit that names it."""
+    needed = {
+        "generator": not (stored.name in _BY_NAME or stored.of_photographs),
+        "population": stored.name.startswith("faceworld"),
+        "directions": bool(stored.directions),
+        "latents": bool(stored.photographs),
+        "dataset": stored.of_photographs,
+    }
+    return [name for name, is_needed in needed.items() if is_needed]
 
 
 def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
@@ -126,14 +112,17 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
 
         return _asked(facts, given, reopen_asked)
     if facts.get("kind") == HTTP:
-        return None if given.budget is None else _over_http(name, source, given)
-    if not isinstance(source, str):
+        if given.budget is None:
+            return None
+        target = _over_http(_settings_file("target", name, source), given)
+    elif isinstance(source, str):
+        target = reopen(facts, source)
+        return None if is_metered(target) and given.budget is None else target
+    else:
         target = as_target(source)
-        if target.name != name:
-            give_name(target, name, source)
-        return target
-    target = reopen(facts, source)
-    return None if is_metered(target) and given.budget is None else target
+    if target.name != name:
+        give_name(target, name, source)
+    return target
 
 
 def open_pairs(stored: TargetDescription, given: Given) -> PairwiseQuestion | None:
@@ -143,9 +132,7 @@ def open_pairs(stored: TargetDescription, given: Given) -> PairwiseQuestion | No
     return _asked(stored.facts, given, reopen_pairs)
 
 
-def _asked(
-    facts: Mapping[str, Any], given: Given, reopened: Callable[[Mapping[str, Any], object, Mapping[str, object]], A]
-) -> A | None:
+def _asked(facts: Mapping[str, Any], given: Given, reopened: _Reopen[A]) -> A | None:
     """A question that was asked in words; the model is given by its own name, or by that of the question."""
     source = next((given.targets[name] for name in _names(facts) if name in given.targets), "")
     coding, judge = _coding(facts, given), facts.get("judge") or {}
@@ -156,10 +143,13 @@ def _asked(
         return None if getattr(asked, "metered", False) and given.budget is None else asked
     if given.budget is None:
         return None
+    return reopened(facts, _fresh_chat(_settings_file("target", facts["model"]["name"], source), given), coding)
+
+
+def _settings_file(kind: str, name: str, source: object) -> Path:
     if not isinstance(source, str) or not source:
-        name = facts["model"]["name"]
-        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
-    return reopened(facts, _fresh_chat(source, given), coding)
+        raise BadInput(f"{kind} {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+    return Path(source)
 
 
 def _coding(facts: Mapping[str, Any], given: Given) -> Mapping[str, object]:
@@ -168,16 +158,12 @@ def _coding(facts: Mapping[str, Any], given: Given) -> Mapping[str, object]:
     judge = facts.get("judge") or {}
     if judge.get("kind") == CHAT and given.budget is not None:
         name = str(judge["name"])
-        source = found.get(name)
-        if not isinstance(source, str):
-            raise BadInput(f"judge {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
-        found[name] = _fresh_chat(source, given)
+        found[name] = _fresh_chat(_settings_file("judge", name, found.get(name)), given)
     return found
 
 
-def _fresh_chat(source: str, given: Given) -> SharedSpeaker:
-    path = Path(source)
-    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: _chat(path, given))
+def _fresh_chat(path: Path, given: Given) -> SharedSpeaker:
+    return shared_by(f"rerun {path} {given.answers} {given.budget}", lambda: SharedSpeaker(_chat(path, given)))
 
 
 def _chat(path: Path, given: Given) -> Speaker:
@@ -201,19 +187,13 @@ def _coders(facts: Mapping[str, Any]) -> tuple[str, ...]:
     return (*([str(judge["name"])] if judge else []), *(str(each["name"]) for each in facts.get("scorers") or ()))
 
 
-def _over_http(name: str, source: TargetLike, given: Given) -> Target:
+def _over_http(path: Path, given: Given) -> Target:
     """The target behind a web address, with a budget and a file of answers of its own: old answers show nothing."""
     from transect.targets.http.settings import read_settings
     from transect.targets.http.target import HttpTarget
 
-    if not isinstance(source, str) or not source:
-        raise BadInput(f"target {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
-    path = Path(source)
     settings = read_settings(path)
-    target = HttpTarget(settings.model_copy(update=_fresh(settings, path, given)), path)
-    if target.name != name:
-        give_name(target, name, source)
-    return target
+    return HttpTarget(settings.model_copy(update=_fresh(settings, path, given)), path)
 
 
 def _fresh(settings: Settings | ChatSettings, path: Path, given: Given) -> dict[str, object]:
@@ -226,20 +206,17 @@ def _fresh(settings: Settings | ChatSettings, path: Path, given: Given) -> dict[
     }
 
 
+_BY_NAME: Final = ("faceworld", "faceworld-latent", "reference")
+"""Generators that are no file."""
+
+
 def open_world_of(spec: RunSpec, given: Given) -> World:
     """The world that a run's images came from."""
     stored = spec.generator
-    _check_needed(stored, given)
     try:
-        world = _plain_world(stored, given)
+        world = _photographs(stored, given) if stored.of_photographs else _generated(stored, given)
     except TransectError as error:
         raise BadInput(f"generator {stored.name}: {error}") from None
-    own = json_of(description(world))
-    for key, option in _HASHES.items():
-        if _digest(stored.facts.get(key)) != _digest(own.get(key)):
-            raise BadInput(
-                f"generator {stored.name}: expected the file of the run, got another one; give it: {option} FILE"
-            )
     if (size := stored.steps) is not None:
         levels = spec.design.levels[size.attribute]
         farthest = 1.0 if size.by == HALF_RANGE else max(1.0, *map(abs, levels))
@@ -247,66 +224,50 @@ def open_world_of(spec: RunSpec, given: Given) -> World:
     return Lines(world) if "lines" in stored.facts else world
 
 
-def _check_needed(stored: GeneratorDescription, given: Given) -> None:
-    named = stored.name in _BY_NAME
-    needed = {
-        "--generator": not (named or stored.of_photographs),
-        "--population": stored.name.startswith("faceworld"),
-        "--directions": bool(stored.directions),
-        "--latents": bool(stored.photographs),
-        "--dataset": stored.of_photographs,
-    }
-    stated = dict(
-        zip(needed, (given.generator, given.population, given.directions, given.latents, given.dataset), strict=True)
-    )
-    for option, value in stated.items():
-        if value is not None and not needed[option]:
-            raise BadInput(f"{option}: the run's images came from {stored.name}, without such a file; leave it out")
+def _photographs(stored: GeneratorDescription, given: Given) -> World:
+    from transect.datasets import open_dataset
+
+    left_out = sum(stored.facts.get("left_out", {}).values()) or None
+    source = _stated(given, "dataset", "READER:PATH")
+    return open_dataset(source, image_size=stored.facts.get("image_size"), max_unreadable=left_out)
 
 
-def _plain_world(stored: GeneratorDescription, given: Given) -> World:
+def _generated(stored: GeneratorDescription, given: Given) -> World:
     facts = stored.facts
-    if stored.of_photographs:
-        return _photographs(stored, given)
-    name = given.generator or _name(stored)
-    named = name.partition("?")[0]
-    learned = bool(stored.directions)
-    population = (given.population or stored.population or None) if named.startswith("faceworld") else None
-    if learned and named != "reference" and given.directions is None:
-        raise BadInput("expected the file of its directions, got none; give it: --directions FILE")
-    if stored.photographs and given.latents is None:
-        raise BadInput("expected the file of its inverted photographs, got none; give it: --latents FILE")
     if "background" in stored.photographs:
         raise BadInput(
             "expected images of the generator alone, got photographs put back outside a mask, which are not kept; run "
             "the audit's own command again"
         )
-    sized = named.startswith(("faceworld", "photographs:"))
-    size = facts.get("image_size") if sized else None
-    directions, latents = given.directions if learned else None, given.latents if stored.photographs else None
-    return open_world(name, size, population, facts.get("device"), directions, latents)
+    name = given.files.get("generator") or _name(stored) or _stated(given, "generator")
+    of_face_world = name.startswith("faceworld")
+    size = facts.get("image_size") if of_face_world or name.startswith("photographs:") else None
+    population = (given.files.get("population") or stored.population or None) if of_face_world else None
+    directions = given.files.get("directions")
+    if stored.directions and not name.startswith("reference"):
+        directions = _stated(given, "directions")
+    latents = _stated(given, "latents") if stored.photographs else None
+    return WorldSettings(name, population, size, facts.get("device"), _path(directions), _path(latents)).open()
 
 
-def _photographs(stored: GeneratorDescription, given: Given) -> World:
-    from transect.datasets import open_dataset
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
 
-    if given.dataset is None:
-        raise BadInput("expected the photographs, got none; give them: --dataset READER:PATH")
-    left_out = sum(stored.facts.get("left_out", {}).values()) or None
-    return open_dataset(given.dataset, image_size=stored.facts.get("image_size"), max_unreadable=left_out)
+
+def _stated(given: Given, name: str, value: str = "PATH") -> str:
+    """A file that the record does not locate."""
+    if name not in given.files:
+        raise BadInput(f"expected its {name}, got none; give it: --file {name}={value}")
+    return given.files[name]
 
 
 def _name(stored: GeneratorDescription) -> str:
-    """A generator's name with the options of a network that the description keeps."""
+    """A generator's name with the options of a network that the description keeps; "" of a file."""
     if stored.name not in _BY_NAME:
-        raise BadInput("expected its file, got none; give it: --generator FILE")
-    options = [f"{key}={value}" for key in _OPTIONS if (value := stored.facts.get(key)) is not None]
-    return f"{stored.name}?{'&'.join(options)}" if options and stored.name == "reference" else stored.name
-
-
-def _digest(value: object) -> object:
-    """The digest that a description states, of a file or of the table that describes one."""
-    return value.get("sha256", value) if isinstance(value, Mapping) else value
+        return ""
+    options = {key: stored.facts.get(key) for key in ("label", "truncation", "noise")}
+    query = "&".join(f"{key}={value}" for key, value in options.items() if value is not None)
+    return f"{stored.name}?{query}" if query and stored.name == "reference" else stored.name
 
 
 STORED: Final = (*report_options.FILES, *OF_PEOPLE)

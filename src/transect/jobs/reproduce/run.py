@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,17 +13,26 @@ import pyarrow as pa
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.jobs.reproduce import calling, comparing, rerunning
-from transect.jobs.reproduce.calling import files_by_name
-from transect.jobs.reproduce.comparing import TOLERANCE, ColumnCompared, ReproduceNumbers, TableCompared, compared
-from transect.jobs.reproduce.rerunning import Given, Rebuilt, check_names, targets_by_name
+from transect.jobs.reproduce.comparing import (
+    PIXELS,
+    TOLERANCE,
+    VERSIONS,
+    Change,
+    ColumnCompared,
+    ReproduceNumbers,
+    TableCompared,
+    outcome_of,
+)
+from transect.jobs.reproduce.rerunning import Given, Rebuilt, check_names, of_versions
 from transect.protocols import TargetLike
 from transect.reports.blocks import TextTable
 from transect.reports.builder import ShortPageResult
-from transect.runs import bounds
-from transect.runs.folder import FinishedRun
+from transect.runs import bounds, command_record
+from transect.runs.folder import FinishedRun, read_record
 from transect.runs.json_records import plain, read_json
-from transect.runs.layout import beside, places_of
+from transect.runs.layout import beside, is_one_run, places_of, studies_of
 from transect.runs.parts import announcing_stages
+from transect.runs.trust import only
 from transect.runs.wording import counted, shortened
 from transect.targets.capabilities import is_metered
 
@@ -39,6 +48,21 @@ _ANSWERS: Final = {
     "within tolerance": "Reproduced within the tolerances, not bit for bit.",
     "differs": "Not reproduced: values differ by more than the tolerances.",
 }
+RERUN_MARK: Final = ".rerun"
+"""The file of a rerun that has not ended."""
+_NO_COMMAND: Final = (
+    f"expected the command that made it, got none ({command_record.FILE}): a call in Python, and an earlier Transect, "
+    "keep none; make the same call again into another folder"
+)
+REASONS: Final[Mapping[str, str]] = {
+    "annotation.sqlite": "holds what people answered, which no command makes again",
+    "ratings.csv": "holds what people answered, which no command makes again",
+    "validation.json": "holds what people answered, which no command makes again",
+    "training.json": "is a training, which can take days: train again with transect train into another folder",
+    "ledger.json": "is a study, which is a chain of runs: reproduce the folder of a step",
+    "*.json": _NO_COMMAND,
+}
+"""Why a folder that is neither an audit nor keeps its command is not made again, by the first file that is there."""
 
 
 @final
@@ -114,15 +138,11 @@ def reproduce(
     *,
     out: str | Path | None = None,
     targets: Sequence[str] | Mapping[str, TargetLike] = (),
-    generator: str | Path | None = None,
-    population: str | Path | None = None,
-    directions: str | Path | None = None,
-    latents: str | Path | None = None,
-    dataset: str | None = None,
+    files: Sequence[str] | Mapping[str, str | Path] = (),
+    trust: Sequence[str] = (),
     budget: int | None = None,
     exact: bool = False,
     quiet: bool = False,
-    files: Sequence[str] | Mapping[str, str | Path] = (),
 ) -> ReproduceResult:
     """Make a run again, into another folder, and compare every value: an audit, or what another command wrote.
 
@@ -130,18 +150,22 @@ def reproduce(
     the folder of the rerun, by default RUN-again: one that is not there, is empty, or holds a rerun that was
     interrupted, which is resumed.
 
-    Of an audit, targets: what its targets are, by the names that it gives them (texts NAME=SPEC, or specs and objects
-    by name), where a name alone does not tell. generator, population, directions, latents, dataset: files that it does
-    not locate. budget: the most calls to each target that counts them; without, none of them is asked. Of another
-    command, files: where the files lie that it read, by their own names or by the option that they are of (texts
-    NAME=PATH, or paths by name); without, they are looked for here and beside the run. exact: allow no difference.
+    A run can be a stranger's: of what its record names only data is opened, and models that come with Transect. trust:
+    other models that may be opened, as the record names them; a Python module or TorchScript is code, and runs with
+    your rights. A command is called in a process without a network, with an environment of its own.
+
+    targets: of an audit, what its targets are, by the names that it gives them (texts NAME=SPEC, or specs and objects
+    by name), where a name alone does not tell. files: where the files lie that it read (texts NAME=PATH, or paths by
+    name): of an audit by the option that names them (generator, population, directions, latents, dataset), of another
+    command also by their own names; files of commands are looked for here and beside the run. budget: the most calls
+    to each target of an audit that counts them; without, none of them is asked. exact: allow no difference.
 
     On the machine and with the versions of the run, every byte is expected to be the same. Elsewhere a pixel may differ
     by 1 of 255, another number by 1e-4 of the larger of the two, or of 1 where both are smaller; answers, reasons and
     counts may not. Returns what differs, by table and column: `numbers.outcome`, `numbers.tables`.
 
-    Raises BadInput, before anything is made, for a folder that cannot be made again, a model or file that is not there
-    or is another one; UnknownName for a target or file that the run does not have.
+    Raises BadInput, before anything is made, for a folder that cannot be made again, a model that is not trusted, a
+    model or file that is not there or is another one; UnknownName for a target or file that the run does not have.
 
     ```python
     again = transect.reproduce("runs/smile", targets={"ours": "models/smile.onnx"})
@@ -152,51 +176,105 @@ def reproduce(
     named_folder = folder if folder.name else folder.absolute()
     again = named_folder.with_name(f"{named_folder.name}-again") if out is None else Path(out)
     _check_apart(folder, again)
-    calling.check_rerun_folder(again)
-    given = Given(
-        targets_by_name(targets),
-        None if generator is None else str(generator),
-        None if population is None else str(population),
-        None if directions is None else Path(directions),
-        None if latents is None else Path(latents),
-        dataset,
-        _checked(budget),
-        again,
-    )
+    _check_rerun_folder(again)
+    if budget is not None and budget < 1:
+        raise BadInput(f"--budget: expected at least 1 call, got {budget}; leave it out to make none")
+    named = {name: str(path) for name, path in _by_name("--file", files, str.partition).items()}
+    given = Given(_by_name("--target", targets, str.rpartition), named, trust, budget, again)
     tolerance = 0.0 if exact else TOLERANCE
-    named = {name: Path(path) for name, path in files.items()} if isinstance(files, Mapping) else files_by_name(files)
-    if calling.keeps_command(folder):
-        found = calling.remade(folder, again, given, named, tolerance, quiet=quiet)
-    elif named:
-        raise BadInput("--file: expected the folder of another command than audit, got an audit's; leave it out")
-    else:
-        found = _audit(folder, again, given, tolerance, quiet=quiet)
-    calling.end_rerun(again)
+    make = _command if (folder / command_record.FILE).is_file() else _audit
+    found = make(folder, again, given, tolerance, quiet=quiet)
+    (again / RERUN_MARK).unlink(missing_ok=True)
     return ReproduceResult(found)
+
+
+def _by_name(
+    option: str, texts: Sequence[str] | Mapping[str, Any], cut: Callable[[str, str], tuple[str, str, str]]
+) -> dict[str, Any]:
+    """What an option gives by name, from NAME=VALUE texts. Raises BadInput for another text.
+
+    >>> _by_name("--target", ["ours=models/smile.onnx"], str.rpartition)
+    {'ours': 'models/smile.onnx'}
+    """
+    if isinstance(texts, Mapping):
+        return dict(texts)
+    named: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = cut(text, "=")
+        if not (name and equals and value) or name in named:
+            raise BadInput(f"{option} {text!r}: expected NAME=VALUE, each name once")
+        named[name] = value
+    return named
+
+
+def _check_rerun_folder(again: Path) -> None:
+    """Raises BadInput for a folder with files that no interrupted rerun left, such as a finished run."""
+    if again.is_dir() and any(again.iterdir()) and not (again / RERUN_MARK).is_file():
+        raise BadInput(
+            f"--out {again}: expected an empty folder, or an interrupted rerun, got other files; choose another folder"
+        )
+
+
+def _begin(again: Path) -> None:
+    again.mkdir(parents=True, exist_ok=True)
+    (again / RERUN_MARK).touch()
+
+
+def _command(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
+    for option, value in (("--budget", given.budget), ("--target", given.targets)):
+        if value:
+            raise BadInput(f"{option}: expected an audit, got what another command wrote; leave it out")
+    words, opened = calling.words_of(folder, again, given.files, given.trust)
+    _begin(again)
+    calling.call(words, opened, quiet=quiet)
+    tables, lacking = comparing.compared_folders(folder, again, tolerance)
+    if not tables:
+        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; make the run again")
+    was, is_now = (command_record.read(place).versions for place in (folder, again))
+    changed = [Change(f"{VERSIONS}{name}", was.get(name, ""), is_now.get(name, "")) for name in {**was, **is_now}]
+    changed = [change for change in changed if change.was != change.is_now]
+    for place in sorted(path.parent.relative_to(folder) for path in folder.rglob("run.json")):
+        changed += of_versions(folder / place, read_record(folder / place), read_record(again / place))
+    left_out = [f"Not compared: {'; '.join(lacking)}."] if lacking else []
+    return _numbers((folder, again), tables, changed, left_out, tolerance)
 
 
 def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
     with ExitStack() as opened:
+        opened.enter_context(only(given.opened))
         rebuilt = []
         for finished, place in _runs(folder, given):
             rebuilt.append(rerunning.rebuild(finished, place, given))
             opened.callback(rerunning.close, rebuilt[-1], given)
-        if given.budget is not None and not _metered(rebuilt):
+        metered = any(is_metered(target) for part in rebuilt for target in part.study.targets)
+        if given.budget is not None and not metered:
             raise BadInput("--budget: expected a target that counts its calls, the run has none; leave it out")
-        calling.begin_rerun(again)
+        _begin(again)
         for part in rebuilt:
             rerunning.make(part, folder, again, quiet=quiet)
     tables = [table for part in rebuilt for table in _of_tables(part, folder, again, tolerance)]
     left_out = _not_asked(rebuilt)
     if not left_out:
-        reported, notes = _report(folder, again, tolerance, quiet=quiet)
-        tables, left_out = [*reported, *tables], notes
-    changed = dict.fromkeys(change for part in rebuilt for change in part.changed)
-    return compared((folder, again), tables, tuple(changed), left_out, tolerance)
+        reported, left_out = _report(folder, again, tolerance, quiet=quiet)
+        tables = [*reported, *tables]
+    changed = [change for part in rebuilt for change in part.changed]
+    return _numbers((folder, again), tables, changed, left_out, tolerance)
 
 
-def _metered(rebuilt: Sequence[Rebuilt]) -> bool:
-    return any(is_metered(target) for part in rebuilt for target in part.study.targets)
+def _numbers(
+    folders: tuple[Path, Path],
+    tables: Sequence[TableCompared],
+    changed: Sequence[Change],
+    left_out: Sequence[str],
+    tolerance: float,
+) -> ReproduceNumbers:
+    """What the tables come to. folders: of run and rerun; changed: what their descriptions have otherwise."""
+    changed = tuple(dict.fromkeys(changed))
+    versions = tuple(change for change in changed if change.name.startswith(VERSIONS))
+    settings = tuple(change for change in changed if change not in versions)
+    outcome, pixels = outcome_of(tables, tolerance), PIXELS if tolerance else 0
+    run, again = map(str, folders)
+    return ReproduceNumbers(run, again, outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out))
 
 
 def _check_apart(folder: Path, again: Path) -> None:
@@ -205,19 +283,16 @@ def _check_apart(folder: Path, again: Path) -> None:
         raise BadInput(f"--out {again}: expected a folder outside the run, got one that shares it; choose another")
 
 
-def _checked(budget: int | None) -> int | None:
-    if budget is not None and budget < 1:
-        raise BadInput(f"--budget: expected at least 1 call, got {budget}; leave it out to make none")
-    return budget
-
-
 def _runs(folder: Path, given: Given) -> list[tuple[FinishedRun, str]]:
-    """Every run of an audit with its place. Raises BadInput where there is none, or one that is no audit's."""
-    calling.check_audit(folder)
-    places = [*places_of(folder), *beside(folder)]
-    runs = [FinishedRun(place) for place in places]
+    """Every run of an audit with its place. Raises BadInput, in one line, for a folder that no audit made."""
+    if not studies_of(folder) and not (is_one_run(folder) and "design" in read_record(folder)):
+        for pattern, reason in REASONS.items():
+            if any(folder.glob(pattern)):
+                raise BadInput(f"{folder}: {reason}")
+        raise BadInput(f"{folder} is not a run folder: expected a run.json or {command_record.FILE} in it")
+    runs = [FinishedRun(place) for place in (*places_of(folder), *beside(folder))]
     check_names(given, [run.spec for run in runs])
-    relative = [place.relative_to(folder).as_posix() for place in places]
+    relative = [run.path.relative_to(folder).as_posix() for run in runs]
     return [(run, "" if place == "." else place) for run, place in zip(runs, relative, strict=True)]
 
 
@@ -244,27 +319,25 @@ def _report(folder: Path, again: Path, tolerance: float, *, quiet: bool) -> tupl
         return [], [f"The report was not compared: the run has none; write it: transect report {folder}"]
     was = read_json(folder / _RESULTS, "the results of a run", f"write them again: transect report {folder}")
     rerunning.copy_stored(folder, again)
-    correction = str(was.get("family", {}).get("method", "holm"))
     with announcing_stages(quiet=quiet):
-        is_now = reporting.report(again, correction=correction).results
+        is_now = reporting.report(again).results
     same = [(folder / name).read_bytes() == (again / name).read_bytes() for name in (_EFFECTS, _RESULTS)]
     before, after = (bounds.read_parquet(place / _EFFECTS) for place in (folder, again))
-    effects = comparing.tables(_EFFECTS, before, after, tolerance, same_bytes=same[0])
+    effects = comparing.tables(_EFFECTS, [(before, after)], same[:1], tolerance)
     numbers = comparing.numbers(_RESULTS, _comparable(was), _comparable(is_now), tolerance, same_bytes=same[1])
-    return [effects, numbers], _added(was, is_now)
+    return [effects, numbers], _added(was)
 
 
 def _comparable(results: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key not in _NOT_COMPARED}
 
 
-def _added(was: Mapping[str, Any], is_now: Mapping[str, Any]) -> list[str]:
+def _added(was: Mapping[str, Any]) -> list[str]:
     """What the run's report has more of, by options that a run does not keep."""
-    more = len(was.get("sections", [])) - len(is_now.get("sections", []))
-    lines = [f"{counted(more, 'section')} of the report (--model) not made again"] if more > 0 else []
-    if was.get("projections"):
-        lines.append(f"{counted(len(was['projections']), 'projection')} (--shares) not made again")
-    return [f"{'; '.join(lines)}: a run does not keep these options of transect report."] if lines else []
+    if not was.get("projections"):
+        return []
+    count = counted(len(was["projections"]), "projection")
+    return [f"{count} (--shares) not made again: a run does not keep these options of transect report."]
 
 
 def _found(table: TableCompared) -> str:

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from transect.console.options import AllowDownload, Dtype, Json, ModelDevice
-from transect.console.results import keep, show
+from transect.console.results import Rerun, keep, show
+
+RERUN = Rerun(
+    values="first seed dtype model-device allow-download",
+    data="queries",
+    models="model",
+    argument="data",
+)
 
 
 def retrieve(
@@ -42,5 +49,5 @@ def retrieve(
         quiet=json,
     )
     page = result.report(out)
-    keep(context, out, files=("model",))
+    keep(context, out, RERUN)
     show(result, json, result.headline(), result.rows(), page=page)

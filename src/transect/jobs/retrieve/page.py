@@ -114,12 +114,12 @@ def _shares(queries: list[QuerySkew], number: int, name: str) -> DotPlot:
 
 
 def _table(queries: list[QuerySkew], number: int) -> tuple[list[str], list[list[str]]]:
-    shown = ["query", *queries[0].levels, "MaxSkew", "by chance", "p", "MinSkew", "tied"]
+    shown = ["query", *queries[0].levels, "MaxSkew", "by chance", "p", "tied"]
     rows = []
     for one in queries:
         top = one.skew.first[number]
         shares = [f"{with_interval(share, 100)} %" for share in top.shares]
         chance = f"{top.max_skew_by_chance:.3g}"
-        skews = [with_interval(top.max_skew), chance, probability(top.max_skew_p), with_interval(top.min_skew)]
+        skews = [with_interval(top.max_skew), chance, probability(top.max_skew_p)]
         rows.append([one.query, *shares, *skews, str(top.tied)])
     return shown, rows

@@ -92,7 +92,7 @@ def table_rows(numbers: RetrieveNumbers) -> Iterator[dict[str, Any]]:
                 yield {
                     "query": one.query, "study": one.study, "attribute": one.attribute, "k": top.k, "level": level,
                     "share": share.estimate, "low": share.low, "high": share.high, "p": p,
-                    "max_skew": top.max_skew.estimate, "min_skew": top.min_skew.estimate, "reason": top.reason,
+                    "max_skew": top.max_skew.estimate, "reason": top.reason,
                 }  # fmt: skip
 
 
@@ -155,7 +155,7 @@ class RetrieveResult(JobResult[RetrieveNumbers]):
 
     @property
     def table(self) -> pa.Table:
-        """query, study, attribute, k, level, share with its interval, p (Holm over levels), max_skew, min_skew."""
+        """query, study, attribute, k, level, share with its interval, p (Holm over levels), max_skew."""
         return pa.Table.from_pylist(list(table_rows(self.numbers)))
 
     def report(self, path: str | Path) -> Path:

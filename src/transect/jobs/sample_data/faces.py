@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
-from transect.experiment.worlds import open_world
+from transect.experiment.worlds import WorldSettings
 from transect.protocols import World
 from transect.records import SUBJECTS_PER_SEED, Latents
 from transect.runs.parts import Progress
@@ -89,7 +89,7 @@ def shots_of(count: int, seed: int, progress: Progress) -> Faces:
 
 
 def _world(population: str) -> World:
-    return open_world("faceworld", SIZE, population)
+    return WorldSettings("faceworld", population, SIZE).open()
 
 
 def _pixels(world: World, latents: Latents, progress: Progress) -> UInt8[np.ndarray, "n h w 3"]:

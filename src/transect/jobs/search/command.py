@@ -24,11 +24,16 @@ from transect.console.options import (
     Threshold,
     Timeout,
 )
-from transect.console.results import keep, show
-from transect.errors import BadInput
+from transect.console.results import Rerun, keep, show
 
-_FILES = ("target", "questions", "generator", "population")
-"""Options that may name files."""
+RERUN = Rerun(
+    values="question outcome name budget goal vary space latent-dims method alpha alpha-weighs truth by size "
+    "device seed task labels positive threshold output isolate template dtype model-device allow-download timeout "
+    "max-failures",
+    data="questions population directions preprocess require-validation",
+    models="generator",
+    argument="models",
+)
 
 
 def search(
@@ -125,29 +130,16 @@ def search(
     """
     from transect.console import options as target_options
     from transect.jobs.search import run
-    from transect.jobs.search.request import DEFAULT_ALPHA, SearchOptions
+    from transect.jobs.search.request import SearchOptions
     from transect.jobs.search.results import lines
     from transect.targets.guard import Limits
 
-    settings = target_options.given(
-        task=task,
-        preprocess=preprocess,
-        labels=labels,
-        positive=positive,
-        threshold=threshold,
-        output=output,
-        isolate=isolate,
-        templates=templates,
-        dtype=dtype,
-        model_device=model_device,
-        allow_download=allow_download,
-    )
-    _check_weights(alpha, alpha_weighs, method)
+    settings = target_options.given(locals())
     options = SearchOptions(
         space=space,
         latent_dims=latent_dims,
         method=method,
-        alpha=DEFAULT_ALPHA if alpha is None else alpha,
+        alpha=alpha,
         alpha_weighs=alpha_weighs,
         by=tuple(by or ()),
         directions=directions,
@@ -174,19 +166,8 @@ def search(
         _show_cost(target, arguments, json)
         return
     result = run.search(target, **arguments, goal=goal or "regions", out=out, quiet=json)
-    keep(context, result.folder, files=_FILES)
+    keep(context, result.folder, RERUN)
     show(result, json, *lines(result.numbers), page=result.folder / "search.html")
-
-
-def _check_weights(alpha: float | None, alpha_weighs: str, method: str) -> None:
-    """Raises BadInput for settings of mcduff2019 without this method."""
-    from transect.jobs.search.request import ALPHA_WANTS
-
-    given = {"--alpha": alpha is not None, "--alpha-weighs": alpha_weighs != "diversity"}
-    if method == "mcduff2019":
-        return
-    for option in (name for name, is_given in given.items() if is_given):
-        raise BadInput(f"{option}: {ALPHA_WANTS}, got {method}; name it, or leave {option} out")
 
 
 def _show_cost(target: str, arguments: dict[str, Any], as_json: bool) -> None:

@@ -1,7 +1,4 @@
-"""The pictures of failures that a page shows: those far apart first, so that a cluster does not fill the gallery.
-
-The page of a search: `search.html` beside `search.json`, which holds every number on it.
-"""
+"""The page of a search: `search.html` beside `search.json`, which holds every number on it."""
 
 from __future__ import annotations
 

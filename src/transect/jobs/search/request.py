@@ -1,7 +1,4 @@
-"""A search of a model that answers in words: which question it is asked, and which of its outcomes is a failure.
-
-What a search is asked to do: its settings, and the checks before anything is rendered.
-"""
+"""What a search is asked to do: its settings, and the checks before anything is rendered."""
 
 from __future__ import annotations
 
@@ -134,10 +131,10 @@ class SearchOptions:
 
     space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
     (attributes and latent_dims coordinates). method: "ours", "random", "sobol", or for the goal "failures" "mcduff2019"
-    with its weight alpha. alpha_weighs: what alpha is the weight of, "diversity" as their Eq. 4 is printed, or
-    "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations errors are
-    counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to the
-    target. require_validation: the validation.json that the generator and every searched level must have passed.
+    with its weight alpha (default 0.6). alpha_weighs: what alpha is the weight of, "diversity" as their Eq. 4 is
+    printed, or "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations
+    errors are counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to
+    the target. require_validation: the validation.json that the generator and every searched level must have passed.
     target: the target's own options
     (task, preprocess, labels, positive, threshold, output). name: your own name of the target. Of a model that answers
     in words: questions, a file or a set that ships; question, the name of the one that is asked, where there are
@@ -148,7 +145,7 @@ class SearchOptions:
     space: str = "attributes"
     latent_dims: int = DIRECTIONS
     method: str = "ours"
-    alpha: float = DEFAULT_ALPHA
+    alpha: float | None = None
     alpha_weighs: str = "diversity"
     by: tuple[str, ...] = ()
     directions: str | Path | None = None
@@ -273,13 +270,12 @@ def prepare(
     asked = question_of(target, options.questions, options.question)
     name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
     (resolved,) = opened_targets.resolve_targets([asked], options.target, [] if name is None else [name])
-    world = worlds.open_world(generator, options.image_size, population, options.device, options.directions)
+    directions = None if options.directions is None else Path(options.directions)
+    settings = worlds.WorldSettings(generator, population, options.image_size, options.device, directions)
+    world = settings.open()
     space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
     world = for_attributes(world, [attribute.name for attribute in space.attributes])
     return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
-
-
-ALPHA_WANTS: Final = "expected the method mcduff2019, whose weight it is"
 
 
 def search_for(
@@ -299,13 +295,14 @@ def search_for(
     missing truth; UnknownName for another goal or method.
     """
     options = options or SearchOptions()
-    _check_method(options.method, goal, options.alpha)
+    _check_method(options, goal)
     if budget < SMALLEST:
         raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
     check_subjects(world, budget)
     stated, outcome = _truth_and_outcome(world, target, truth, options.outcome)
+    alpha = DEFAULT_ALPHA if options.alpha is None else options.alpha
     return Search(
         world,
         target,
@@ -318,15 +315,19 @@ def search_for(
         worlds.population_of(world),
         options.limits,
         method=options.method,
-        alpha=diversity_weight(options.alpha, options.alpha_weighs),
+        alpha=diversity_weight(alpha, options.alpha_weighs),
         by=report_options.check_error_conditions(options.by, [[attribute.name for attribute in space.attributes]]),
         gates=_gates(options.require_validation, world, space),
     )
 
 
 def _truth_and_outcome(world: World, target: Target, truth: str | None, wanted: str = "") -> tuple[Truth | None, str]:
+    attributes = {**worlds.truth_attributes(world), **{each.name: each for each in world.attributes}}
     if answers_in_words(target):
-        return _of_words(world, target, truth, wanted)
+        outcome = outcome_of(target, truth, wanted)
+        stated = None if truth is None else Truth.parse(truth, attributes)
+        rehearse(target, (outcome,), stated, attributes)
+        return stated, outcome
     if wanted:
         raise BadInput(f"--outcome {wanted}: expected a model that answers in words, got another; leave --outcome out")
     task = Task(target.task)
@@ -335,18 +336,9 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None, wanted: 
     text = truth or (FACE if task is Task.DETECTION else None)
     if text is None:
         raise BadInput("a search needs a truth, got none; give --truth, for example 'smile>0.5'")
-    attributes = {**worlds.truth_attributes(world), **{each.name: each for each in world.attributes}}
     stated = Truth.parse(text, attributes)
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, attributes)
-    return stated, outcome
-
-
-def _of_words(world: World, target: Target, truth: str | None, wanted: str) -> tuple[Truth | None, str]:
-    outcome = outcome_of(target, truth, wanted)
-    attributes = {**worlds.truth_attributes(world), **{each.name: each for each in world.attributes}}
-    stated = None if truth is None else Truth.parse(truth, attributes)
-    rehearse(target, (outcome,), stated, attributes)
     return stated, outcome
 
 
@@ -365,14 +357,19 @@ def _gates(path: str | Path | None, world: World, space: Space) -> required.Requ
     return gates
 
 
-def _check_method(method: str, goal: str, alpha: float) -> None:
+def _check_method(options: SearchOptions, goal: str) -> None:
+    method, alpha = options.method, options.alpha
     if goal not in GOALS:
         raise UnknownName("goal", goal, GOALS)
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
     if method == "mcduff2019" and goal != "failures":
         raise BadInput(f"--method mcduff2019 searches for failures only, got the goal {goal}; give --goal failures")
-    if not 0 <= alpha <= 1:
+    if alpha is not None and not 0 <= alpha <= 1:
         raise BadInput(f"expected an --alpha from 0 to 1, got {alpha:g}")
-    if method != "mcduff2019" and alpha != DEFAULT_ALPHA:
-        raise BadInput(f"--alpha: {ALPHA_WANTS}, got {method}; name it, or leave --alpha out")
+    given = {"--alpha": alpha is not None, "--alpha-weighs": options.alpha_weighs != "diversity"}
+    for option in (name for name, is_given in given.items() if is_given and method != "mcduff2019"):
+        raise BadInput(
+            f"{option}: expected the method mcduff2019, whose weight it is, got {method}; name it, or leave {option} "
+            "out"
+        )

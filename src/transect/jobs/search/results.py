@@ -1,15 +1,7 @@
 """From the calls of a search to its numbers: regions, the overall rate, maps, errors by condition and mean faces.
 
-What counts as a failure, in words: of errors, and of what a model says or does not say.
-
-The numbers of a search as records: `search.json` and the JSON Schema are made from them.
-
-From a search's calls to its numbers: regions, maps over pairs of attributes, the overall rate.
-
-The error table of a search by condition, and mean faces of right and wrong answers (McDuff et al. 2019).
-
-Conditions are thirds of the searched space along each attribute, or its levels. Each sampler has its own column,
-since a search that follows up failures overstates their rate.
+Error tables and mean faces are those of McDuff et al. 2019. Conditions are thirds of the searched space along each
+attribute, or its levels. Each sampler has its own column: a search that follows up failures overstates their rate.
 """
 
 from __future__ import annotations

@@ -29,28 +29,18 @@ _PLACES: Final = ("", f"{STUDIES}/*/", "*/", f"*/{STUDIES}/*/")
 """Where run.json may lie: a run, its studies, a folder of runs, and their studies."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The runs of a folder by name, and why others are not shown, by name."""
-
-    runs: Mapping[str, FinishedRun]
-    left_out: Mapping[str, str]
-
-
-def runs_at(folder: Path) -> Place:
-    """The runs in a folder: the folder itself, its studies, or the runs and studies of the folders in it.
-
-    The negative control and the interpolation beside a run are shown where their own folder is named. A run that has no
-    images yet, or is of another job, is left out with its reason.
-    """
+def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
+    """The runs in a folder by name, and why others are not shown; what stands beside a run has to be named itself."""
     found: dict[str, FinishedRun] = {}
     left_out: dict[str, str] = {}
     held = {record.parent for place in _PLACES for record in folder.glob(f"{place}run.json")}
     for path in sorted(held.difference(beside(folder))):
         name = _name(folder, path)
         try:
-            found[name] = _with_images(path)
+            run = FinishedRun(path)
+            if not run.finished_parts("images", run.spec.parts):
+                raise BadInput("it has no finished image yet; look again later")
+            found[name] = run
         except TransectError as error:
             left_out[name] = str(error)
     if not found:
@@ -59,14 +49,7 @@ def runs_at(folder: Path) -> Place:
             f"{folder}: expected a run folder, a folder of studies, or a folder that holds some, found none with "
             f"images{said}; name the --out of an audit"
         )
-    return Place(found, left_out)
-
-
-def _with_images(path: Path) -> FinishedRun:
-    run = FinishedRun(path)
-    if not run.finished_parts("images", run.spec.parts):
-        raise BadInput("it has no finished image yet; look again later")
-    return run
+    return found, left_out
 
 
 def _name(folder: Path, run: Path) -> str:
@@ -84,8 +67,8 @@ _PIXELS: Final = ("image",)
 class Answers:
     """What one target said of n images: float64 [n] each, NaN where there is no such number.
 
-    answer: 1 yes, 0 no. score: as the target gave it; for embeddings the distance to the subject's reference image.
-    right: 1 right, 0 wrong. reasons [n]: why an image has neither answer nor score, "" where it has one.
+    answer: 1 yes, 0 no. score: of embeddings the distance to the subject's reference image. right: 1 right, 0 wrong.
+    reasons [n]: why an image has neither answer nor score, "" where it has one.
     """
 
     answer: Float[np.ndarray, " n"]
@@ -102,11 +85,7 @@ class Answers:
 @final
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """The images of one run, in the order of its parts.
-
-    design: with the subjects that are there. part, row: where each picture is stored. digests: SHA-256 of the stored
-    pictures. values: by attribute, as it was set, else as it is. expected: images of the finished run.
-    """
+    """The images of one run, by part and row, with what was set, else is true. expected: how many there will be."""
 
     name: str
     run: FinishedRun
@@ -175,29 +154,24 @@ def _check_order(run: FinishedRun, images: pa.Table, design: Design) -> None:
 
 def _values(images: pa.Table, attributes: Mapping[str, Attribute]) -> dict[str, Float[np.ndarray, " n"]]:
     """By attribute: the value that was set, else the true one."""
-    return {
-        name: images[column].to_numpy().astype(np.float64)
-        for name in attributes
-        for column in [_column(images, name)]
-        if column
-    }
-
-
-def _column(images: pa.Table, name: str) -> str:
-    return next((each for each in (f"intended.{name}", f"true.{name}") if each in images.column_names), "")
+    found = {}
+    for name in attributes:
+        columns = [each for each in (f"intended.{name}", f"true.{name}") if each in images.column_names]
+        if columns:
+            found[name] = images[columns[0]].to_numpy().astype(np.float64)
+    return found
 
 
 def _answers(run: finished_run.Run, target: TargetEntry) -> Answers:
     """The answers of one target, as far as it was asked."""
     asked = _asked(run, target)
     if asked is None:
-        nothing = np.full(len(run.images), np.nan)
-        return Answers(nothing, nothing, nothing, np.full(len(nothing), NOT_ASKED, dtype=object))
+        return _nothing(len(run.images), NOT_ASKED)
     part = run if len(asked) == len(run.images) else finished_run.of_images(run.folder, run.images.slice(0, len(asked)))
     if asked["id"].to_pylist() != part.images["id"].to_pylist():
         raise BadInput(f"{run.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
     outcomes = TargetOutcomes(part, target, tables.predictions_of(asked, target.task))
-    return _padded(_counted(outcomes), len(run.images))
+    return _joined([_counted(outcomes), _nothing(len(run.images) - len(asked), NOT_ASKED)])
 
 
 def _asked(run: finished_run.Run, target: TargetEntry) -> pa.Table | None:
@@ -226,52 +200,15 @@ def _counted(outcomes: TargetOutcomes) -> Answers:
     return Answers(answer.values, score.values, right, answer.reasons)
 
 
-def _padded(answers: Answers, n: int) -> Answers:
-    """The answers with images behind them that nobody asked about yet."""
-    more = n - len(answers.answer)
-    if not more:
-        return answers
-    nothing = np.full(more, np.nan)
-    answer, score, right = (np.concatenate([each, nothing]) for each in (answers.answer, answers.score, answers.right))
-    return Answers(answer, score, right, np.concatenate([answers.reasons, np.full(more, NOT_ASKED, dtype=object)]))
-
-
-MOST_LEVELS: Final = 12
-"""Values of an attribute that are listed one by one; of more, a range is asked for."""
 _ELSEWHERE: Final = "not a target of this run"
 UNASKED: Final = (NOT_ASKED, _ELSEWHERE)
 """Reasons of images that a target was never shown."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A value that images have, how people read it, and how many images have it."""
-
-    value: float
-    label: str
-    images: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """How images are filtered by an attribute: by its levels, or, where there are none, by a range."""
-
-    attribute: Attribute
-    levels: tuple[Level, ...]
-    low: float
-    high: float
-    set: bool
-
-
-@final
 @dataclass(frozen=True)
 class Index:
-    """The images of all runs, n rows; row i lies in run `run[i]` at row `i - starts[run[i]]`.
-
-    folder: as the user named it. left_out: by name, why a run is not shown.
-    """
+    """The images of all runs; row i lies in run `run[i]` at row `i - starts[run[i]]`. left_out: why, by name."""
 
     folder: Path
     runs: tuple[RunColumns, ...]
@@ -313,13 +250,10 @@ class Index:
     def answers(self) -> Mapping[str, Answers]:
         """By target, with no answer where a run does not have it."""
         names = dict.fromkeys(name for run in self.runs for name in run.answers)
-        return {name: _joined([run.answers.get(name) or _nothing(len(run)) for run in self.runs]) for name in names}
-
-    @cached_property
-    def facets(self) -> tuple[Facet, ...]:
-        """How images can be filtered by attributes; those that were set come first."""
-        facets = [_facet(self._attribute(name), values, self._sets(name)) for name, values in self.values.items()]
-        return tuple(sorted((facet for facet in facets if facet), key=lambda facet: not facet.set))
+        return {
+            name: _joined([run.answers.get(name) or _nothing(len(run), _ELSEWHERE) for run in self.runs])
+            for name in names
+        }
 
     def place(self, row: int) -> tuple[RunColumns, int]:
         """The run of a row, and its row there. Raises BadInput beyond the rows."""
@@ -355,19 +289,12 @@ class Index:
         truths = {each: entry.truth for run in self.runs for each, entry in run.targets.items()}
         return tuple(each for each, truth in truths.items() if truth == truths[name])
 
-    def _attribute(self, name: str) -> Attribute:
-        return next(run.attributes[name] for run in self.runs if name in run.attributes)
-
-    def _sets(self, name: str) -> bool:
-        return any(name in run.design.levels for run in self.runs)
-
 
 def read_folder(folder: Path) -> Index:
     """The index of a folder. A run whose tables do not read back is left out with its reason."""
-    place = runs_at(folder)
+    found, left_out = _runs_at(folder)
     runs: list[RunColumns] = []
-    left_out = dict(place.left_out)
-    for name, run in place.runs.items():
+    for name, run in found.items():
         stage(f"reading {name}: {run.spec.design.n_images:,} images")
         try:
             runs.append(read_run(name, run))
@@ -383,21 +310,11 @@ def _joined(parts: Sequence[Answers]) -> Answers:
     return Answers(*(np.concatenate(column) for column in columns))
 
 
-def _nothing(n: int) -> Answers:
+def _nothing(n: int, reason: str) -> Answers:
     nothing = np.full(n, np.nan)
-    return Answers(nothing, nothing, nothing, np.full(n, _ELSEWHERE, dtype=object))
+    return Answers(nothing, nothing, nothing, np.full(n, reason, dtype=object))
 
 
 def asked(answers: Answers) -> np.ndarray:
     """Which images a target was shown."""
     return ~np.isin(answers.reasons, UNASKED)
-
-
-def _facet(attribute: Attribute, values: Float[np.ndarray, " n"], is_set: bool) -> Facet | None:
-    """Levels where there are few, else the range; None where no image has a value."""
-    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    if not len(found):
-        return None
-    levels = zip(found.tolist(), counts.tolist(), strict=True) if len(found) <= MOST_LEVELS else ()
-    listed = tuple(Level(value, attribute.label(value), count) for value, count in levels)
-    return Facet(attribute, listed, float(found[0]), float(found[-1]), is_set)

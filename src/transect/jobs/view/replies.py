@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.jobs.view.index import UNASKED, Facet, Index, RunColumns
-from transect.jobs.view.selection import EFFECT, RUNS, Pairs, Sides, Transect, Wanted, difference, kinds_of, sort_key
+from transect.jobs.view.index import UNASKED, Index, RunColumns
+from transect.jobs.view.selection import EFFECT, RUNS, Pairs, Sides, Wanted, difference, kinds_of, sort_key
 from transect.texts import one_line
 
 WHERE: Final = "where."
@@ -100,21 +100,25 @@ def _ranges(parameters: Parameters) -> dict[str, tuple[float, float]]:
     return ranges
 
 
+MOST_LEVELS: Final = 12
+"""Values of an attribute that are listed one by one; of more, a range is asked for."""
 DIGITS: Final = 16
 """Of a picture's SHA-256, by which its address changes with it."""
 _LONGEST: Final = 300
 
 
 def about(index: Index) -> dict[str, Any]:
-    """The runs, what images are filtered by, and the targets."""
+    """The runs, what images are filtered by (attributes that were set come first), and the targets."""
+    facets = [_facet(index, name) for name, values in index.values.items() if np.isfinite(values).any()]
+    facets.sort(key=lambda facet: not facet["set"])
     return {
         "name": _text(index.folder.resolve().name),
         "images": len(index),
         "runs": [_run(run) for run in index.runs],
         "left_out": [{"name": _text(name), "reason": _text(why)} for name, why in index.left_out.items()],
-        "facets": [_facet(facet) for facet in index.facets],
+        "facets": facets,
         "targets": [_target(index, name) for name in index.answers],
-        "sorts": [f"{EFFECT}{facet.attribute.name}" for facet in index.facets if facet.set],
+        "sorts": [f"{EFFECT}{facet['name']}" for facet in facets if facet["set"]],
     }
 
 
@@ -139,21 +143,25 @@ def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[s
     ]
 
 
-def transect_reply(index: Index, transect: Transect) -> dict[str, Any]:
-    """One subject: the axes, and each image with the answers of all targets."""
-    own = index.runs[index.named(transect.run)].targets
+def transect_reply(index: Index, name: str, subject: int) -> dict[str, Any]:
+    """One subject of a run and its neighbours: the axes, and each image, by cell, with the answers of all targets."""
+    number = index.named(name)
+    run = index.runs[number]
+    rows = np.flatnonzero(run.people == subject)
+    if not len(rows):
+        raise BadInput(f"{name}: expected the number of a subject, got {subject}; it may not be made yet")
+    everybody = np.unique(run.people)
+    place = int(np.searchsorted(everybody, subject))
     return {
-        "run": _text(transect.run),
-        "subject": str(transect.subject),
+        "run": _text(name),
+        "subject": str(subject),
         "axes": [
-            {"name": _text(axis.attribute), "labels": [_text(label) for label in axis.labels]} for axis in transect.axes
+            {"name": _text(axis), "labels": [_text(run.attributes[axis].label(value)) for value in values]}
+            for axis, values in run.design.levels.items()
         ],
-        "before": None if transect.before is None else str(transect.before),
-        "after": None if transect.after is None else str(transect.after),
-        "images": [
-            {**_line(index, row, "", None), "answers": {_text(name): answer_of(index, name, row) for name in own}}
-            for row in transect.rows.tolist()
-        ],
+        "before": str(int(everybody[place - 1])) if place else None,
+        "after": str(int(everybody[place + 1])) if place + 1 < len(everybody) else None,
+        "images": [_with_answers(index, run, row) for row in (rows + int(index.starts[number])).tolist()],
     }
 
 
@@ -167,13 +175,17 @@ def image_reply(index: Index, row: int) -> dict[str, Any]:
         if part < run.run.finished_parts(table, part + 1):
             tables.append((name, _columns(run.run.read_part(table, part), at)))
     return {
-        **_line(index, row, "", None),
-        "answers": {_text(name): answer_of(index, name, row) for name in run.targets},
+        **_with_answers(index, run, row),
         "tables": [{"name": _text(name), "columns": columns} for name, columns in tables],
     }
 
 
-def answer_of(index: Index, target: str, row: int) -> dict[str, Any]:
+def _with_answers(index: Index, run: RunColumns, row: int) -> dict[str, Any]:
+    answers = {_text(name): _answer(index, name, row) for name in run.targets}
+    return {**_line(index, row, "", None), "answers": answers}
+
+
+def _answer(index: Index, target: str, row: int) -> dict[str, Any]:
     """What a target said of an image: whether it was asked, yes or no, the score, right or not, why no answer."""
     said = index.answers[target]
     reason = str(said.reasons[row])
@@ -203,7 +215,7 @@ def _line(index: Index, row: int, target: str, sorted_by: np.ndarray | None) -> 
         "subject": str(int(run.people[place])),
         "digest": str(run.digests[place])[:DIGITS],
         "caption": caption(index, row),
-        "said": answer_of(index, target, row) if target else None,
+        "said": _answer(index, target, row) if target else None,
         "by": None if sorted_by is None else _number(float(sorted_by[row])),
     }
 
@@ -224,16 +236,20 @@ def _run(run: RunColumns) -> dict[str, Any]:
     }
 
 
-def _facet(facet: Facet) -> dict[str, Any]:
-    attribute = facet.attribute
+def _facet(index: Index, name: str) -> dict[str, Any]:
+    """How images are filtered by an attribute: by its levels where there are few, else by a range."""
+    attribute = next(run.attributes[name] for run in index.runs if name in run.attributes)
+    values = index.values[name]
+    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    levels = zip(found.tolist(), counts.tolist(), strict=True) if len(found) <= MOST_LEVELS else ()
     return {
         "name": _text(attribute.name),
         "words": _words(attribute.name),
         "unit": _text(attribute.unit),
-        "set": facet.set,
-        "levels": [{"value": each.value, "label": _text(each.label), "images": each.images} for each in facet.levels],
-        "low": facet.low,
-        "high": facet.high,
+        "set": any(name in run.design.levels for run in index.runs),
+        "levels": [{"value": each, "label": _text(attribute.label(each)), "images": count} for each, count in levels],
+        "low": float(found[0]),
+        "high": float(found[-1]),
     }
 
 

@@ -25,8 +25,7 @@ _SECONDS: Final = 30.0
 class RunView:
     """A page that is being served, by a thread of this process, until `close`; a context manager.
 
-    url: the address, with the token that lets a browser in. images, runs: how many are shown. left_out: by name, why a
-    run is not.
+    url: the address, with the token that lets a browser in. left_out: by name, why a run is not shown.
     """
 
     def __init__(self, index: Index, port: int) -> None:

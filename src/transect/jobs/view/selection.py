@@ -13,8 +13,6 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import Answers, Index, RunColumns, asked
 from transect.records import Design
 
-ANSWERS: Final = ("yes", "no", "none")
-VERDICTS: Final = ("right", "wrong", "unknown")
 EFFECT: Final = "effect:"
 """Begins an order by the effect of an attribute on each subject."""
 SORTS: Final = ("order", "score", "disagreement")
@@ -25,10 +23,9 @@ SORTS: Final = ("order", "score", "disagreement")
 class Wanted:
     """What is looked for. Each filter that is empty lets every image pass; all of them together must let it pass.
 
-    levels: values by attribute; ranges: low and high by attribute, both included, NaN for no bound. answers, verdicts:
-    of `target`; "none" is asked and not answered, "unknown" answered with no stated truth. subject: the number of the
-    person on the image. sort: order, score, disagreement, or `effect:` and an attribute. descending: largest first;
-    images without a number come last either way.
+    ranges: low and high, both included, NaN for no bound. answers, verdicts: of `target`; "none" is asked and not
+    answered, "unknown" answered with no stated truth. subject: the number of the person. sort: order, score,
+    disagreement, or `effect:` and an attribute; images without a number come last either way.
     """
 
     runs: tuple[str, ...] = ()
@@ -101,9 +98,8 @@ def subject_effects(
 ) -> Float[np.ndarray, " s"]:
     """Per subject: the value at the highest level less that at the lowest, all else equal, averaged over all else.
 
-    values: of whole subjects, in the order of the design. ordered: whether the levels have an order; without one the
-    effect is the largest mean of a level less the smallest, over what has a value at every level. NaN where there is
-    nothing to compare.
+    values: of whole subjects, in the order of the design. ordered: without an order the effect is the largest mean of a
+    level less the smallest, over what has a value at every level. NaN where there is nothing to compare.
     """
     axis = list(design.levels).index(attribute)
     levels = np.moveaxis(values.reshape(design.subjects, *design.shape), axis + 1, -1)
@@ -147,13 +143,17 @@ def _values(index: Index, name: str) -> Float[np.ndarray, " n"]:
 
 def _answering(index: Index, wanted: Wanted) -> Bool[np.ndarray, " n"]:
     """Which images have one of the answers and one of the verdicts that are looked for."""
-    everything = np.ones(len(index), dtype=bool)
-    _check("answer", wanted.answers, ANSWERS)
-    _check("verdict", wanted.verdicts, VERDICTS)
+    passing = np.ones(len(index), dtype=bool)
     if not (wanted.answers or wanted.verdicts):
-        return everything
+        return passing
     by_answer, by_verdict = kinds_of(index.target(wanted.target))
-    return np.asarray(_any(by_answer, wanted.answers, everything) & _any(by_verdict, wanted.verdicts, everything))
+    for what, given, kinds in (("answer", wanted.answers, by_answer), ("verdict", wanted.verdicts, by_verdict)):
+        for name in given:
+            if name not in kinds:
+                raise BadInput(f"{what}: expected {', '.join(kinds)}, got {name!r}; choose one of them")
+        if given:
+            passing &= np.logical_or.reduce([kinds[name] for name in given])
+    return passing
 
 
 def kinds_of(said: Answers) -> tuple[dict[str, Bool[np.ndarray, " n"]], dict[str, Bool[np.ndarray, " n"]]]:
@@ -161,18 +161,6 @@ def kinds_of(said: Answers) -> tuple[dict[str, Bool[np.ndarray, " n"]], dict[str
     by_answer = {"yes": said.answer == 1, "no": said.answer == 0, "none": asked(said) & ~said.answered}
     by_verdict = {"right": said.right == 1, "wrong": said.right == 0, "unknown": said.answered & np.isnan(said.right)}
     return by_answer, by_verdict
-
-
-def _any(
-    kinds: Mapping[str, Bool[np.ndarray, " n"]], chosen: tuple[str, ...], everything: Bool[np.ndarray, " n"]
-) -> Bool[np.ndarray, " n"]:
-    return np.logical_or.reduce([kinds[name] for name in chosen]) if chosen else everything
-
-
-def _check(what: str, given: tuple[str, ...], known: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in known:
-            raise BadInput(f"{what}: expected {', '.join(known)}, got {name!r}; choose one of them")
 
 
 RUNS: Final = "run"
@@ -196,10 +184,7 @@ class Sides:
 @final
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the left and right images [m], and how many images of the left side have no partner.
-
-    targets: whose answers stand on the left and on the right; "" where a run has no target.
-    """
+    """Rows of the left and right images [m], left ones that are alone, and whose answers stand on each side, or ""."""
 
     left: Int[np.ndarray, " m"]
     right: Int[np.ndarray, " m"]
@@ -208,10 +193,10 @@ class Pairs:
 
 
 def pair(index: Index, sides: Sides, wanted: Wanted) -> Pairs:
-    """The pairs whose left image passes the filters, in the order that is asked for.
+    """The pairs whose left image passes the filters, in the order that is asked for; by score: by right less left.
 
     Two levels: images of one subject that differ in the attribute alone. Two runs: images of one subject with the
-    same settings; of photographs those with one id. An order by score is one by the difference right less left.
+    same settings; of photographs those with one id.
     """
     partners = _of_runs(index, sides) if sides.by == RUNS else _of_levels(index, sides)
     by_score = wanted.sort == "score"
@@ -298,46 +283,3 @@ def _keys(run: RunColumns) -> list[object]:
         return list(run.ids.to_pylist())
     settings = [tuple(sorted(cell.items())) for cell in cells]
     return [(subject, settings[cell]) for subject, cell in zip(run.subjects.tolist(), run.cells.tolist(), strict=True)]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """An attribute that was set, and its levels as people read them, in the order of the design."""
-
-    attribute: str
-    labels: tuple[str, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Transect:
-    """The images of one subject. rows: by cell, the last axis fastest; without axes, all images of the person.
-
-    before, after: the subjects next to this one in the run, None at its ends.
-    """
-
-    run: str
-    subject: int
-    axes: tuple[Axis, ...]
-    rows: Int[np.ndarray, " m"]
-    before: int | None
-    after: int | None
-
-
-def transect_of(index: Index, run: str, subject: int) -> Transect:
-    """The images of a subject in a run. Raises UnknownName for another run, BadInput for another subject."""
-    number = index.named(run)
-    columns = index.runs[number]
-    rows = np.flatnonzero(columns.people == subject)
-    if not len(rows):
-        raise BadInput(f"{run}: expected the number of a subject, got {subject}; it may not be made yet")
-    axes = tuple(
-        Axis(name, tuple(columns.attributes[name].label(value) for value in values))
-        for name, values in columns.design.levels.items()
-    )
-    everybody = np.unique(columns.people)
-    place = int(np.searchsorted(everybody, subject))
-    before = int(everybody[place - 1]) if place else None
-    after = int(everybody[place + 1]) if place + 1 < len(everybody) else None
-    return Transect(run, subject, axes, rows + int(index.starts[number]), before, after)

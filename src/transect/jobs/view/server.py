@@ -290,8 +290,7 @@ def _add_answers(app: FastAPI) -> None:
 
     @app.get("/api/subject")
     def subject(held: Seen, run: str, subject: str) -> Response:
-        found = selection.transect_of(held.index, run, replies.whole("subject", subject))
-        return _json(replies.transect_reply(held.index, found))
+        return _json(replies.transect_reply(held.index, run, replies.whole("subject", subject)))
 
     @app.get("/api/image")
     def image(held: Seen, run: str, id: str) -> Response:

@@ -31,7 +31,7 @@ def reading(labels: tuple[str, ...], problem: str | None, options: Options) -> t
     """The output of logits, and the column of yes where two classes make a binary target.
 
     problem: the config's problem_type. Two classes are binary and score `positive`, by default the second class; one
-    output is binary too, or a regression where the config says so. Raises BadInput for a task that does not fit.
+    output is binary too, or a regression where the config says so.
     """
     task = options.task or _task(labels, problem)
     if task is Task.BINARY and len(labels) == 2:
@@ -45,11 +45,7 @@ def reading(labels: tuple[str, ...], problem: str | None, options: Options) -> t
 
 
 def positive_column(labels: tuple[str, ...], options: Options) -> int:
-    """Of two classes the number of the one that counts as yes: the second, unless the user names one.
-
-    >>> positive_column(("smile", "no smile"), Options(positive="smile")), positive_column(("no", "yes"), Options())
-    (0, 1)
-    """
+    """Of two classes the number of the one that counts as yes: the second, unless the user names one."""
     if options.positive is None:
         return 1
     column = OutputSpec(Task.MULTICLASS, labels=labels, positive=options.positive).positive_column
@@ -95,11 +91,7 @@ def labels_of(network: Any) -> tuple[str, ...]:
 
 
 def detector(folder: ModelFolder, options: Options) -> Made:
-    """A detector whose boxes of the class `positive` count; of one class it need not be named.
-
-    Boxes are those of Transformers' own `post_process_object_detection`, in pixels of the network's input. Raises
-    BadInput where several classes could be meant, UnknownName for another class.
-    """
+    """A detector whose boxes of the class `positive` count; Transformers' own `post_process_…` makes the boxes."""
     if options.task not in (None, Task.DETECTION) or options.labels:
         raise BadInput(f"model folder {folder.path}: an object detector has boxes and no labels of yours: leave --task "
                        "and --labels out, and name the class that counts with --positive")  # fmt: skip

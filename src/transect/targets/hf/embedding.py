@@ -4,10 +4,7 @@ texts say.
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
@@ -17,6 +14,8 @@ from scipy.special import expit, softmax
 
 from transect.errors import BadInput
 from transect.records import Task
+from transect.runs.byte_cache import ByteCache
+from transect.runs.trust import check_trusted
 from transect.targets.hf.classification import Made, positive_column
 from transect.targets.hf.loading import (
     PLACE,
@@ -27,13 +26,14 @@ from transect.targets.hf.loading import (
     inputs_by,
     load_network,
     load_processor,
-    load_tokenizer,
+    load_saved,
     model_facts,
     open_folder,
     quiet,
     shown_name,
 )
 from transect.targets.output import OutputSpec
+from transect.targets.python_objects import array_digest
 
 _PROJECTED: Final = "WithProjection"
 _POOLER: Final = "pooler"
@@ -43,9 +43,8 @@ _WHAT: Final = "a network that embeds images"
 def embedder(folder: ModelFolder, options: Options) -> Made:
     """A network whose vector of each image is compared.
 
-    The vector is the one in the space of images and texts where the network has that (CLIP, SigLIP), else its pooled
-    output, else the class token; "vector" says which. Raises BadInput for a network that takes no images, and
-    for classes that it does not have.
+    It is the one in the space of images and texts where the network has that (CLIP, SigLIP), else its pooled output,
+    else the class token; "vector" says which.
     """
     if options.task not in (None, Task.EMBEDDING) or options.positive is not None or options.labels:
         raise BadInput(
@@ -56,13 +55,13 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
     network, missing = load_network(folder, kind, _WHAT, options, unused=_POOLER)
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise BadInput(f"model folder {folder.path}: expected {_WHAT}, got {folder.architecture}, which takes none")
-    name = _name(network, kind, pooled=not missing)
+    name, vectors_of = _vectors(network, kind, pooled=not missing)
 
     def run(inputs: np.ndarray) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
-            vectors = _vectors(network, input_tensor(inputs, options), name)
+            vectors = vectors_of(input_tensor(inputs, options))
         return np.asarray(vectors.flatten(1).double().cpu().numpy())
 
     return Made(run, OutputSpec(Task.EMBEDDING, threshold=options.threshold), {"vector": name})
@@ -78,24 +77,19 @@ def pooled_of(answer: Any) -> Any:
     return getattr(answer, "pooler_output", answer)
 
 
-def _name(network: Any, kind: str, *, pooled: bool) -> str:
+def _vectors(network: Any, kind: str, *, pooled: bool) -> tuple[str, Callable[[Any], Any]]:
+    """Which vectors of images a network has, and how they are had."""
+
+    def pooled_or_first(pixels: Any) -> Any:
+        answer = network(pixel_values=pixels)
+        vectors = getattr(answer, "pooler_output", None) if pooled else None
+        return answer.last_hidden_state[:, 0] if vectors is None else vectors
+
     if hasattr(network, "get_image_features"):
-        return "image features"
+        return "image features", lambda pixels: image_features(network, pixels)
     if kind.endswith(_PROJECTED):
-        return "image embeds"
-    return "pooled output" if pooled else "class token"
-
-
-def _vectors(network: Any, pixels: Any, name: str) -> Any:
-    if name == "image features":
-        return image_features(network, pixels)
-    answer = network(pixel_values=pixels)
-    if name == "image embeds":
-        return answer.image_embeds
-    pooled = getattr(answer, "pooler_output", None)
-    if name == "pooled output" and pooled is not None:
-        return pooled
-    return answer.last_hidden_state[:, 0]
+        return "image embeds", lambda pixels: network(pixel_values=pixels).image_embeds
+    return "pooled output" if pooled else "class token", pooled_or_first
 
 
 _WHAT_OF_DUAL: Final = "a network of images and texts (CLIP, SigLIP)"
@@ -108,15 +102,11 @@ _OPENED: weakref.WeakValueDictionary[tuple[str, ...], DualEncoder] = weakref.Wea
 
 @final
 class DualEncoder:
-    """A network of images and texts, and its tokenizer.
-
-    pairwise: each text is judged by itself (SigLIP's logistic loss); else texts are compared with each other (CLIP).
-    """
+    """A network of images and texts. pairwise: each text is judged by itself (SigLIP), not against others (CLIP)."""
 
     def __init__(self, network: Any, tokens: Any, options: Options) -> None:
         self._network, self._tokens, self._options = network, tokens, options
-        self._kept: OrderedDict[bytes, Float[np.ndarray, "n d"]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: ByteCache[Float[np.ndarray, "n d"]] = ByteCache(_BATCHES, lambda _: 1)
         bias = getattr(network, "logit_bias", None)
         self.pairwise = bias is not None
         self._scale = float(network.logit_scale.detach().double().exp())
@@ -124,14 +114,7 @@ class DualEncoder:
 
     def images(self, inputs: np.ndarray) -> Float[np.ndarray, "n d"]:
         """Directions of images, of length 1, from what the processor made of them; kept for the next question."""
-        digest = hashlib.sha256(repr(inputs.shape).encode() + np.ascontiguousarray(inputs).tobytes()).digest()
-        with self._lock:
-            if digest not in self._kept:
-                self._kept[digest] = self._images(inputs)
-                while len(self._kept) > _BATCHES:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(digest)
-            return self._kept[digest]
+        return self._kept.get(array_digest(inputs), lambda: self._images(inputs))
 
     def texts(self, texts: Sequence[str]) -> Float[np.ndarray, "m d"]:
         """Directions of texts, of length 1. Raises BadInput for a text that is longer than the network reads."""
@@ -181,7 +164,7 @@ def dual_encoder(folder: ModelFolder, options: Options) -> DualEncoder:
                 f"model folder {folder.path}: expected {_WHAT_OF_DUAL} for labels in words, got {folder.architecture}; "
                 "leave --labels out"
             )
-        known = _OPENED[key] = DualEncoder(network, load_tokenizer(folder), options)
+        known = _OPENED[key] = DualEncoder(network, load_saved(folder, "AutoTokenizer", "its tokenizer"), options)
     return known
 
 
@@ -220,6 +203,7 @@ class TextImages:
 
 def open_text_images(spec: str, options: Options | None = None) -> TextImages:
     """The network of `hf:FOLDER`, `hf:ID` or a folder. Raises as `opening.load`, and for a network without texts."""
+    check_trusted(spec)
     options = options or Options()
     argument = spec.removeprefix(_SCHEME)
     if not argument or (":" in argument and not spec.startswith(_SCHEME)):
@@ -237,11 +221,10 @@ _TASKS: Final = (None, Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
 
 
 def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) -> Made:
-    """A classifier of the labels; of several templates, the mean of the scores in each.
+    """A classifier of the labels; number: of the one template that is used, from 1; None for the mean over all.
 
-    number: of the one template that is used, from 1; None for the mean over all. Labels are compared with each other
-    (softmax), or, with the task multilabel and for a single label, each judged by itself (logistic; SigLIP alone).
-    Raises BadInput for a task or a number that does not fit.
+    Labels are compared with each other (softmax), or, with the task multilabel and for a single label, each judged by
+    itself (logistic; SigLIP alone).
     """
     encoder = dual_encoder(folder, options)
     templates = _templates(options.templates or (TEMPLATE,), number)
@@ -269,13 +252,7 @@ def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) 
 def by_template(
     logits: Float[np.ndarray, "n m"], labels: int, *, alone: bool = False
 ) -> Float[np.ndarray, "n templates labels"]:
-    """The scores of each label in each template, from logits whose columns are templates, then labels.
-
-    alone: each label by itself, logistic; else compared within a template, softmax.
-
-    >>> by_template(np.log([[1.0, 3.0, 1.0, 1.0]]), 2).round(2).tolist()
-    [[[0.25, 0.75], [0.5, 0.5]]]
-    """
+    """Scores by template and label, from logits of all texts; alone: logistic, else softmax within a template."""
     shaped = logits.reshape(len(logits), -1, labels)
     return np.asarray(expit(shaped) if alone else softmax(shaped, axis=2))
 

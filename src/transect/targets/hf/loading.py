@@ -38,9 +38,6 @@ class Options:
 
     labels: names in words, which make a model of images and texts a classifier. templates: sentences with {} for the
     label; of several, the scores are averaged. device: as PyTorch names it. dtype: of weights and inputs.
-    allow_download: whether a model that is not in the cache may be downloaded.
-
-    Raises BadInput for a template without {}, templates without labels, or one thing twice; UnknownName for a dtype.
     """
 
     task: Task | None = None
@@ -111,9 +108,9 @@ class ModelFolder:
                 "none: save it with save_pretrained"
             )
 
-    def digests(self) -> dict[str, str]:
-        """SHA-256 of every file that the library may read, by name."""
-        files = {file for pattern in _FILES for file in self.path.glob(pattern)}
+    def digests(self, *more: str) -> dict[str, str]:
+        """SHA-256 of every file that the library may read, by name. more: patterns of further ones."""
+        files = {file for pattern in (*_FILES, *more) for file in self.path.glob(pattern)}
         return {file.name: model_files.sha256(file) for file in sorted(files)}
 
 
@@ -123,10 +120,7 @@ def is_folder(path: Path) -> bool:
 
 
 def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
-    """The folder of that path, or the cached one of that id, with its config read. scheme: for messages.
-
-    Raises BadInput where there is none, where config or safetensors are missing, and where it needs code of its own.
-    """
+    """The folder of that path, or the cached one of that id. Refuses a model with code of its own."""
     path = _located(argument, allow_download, scheme)
     needed = {CONFIG: (path / CONFIG).is_file(), WEIGHTS: any(path.glob(WEIGHTS))}
     if missing := [name for name, there in needed.items() if not there]:
@@ -142,23 +136,15 @@ def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "h
 
 
 def shown_name(argument: str) -> str:
-    """The model as tables show it: an id whole, a folder by its name alone.
-
-    >>> shown_name("./models/smiles"), shown_name("openai/clip-vit-base-patch32")
-    ('smiles', 'openai/clip-vit-base-patch32')
-    """
-    return Path(argument).name if Path(argument).is_dir() or not _is_id(argument) else argument
-
-
-def _is_id(argument: str) -> bool:
-    return bool(_ID.fullmatch(argument))
+    """The model as tables show it: an id whole, a folder by its name alone."""
+    return Path(argument).name if Path(argument).is_dir() or not _ID.fullmatch(argument) else argument
 
 
 def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     path = Path(argument)
     if path.is_dir():
         return path
-    if path.exists() or not _is_id(argument):
+    if path.exists() or not _ID.fullmatch(argument):
         raise BadInput(f"model folder {argument}: expected a folder with {CONFIG}, found none: check the path")
     from huggingface_hub import snapshot_download
 
@@ -240,11 +226,7 @@ def library() -> Any:
 def load_network(
     folder: ModelFolder, kind: str, what: str, options: Options, *, unused: str = ""
 ) -> tuple[Any, tuple[str, ...]]:
-    """The network of Transformers' class `kind`, and the names of weights that it lacks and does not need.
-
-    what: in words. unused: a part of names, of weights that may be missing. Raises BadInput for a folder of another
-    kind, weights that do not fill the network, and an unknown device.
-    """
+    """The network of Transformers' class `kind`, and the weights that it lacks, whose names have `unused` in them."""
     import torch
 
     try:
@@ -259,7 +241,7 @@ def load_network(
             )
     except Exception as error:  # the library raises many kinds for folders that do not fit
         raise BadInput(
-            f"model folder {folder.path}: expected {what}, got: {first_line(error)}: save the model again with "
+            f"model folder {folder.path}: expected {what}, got: {words_of(error, 160)}: save the model again with "
             "save_pretrained"
         ) from None
     missing = sorted({str(key) for key in (*report["missing_keys"], *report["mismatched_keys"])})
@@ -270,42 +252,38 @@ def load_network(
             f"model folder {folder.path}: expected the weights of {what}, found no {unfilled[0]}{more}: save the "
             "trained model again with save_pretrained"
         )
+    # The library maps the file into memory: without a copy, later writing to it would change the weights.
+    network = copy.deepcopy(loaded) if options.device.startswith("cpu") else loaded
+    return on_device(network, options.device).eval(), tuple(missing)
+
+
+def on_device(network: Any, device: str, dtype: Any = None) -> Any:
+    """The network where it is to compute. Raises BadInput for a device that is not there."""
     try:
-        # The library maps the file into memory: without a copy, later writing to it would change the weights.
-        return copy.deepcopy(loaded).to(options.device).eval(), tuple(missing)
+        return network.to(device, dtype)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(
-            f"device: expected one that PyTorch has, got {options.device!r} ({first_line(error)}): take cpu or cuda"
+            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
         ) from None
+
+
+def load_saved(folder: ModelFolder, kind: str, what: str) -> Any:
+    """What was saved with the model, of Transformers' class `kind`. Raises BadInput where it cannot be used."""
+    try:
+        with offline():
+            return getattr(library(), kind).from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # as above
+        raise BadInput(f"model folder {folder.path}: {what} cannot be used: {words_of(error, 160)}") from None
 
 
 def load_processor(folder: ModelFolder) -> Any:
     """The image processor that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_processor()
-    try:
-        with offline():
-            return library().AutoImageProcessor.from_pretrained(
-                folder.path, local_files_only=True, trust_remote_code=False
-            )
-    except Exception as error:  # as above
-        raise BadInput(f"model folder {folder.path}: {PROCESSOR} cannot be used: {first_line(error)}") from None
-
-
-def load_tokenizer(folder: ModelFolder) -> Any:
-    """The tokenizer that was saved with the model. Raises BadInput where it is missing or cannot be used."""
-    folder.check_tokenizer()
-    try:
-        with offline():
-            return library().AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # as above
-        raise BadInput(f"model folder {folder.path}: its tokenizer cannot be used: {first_line(error)}") from None
+    return load_saved(folder, "AutoImageProcessor", PROCESSOR)
 
 
 def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray]:
-    """What an image processor makes of uint8 pixels: the network's input, float32.
-
-    Pillow images leave no doubt about layout and range.
-    """
+    """What an image processor makes of uint8 pixels: the network's input. Pillow images leave no doubt about layout."""
 
     def processed(pixels: UInt8[np.ndarray, "n h w 3"]) -> np.ndarray:
         from PIL import Image
@@ -342,8 +320,3 @@ def input_tensor(inputs: np.ndarray, options: Options) -> Any:
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(inputs)).to(options.device, getattr(torch, options.dtype))
-
-
-def first_line(error: BaseException) -> str:
-    """What the library says, in one line."""
-    return words_of(error, 160)

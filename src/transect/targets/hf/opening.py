@@ -44,12 +44,8 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
 
     argument: with `#2` at the end, labels in words are asked in the second template alone. The task is that of the
     config: an image classifier, an object detector, or a network that embeds images, which with `labels` is a
-    classifier by labels in words. options.preprocess replaces the saved processor.
-
-    Raises MissingExtra without Transformers; BadInput for a folder that lacks a file, needs code of its own, holds
-    another kind of model or an unknown one, and for weights that do not fill the network.
-
-    Nothing is downloaded unless options.allow_download, no code that came with a model runs, nothing is unpickled.
+    classifier by labels in words. Nothing is downloaded unless options.allow_download, no code that came with a model
+    runs, nothing is unpickled. Raises MissingExtra without Transformers; BadInput for a model that does not fit.
     """
     options = options or Options()
     place, number = split(argument)
@@ -92,14 +88,12 @@ def _made(folder: ModelFolder, options: Options, number: int | None) -> Made:
 
 
 def _head(folder: ModelFolder, options: Options) -> str | None:
-    """What the saved network ends in: "classification", "detection", or None for a network without a head.
-
-    A config that does not name its class is what the stated task needs.
-    """
+    """What the saved network ends in, None for no head; where its config names no class, what the task needs."""
     if not folder.architecture:
         return _OF_TASK.get(options.task) if options.task and not options.labels else None
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
     for head, mapping in _HEADS.items():
-        names = getattr(_auto(), mapping).values()
+        names = getattr(auto, mapping).values()
         if any(folder.architecture in (name if isinstance(name, tuple | list) else (name,)) for name in names):
             return head
     if folder.architecture.endswith(_BASES):
@@ -118,7 +112,3 @@ def _check_known(folder: ModelFolder) -> None:
             f"model folder {folder.path}: unknown model type {folder.model_type!r} (Transformers "
             f"{library().__version__}): {did_you_mean(folder.model_type, list(known), most=1)}"
         )
-
-
-def _auto() -> Any:
-    return importlib.import_module("transformers.models.auto.modeling_auto")

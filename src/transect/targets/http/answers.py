@@ -199,11 +199,7 @@ def parse(body: bytes) -> object:
 
 
 def outline(content: object, depth: int = 2) -> str:
-    """What is there, in a few words, without its texts and numbers.
-
-    >>> outline({"faces": [{"box": [1, 2]}], "id": "x"})
-    'faces (list of 1: object with box), id (text)'
-    """
+    """What is there, in a few words, without its texts and numbers."""
     if isinstance(content, Mapping):
         named = [f"{key} ({_kind(value, depth - 1)})" for key, value in [*content.items()][:8]]
         return ", ".join(named) + (", …" if len(content) > 8 else "") or "an empty object"

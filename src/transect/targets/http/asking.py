@@ -7,7 +7,6 @@ from __future__ import annotations
 import email.utils
 import hashlib
 import logging
-import random
 import ssl
 import threading
 import time
@@ -40,10 +39,7 @@ if TYPE_CHECKING:
 
 @final
 class Pacer:
-    """Spaces calls evenly, at most `rate` a second (None: no limit); a server's wish to wait holds for all threads.
-
-    >>> Pacer(None).wait()
-    """
+    """Spaces calls evenly, at most `rate` a second (None: no limit); a server's wish to wait holds for all threads."""
 
     def __init__(self, rate: float | None) -> None:
         self._gap = 1 / rate if rate else 0.0
@@ -78,17 +74,6 @@ def retry_after(header: str) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, moment - time.time())
-
-
-def backoff(attempt: int, first: float, longest: float) -> float:
-    """Seconds before try number attempt + 1: a random share of a span that doubles each time (full jitter).
-
-    The chance is the clock's own and touches no image or answer. Brooker 2015, Exponential backoff and jitter.
-
-    >>> 0 <= backoff(3, first=0.5, longest=60) <= 2
-    True
-    """
-    return random.uniform(0, min(longest, first * 2 ** (attempt - 1)))  # noqa: S311  (no secret hangs on it)
 
 
 MEGABYTE = 1_000_000
@@ -161,8 +146,7 @@ class HttpTransport:
     def send(self, message: Message) -> Reply:
         """The reply, whatever its status; its body ends at the largest answer. Raises CallFailed where there is none.
 
-        It is over within the timeout, from when sending began, however slowly the other side takes or gives bytes. A
-        request that timed out or was malformed is not tried again: it may have been paid for, or will fail again.
+        It is over within the timeout, however slowly bytes come. What timed out is not tried again: it may be paid for.
         """
         errors = self._errors
         try:
@@ -207,10 +191,9 @@ class HttpTransport:
 
 @final
 class _Deadline:
-    """Bounds a call as a whole, of which each thread makes one at a time.
+    """Bounds a call as a whole, of which each thread makes one at a time, through the hook for extensions of requests.
 
-    HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like. Each
-    new connection is limited here to its thread's deadline, by the hook for extensions of requests.
+    HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like.
     """
 
     def __init__(self) -> None:
@@ -282,36 +265,14 @@ def drain() -> None:
         time.sleep(0.02)
 
 
-def _short(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def is_stopping() -> bool:
     """Whether the program is about to end, so that nothing more is asked or waited for."""
     return _stopping.is_set()
 
 
-def _nothing() -> None:
-    """What is done after an image was asked about, where nothing is."""
-
-
-def _no_tokens(_: Reply) -> Tokens | None:
-    """The tokens of a reply, where none are counted."""
-    return None
-
-
-def _no_fault(_: Reply) -> str:
-    """The passing fault of a reply, where only its status says so."""
-    return ""
-
-
 @final
 class Asker:
-    """Asks one target, safe to share between threads.
-
-    store: the file of calls and answers. used: the tokens that a reply counts, None where it counts none. passing: why
-    a reply with a good status says that another try has sense; "" where it does not.
-    """
+    """Asks one target, safe between threads. used: tokens of a reply. passing: why another try has sense, or ""."""
 
     def __init__(
         self,
@@ -322,9 +283,13 @@ class Asker:
         secrets: Secrets,
         *,
         ask_unconfirmed: bool = False,
-        used: Callable[[Reply], Tokens | None] = _no_tokens,
-        passing: Callable[[Reply], str] = _no_fault,
+        used: Callable[[Reply], Tokens | None] = lambda _: None,
+        passing: Callable[[Reply], str] = lambda _: "",
     ) -> None:
+        try:
+            import tenacity  # noqa: F401  (fails now rather than at the first call)
+        except ModuleNotFoundError:
+            raise MissingExtra("http", "a model behind a web address") from None
         self.store, self.allowance, self._limits = store, allowance, limits
         self._transport, self._secrets, self._ask_unconfirmed = transport, secrets, ask_unconfirmed
         self._used, self._passing = used, passing
@@ -364,16 +329,12 @@ class Asker:
     def quote(
         self, name: str, images: int, request: str, *, calls: int, tokens: Tokens = NO_TOKENS, asked: str = ""
     ) -> Quote:
-        """The most that so many calls cost without further tries, and what the budget allows.
-
-        tokens: of all calls together by their rule; as many times more is quoted as calls hold. asked: what names the
-        questions, where different ones are asked in the same request. What was answered before under the
-        same request costs nothing.
-        """
+        """The most that so many calls with these tokens cost without further tries. asked: what names the questions."""
         allowed, fresh = self.allowance, self.is_fresh
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
         tokens = tokens if fresh else tokens.times(self.ledger.beyond())
         for_tokens = allowed.price(tokens) - allowed.price()
+        store = hashlib.sha256(str(self.store.resolve()).encode()).hexdigest()
         return Quote(
             name,
             images,
@@ -385,7 +346,7 @@ class Asker:
             money_spent=float(spent.money),
             calls_left=None if allowed.calls is None else max(0, allowed.calls - spent.calls),
             money_left=None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
-            answers_of=f"{_short(str(self.store.resolve()))}-{(asked or request)[:12]}",
+            answers_of=f"{store[:12]}-{(asked or request)[:12]}",
             tokens=tokens.total,
             tokens_left=None if allowed.tokens is None else max(0, allowed.tokens - spent.tokens),
         )
@@ -397,14 +358,9 @@ class Asker:
         make: Callable[[], Message],
         *,
         tokens: Tokens = NO_TOKENS,
-        done: Callable[[], None] = _nothing,
+        done: Callable[[], None] = lambda: None,
     ) -> Reply:
-        """The final reply to a request about an image, from the file of answers or by calls.
-
-        request, image: what names them in the file. make: makes the message, for each try. tokens: the most that a
-        call takes. done: called after the last call. Raises CallFailed where there is no reply, BudgetSpent and
-        AnswersUnusable.
-        """
+        """The final reply to a request about an image, from the file of answers or by calls. make: for each call."""
         known = self.ledger.find(request, image)
         if known is not None:
             return known
@@ -425,10 +381,7 @@ class Asker:
             done()
 
     def claim(self, request: str, image: str, seconds: float, tokens: Tokens) -> Reply | Call | UnderWay | Unconfirmed:
-        """A call that is entered and paid for, to be made within so many seconds, or why none is needed or allowed.
-
-        Raises BudgetSpent, AnswersUnusable, and Interrupted where the program is about to end.
-        """
+        """A call that is entered and paid for, to be made within so many seconds, or why none is needed or allowed."""
         if _stopping.is_set():
             raise Interrupted("interrupted before this image was asked about")
         return self.ledger.claim(request, image, seconds=seconds, tokens=tokens)
@@ -447,8 +400,11 @@ class Asker:
             self._opened.close()
 
     def _pause(self, state: RetryCallState) -> float:
+        """A random share of a span that doubles each time (full jitter: Brooker 2015), or as long as was asked."""
+        from tenacity import wait_random_exponential
+
         error = state.outcome.exception() if state.outcome else None
-        wait = backoff(state.attempt_number, self._limits.first_wait, self._limits.longest_wait)
+        wait = wait_random_exponential(self._limits.first_wait, self._limits.longest_wait)(state)
         return max(wait, error.wait) if isinstance(error, _Wait) else wait
 
     def _try(self, request: str, image: str, make: Callable[[], Message], tokens: Tokens) -> Reply:

@@ -1,4 +1,4 @@
-"""AWS services, called by boto3: signing, retries and faults; Rekognition."""
+"""AWS services as a transport, called by boto3: signing, retries and faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, final
 from transect.errors import BadInput, MissingExtra
 from transect.targets.http.asking import CallFailed, Message, silence
 from transect.targets.http.ledger import Reply
-from transect.targets.http.settings import REKOGNITION, Limits, Settings
+from transect.targets.http.settings import Limits
 
 _SLOW_DOWN: Final = {
     "ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "TooManyRequestsException",
@@ -21,30 +21,29 @@ TOO_LONG: Final = "ContextTooLong"
 _SAYS_TOO_LONG: Final = re.compile(r"too long|too many (?:input )?tokens|context (?:length|window)", re.IGNORECASE)
 
 
-def check_installed(preset: str) -> None:
-    """Raises MissingExtra without boto3."""
-    try:
-        import boto3  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtra("rekognition", f"the preset {preset}") from None
-
-
 @final
-class AwsService:
-    """A client of one service, safe to share between threads. endpoint: another address than Amazon's; "" for theirs.
+class AwsTransport:
+    """A Transport to an operation of one service, safe between threads. endpoint: in place of Amazon's address."""
 
-    Raises MissingExtra without boto3, BadInput for an unknown region.
-    """
-
-    def __init__(self, service: str, preset: str, *, region: str, endpoint: str, limits: Limits) -> None:
-        check_installed(preset)
-        import boto3
-        import botocore.config
-        import botocore.exceptions
-
+    def __init__(
+        self,
+        service: str,
+        preset: str,
+        operation: Callable[[Any, Message], Mapping[str, Any]],
+        *,
+        region: str,
+        endpoint: str,
+        limits: Limits,
+    ) -> None:
+        try:
+            import boto3
+            import botocore.config
+            import botocore.exceptions
+        except ModuleNotFoundError:
+            raise MissingExtra("rekognition", f"the preset {preset}") from None
         silence("boto3", "botocore")
         self._errors: Any = botocore.exceptions
-        self._seconds = limits.timeout
+        self._operation, self._seconds = operation, limits.timeout
         config = botocore.config.Config(
             retries={"total_max_attempts": 1},
             connect_timeout=limits.timeout,
@@ -58,11 +57,11 @@ class AwsService:
         except self._errors.BotoCoreError as error:
             raise BadInput(f"{preset}: {type(error).__name__}: set request.region or fix it") from None
 
-    def call(self, operation: Callable[[Any], Mapping[str, Any]]) -> Reply:
-        """What an operation of the client answers, as JSON. Raises CallFailed where there is no reply."""
+    def send(self, message: Message) -> Reply:
+        """What the operation answers, as JSON. Raises CallFailed where there is no reply."""
         errors = self._errors
         try:
-            answer = operation(self._client)
+            answer = self._operation(self._client, message)
             return Reply(200, "application/json", _json({k: v for k, v in answer.items() if k != "ResponseMetadata"}))
         except errors.ClientError as error:
             return _refusal(error.response)
@@ -99,25 +98,3 @@ def _refusal(response: Any) -> Reply:
 
 def _json(content: object) -> bytes:
     return json.dumps(content, sort_keys=True, default=str).encode()
-
-
-@final
-class RekognitionTransport:
-    """Sends images to DetectFaces; safe to share between threads. Raises MissingExtra without boto3."""
-
-    def __init__(self, settings: Settings) -> None:
-        check_installed(REKOGNITION)
-        request = settings.request
-        self._service = AwsService(
-            "rekognition", REKOGNITION, region=request.region, endpoint=request.url, limits=settings.limits
-        )
-
-    def send(self, message: Message) -> Reply:
-        """DetectFaces with all attributes, as JSON. Raises CallFailed where there is no reply."""
-        return self._service.call(
-            lambda client: client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
-        )
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._service.close()

@@ -9,45 +9,40 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar, final
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.errors import BudgetSpent
-from transect.records import Predictions
+from transect.records import CallCounts, Predictions
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
-from transect.targets.http.asking import CallFailed
-from transect.targets.http.ledger import Ledger, Reply
-from transect.targets.http.messages import Pixels, image_key
-from transect.targets.http.settings import Canary
+from transect.targets.http.asking import Asker, CallFailed, Transport
+from transect.targets.http.ledger import Allowance, Ledger, Reply
+from transect.targets.http.messages import Pixels, encode_as
+from transect.targets.http.settings import Canary, Secrets
+from transect.targets.python_objects import array_digest
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
 def round_key(request: str, number: int) -> str:
-    """The request of one round: that of the target itself for round 0, so that its answers are no calls more.
-
-    >>> round_key("abc", 0)
-    'abc'
-    """
+    """The request of one round: that of the target itself for round 0, so that its answers are no calls more."""
     return request if number == 0 else hashlib.sha256(f"{request} canaries {number}".encode()).hexdigest()
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Item, Answer]):
-    """What is asked again: how an item is named, kept in the file of answers and read back, and answers compared.
-
-    apart: of two answers, None where there is none: 0 where they are equal, NaN where one is missing.
-    """
+    """What is asked again: how an item is named, kept in the file of answers and read back, and answers compared."""
 
     key: Callable[[Item], str]
     pack: Callable[[Item], bytes]
@@ -85,10 +80,7 @@ class Canaries(Generic[Item, Answer]):
             self._full = len(known) >= self._settings.images
 
     def ask_again(self, ledger: Ledger, threads: int) -> bool:
-        """Ask about all of them if it is time, and say whether it was.
-
-        A spent budget stops no run here, the next image says so itself.
-        """
+        """Ask about all of them if it is time, and say whether it was. A spent budget stops no run here."""
         number = self._due(ledger)
         if number is None:
             return False
@@ -111,11 +103,7 @@ class Canaries(Generic[Item, Answer]):
             return number
 
     def record(self, ledger: Ledger) -> dict[str, object] | None:
-        """All rounds as JSON values; None without a second round.
-
-        every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where
-        one is missing.
-        """
+        """All rounds as JSON values, distances as [images, rounds, rounds]; None without a second round."""
         canaries = ledger.canaries(self._request)
         if not self._settings.every or not canaries:
             return None
@@ -180,15 +168,67 @@ def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[
     return np.asarray(np.where((a == b).all(axis=1), 1.0, shares))
 
 
-def png(pixels: Pixels) -> bytes:
-    """An image as the file of answers keeps it."""
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, "PNG")
-    return sink.getvalue()
-
-
 def of_images(read: Callable[[Reply, int, int], Predictions]) -> Kind[Pixels, Predictions]:
     """Images whose answers are predictions. read: of a reply about an image of that width and height."""
-    return Kind(image_key, png, pixels_of_png, lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]), apart)
+    return Kind(
+        array_digest,
+        partial(encode_as, image_format="png"),
+        pixels_of_png,
+        lambda reply, shown: read(reply, shown.shape[1], shown.shape[0]),
+        apart,
+    )
+
+
+class Repeated:
+    """What a target and a chat model behind a web address have alike: calls and money in a file, and canaries."""
+
+    metered = True
+    canaries: Canaries[Any, Any]
+    on_round: Callable[[dict[str, object]], None] | None = None
+
+    def __init__(
+        self, settings: Any, path: Path, request: str, transport: Transport, secrets: Secrets, **reading: Any
+    ) -> None:
+        self.name, self.request = settings.name or path.stem, request
+        answers, allowance = settings.answers, {**settings.budget.model_dump(), **settings.price.model_dump()}
+        self.asker = Asker(
+            path.parent / (answers.file or f"{path.stem}.answers.sqlite"),
+            Allowance(**allowance),
+            settings.limits,
+            transport,
+            secrets,
+            ask_unconfirmed=answers.unconfirmed == "ask",
+            **reading,
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        """The file of calls and answers, opened when it is first needed."""
+        return self.asker.ledger
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one image may take at the longest."""
+        return self.asker.patience
+
+    def calls_made(self) -> tuple[int, float]:
+        """Calls and money that this process spent here."""
+        spent = self.asker.made()
+        return spent.calls, float(spent.money)
+
+    def call_counts(self) -> CallCounts | None:
+        """Images (or questions), calls, retries and failures under this request; None where nothing was asked."""
+        return None if self.asker.is_fresh else self.ledger.counts(self.request)
+
+    def asked_again(self) -> dict[str, object] | None:
+        """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
+        return None if self.asker.is_fresh else self.canaries.record(self.ledger)
+
+    def close(self) -> None:
+        """Close the file of answers and all connections."""
+        self.asker.close()
+
+    def ask_canaries(self, threads: int) -> None:
+        """Ask about the canaries again if it is time."""
+        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
+            self.on_round(record)

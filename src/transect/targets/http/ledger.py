@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from math import ceil
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from transect.errors import AnswersUnusable, BudgetSpent
 from transect.records import CallCounts
@@ -153,10 +153,7 @@ UPDATE spent SET beyond = 1.0""",
 
 
 def prepare(database: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, or bring an earlier one up to date with all that it holds; in a transaction.
-
-    Raises AnswersUnusable for a file of a later version.
-    """
+    """Make the tables of a new file, or bring an earlier one up to date with all that it holds; in a transaction."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version > _VERSION:
         raise AnswersUnusable(
@@ -177,10 +174,7 @@ _BATCH: Final = "a batch:"
 @final
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from one call: HTTP's status, type and body (cut off where `reason` says so).
-
-    reason: why it can be no answer, "" where it can. retry_after: the value of the header of that name.
-    """
+    """What came back from one call, in HTTP's terms. reason: why it can be no answer, such as a body cut off, or ""."""
 
     status: int
     content_type: str
@@ -192,10 +186,9 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it.
+    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then.
 
-    tokens: held of the budget until then. most: that it takes by its rule; as many times more is held as the worst
-    reply before it counted.
+    most: that it takes by its rule; as many times more is held as the worst reply before it counted.
     """
 
     id: int
@@ -216,10 +209,7 @@ class Unconfirmed:
 
 @final
 class Ledger:
-    """The file of one target's calls and answers; safe to share between threads and processes.
-
-    Raises AnswersUnusable where the file cannot be read or written, here and in every method.
-    """
+    """The calls and answers of one target, safe between processes. Its methods raise AnswersUnusable where it fails."""
 
     def __init__(self, path: Path, allowance: Allowance, *, ask_unconfirmed: bool = False) -> None:
         self.path, self.allowance, self._ask_unconfirmed = path, allowance, ask_unconfirmed
@@ -262,29 +252,25 @@ class Ledger:
 
     def find(self, request: str, image: str) -> Reply | None:
         """The final answer about an image that is there already, None where there is none."""
-        with self._lock, self._errors():
-            row = self._database.execute(
-                "SELECT status, content_type, body, reason FROM calls WHERE request = ? AND image = ? AND final = 1",
-                (request, image),
-            ).fetchone()
-        return None if row is None else Reply(row[0], row[1], row[2], row[3])
+        return self._reply("final = 1", request, image)
 
     def latest(self, request: str, image: str) -> Reply | None:
         """The reply to the latest call about an image, final or not; None where nothing came back."""
+        return self._reply("body IS NOT NULL ORDER BY id DESC LIMIT 1", request, image)
+
+    def _reply(self, which: str, request: str, image: str) -> Reply | None:
+        query = f"SELECT status, content_type, body, reason FROM calls WHERE request = ? AND image = ? AND {which}"  # noqa: S608
+        rows = self._rows(query, request, image)
+        return Reply(*rows[0]) if rows else None
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
         with self._lock, self._errors():
-            row = self._database.execute(
-                "SELECT status, content_type, body, reason FROM calls WHERE request = ? AND image = ? "
-                "AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
-                (request, image),
-            ).fetchone()
-        return None if row is None else Reply(row[0], row[1], row[2], row[3])
+            return self._database.execute(query, values).fetchall()
 
     def under_way(self, request: str, image: str) -> bool:
         """Whether another thread or process is asking about the image just now."""
         query = "SELECT owner, until FROM calls WHERE request = ? AND image = ? AND state = 'sent'"
-        with self._lock, self._errors():
-            rows = self._database.execute(query, (request, image)).fetchall()
-        return any(until >= time.time() and _alive(owner) for owner, until in rows)
+        return any(_is_live(*row) for row in self._rows(query, request, image))
 
     def claim(
         self, request: str, image: str, *, seconds: float, tokens: Tokens = NO_TOKENS
@@ -294,16 +280,12 @@ class Ledger:
         seconds: after which the call will surely have ended. tokens: at most that it takes; as many times more
         is held as the worst reply before it counted. Raises BudgetSpent where the budget has no such call left.
         """
-        with self._transaction() as database:
+        with self._transaction():
             if (known := self.find(request, image)) is not None:
                 return known
             self._mark_killed(request, image)
-            states = {
-                state
-                for (state,) in database.execute(
-                    "SELECT state FROM calls WHERE request = ? AND image = ?", (request, image)
-                )
-            }
+            query = "SELECT state FROM calls WHERE request = ? AND image = ?"
+            states = {state for (state,) in self._rows(query, request, image)}
             if "sent" in states:
                 return UnderWay()
             if "unconfirmed" in states and not self._ask_unconfirmed:
@@ -313,9 +295,7 @@ class Ledger:
     def may_be_given_back(self) -> bool:
         """Whether a call is under way: what it holds of the budget may come back, that of a batch only after hours."""
         query = "SELECT owner, until FROM calls WHERE state = 'sent' AND owner NOT LIKE ?"
-        with self._lock, self._errors():
-            rows = self._database.execute(query, (f"{_BATCH}%",)).fetchall()
-        return any(until >= time.time() and _alive(owner) for owner, until in rows)
+        return any(_is_live(*row) for row in self._rows(query, f"{_BATCH}%"))
 
     def _enter(self, request: str, image: str, seconds: float, tokens: Tokens) -> Call:
         now = time.time()
@@ -357,10 +337,7 @@ class Ledger:
                 database.execute("UPDATE spent SET beyond = max(beyond, ?)", (used.beyond(call.most),))
 
     def fail(self, call: Call, reason: str, *, sent: bool) -> None:
-        """Nothing came back. sent: the request may have arrived, so that it stays counted; else it is given back.
-
-        A call that is settled already stays as it is.
-        """
+        """Nothing came back. sent: it may have arrived, so that it stays counted; else it is given back."""
         with self._transaction() as database:
             if not self._is_open(call):
                 return
@@ -373,25 +350,21 @@ class Ledger:
 
     def _is_open(self, call: Call) -> bool:
         """Whether a call can be settled still; also one whose program was taken for dead, since its reply may come."""
-        row = self._database.execute("SELECT state FROM calls WHERE id = ?", (call.id,)).fetchone()
-        return row is not None and row[0] in ("sent", "unconfirmed")
+        rows = self._rows("SELECT state FROM calls WHERE id = ?", call.id)
+        return any(state in ("sent", "unconfirmed") for (state,) in rows)
 
     def spent(self) -> Spent:
         """Calls, money and tokens until now, with what calls under way hold."""
-        with self._lock, self._errors():
-            calls, money, tokens = self._database.execute("SELECT calls, money, tokens FROM spent").fetchone()
+        [(calls, money, tokens)] = self._rows("SELECT calls, money, tokens FROM spent")
         return Spent(calls, Decimal(money) / NANO, tokens)
 
     def beyond(self) -> float:
         """How many times more than their rule calls hold: the most that any reply counted, at least 1."""
-        with self._lock, self._errors():
-            return float(self._database.execute("SELECT beyond FROM spent").fetchone()[0])
+        return float(self._rows("SELECT beyond FROM spent")[0][0])
 
     def answered(self, request: str) -> int:
         """Images with a final answer to this request."""
-        with self._lock, self._errors():
-            query = "SELECT count(*) FROM calls WHERE request = ? AND final = 1"
-            return int(self._database.execute(query, (request,)).fetchone()[0])
+        return int(self._rows("SELECT count(*) FROM calls WHERE request = ? AND final = 1", request)[0][0])
 
     def counts(self, request: str) -> CallCounts | None:
         """Calls under this request, canaries left out; None where there was none."""
@@ -404,16 +377,14 @@ class Ledger:
             "WHEN 'unconfirmed' THEN 'program killed during the call' ELSE reason END AS why, count(*) FROM calls "
             "WHERE request = ? AND final = 0 GROUP BY why ORDER BY count(*) DESC, why"
         )
-        with self._lock, self._errors():
-            images, answered, calls = self._database.execute(query, (request,)).fetchone()
-            failed = {str(reason): int(n) for reason, n in self._database.execute(why, (request,))}
+        with self._lock:
+            [(images, answered, calls)] = self._rows(query, request)
+            failed = {str(reason): int(n) for reason, n in self._rows(why, request)}
         return CallCounts(images, answered, calls, failed) if images else None
 
     def canaries(self, request: str) -> list[tuple[str, bytes]]:
         """Key and content of each item that is asked about again, in order: an image as PNG, or a question as JSON."""
-        with self._lock, self._errors():
-            query = "SELECT image, item FROM canaries WHERE request = ? ORDER BY number"
-            return [(key, item) for key, item in self._database.execute(query, (request,)).fetchall()]
+        return self._rows("SELECT image, item FROM canaries WHERE request = ? ORDER BY number", request)
 
     def add_canary(self, request: str, number: int, image: str, item: bytes) -> None:
         """Keep one more; that of another process under the same number stays."""
@@ -430,18 +401,16 @@ class Ledger:
 
     def batches(self, request: str) -> list[str]:
         """The names of the batches that were handed over and not collected."""
-        with self._lock, self._errors():
-            query = "SELECT name FROM batches WHERE request = ? ORDER BY rowid"
-            return [str(name) for (name,) in self._database.execute(query, (request,)).fetchall()]
+        rows = self._rows("SELECT name FROM batches WHERE request = ? ORDER BY rowid", request)
+        return [str(name) for (name,) in rows]
 
     def calls_of(self, batch: str) -> dict[int, Call]:
         """The calls of a batch that are not settled, by their numbers."""
-        with self._lock, self._errors():
-            query = (
-                "SELECT id, price, tokens_sent, tokens_received, most_sent, most_received FROM calls WHERE owner = ? "
-                "AND state = 'sent'"
-            )
-            rows = self._database.execute(query, (_BATCH + batch,)).fetchall()
+        query = (
+            "SELECT id, price, tokens_sent, tokens_received, most_sent, most_received FROM calls WHERE owner = ? "
+            "AND state = 'sent'"
+        )
+        rows = self._rows(query, _BATCH + batch)
         return {row[0]: Call(row[0], row[1], Tokens(*row[2:4]), Tokens(*row[4:])) for row in rows}
 
     def drop_batch(self, batch: str) -> None:
@@ -462,8 +431,8 @@ class Ledger:
     def _mark_killed(self, request: str, image: str) -> None:
         """Calls whose program is gone, or whose time is long over, will never be settled."""
         query = "SELECT id, owner, until FROM calls WHERE request = ? AND image = ? AND state = 'sent'"
-        for identity, owner, until in self._database.execute(query, (request, image)).fetchall():
-            if until < time.time() or not _alive(owner):
+        for identity, owner, until in self._rows(query, request, image):
+            if not _is_live(owner, until):
                 self._database.execute("UPDATE calls SET state = 'unconfirmed' WHERE id = ?", (identity,))
 
     @contextmanager
@@ -490,8 +459,10 @@ class Ledger:
             ) from error
 
 
-def _alive(owner: str) -> bool:
-    """Whether the process that entered a call may still live; of another host only the time can tell."""
+def _is_live(owner: str, until: float) -> bool:
+    """Whether the process that entered a call may still make it; of another host only the time can tell."""
+    if until < time.time():
+        return False
     host, _, process = owner.rpartition(":")
     if host != socket.gethostname() or os.name == "nt":
         return True

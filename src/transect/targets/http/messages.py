@@ -23,15 +23,12 @@ from transect.runs.folder import canonical_json
 from transect.targets.http.asking import Message
 from transect.targets.http.settings import Request, Secrets, Settings
 from transect.targets.preprocess import Preprocess
+from transect.targets.python_objects import array_digest
 
 
 @final
 class ImageServer:
-    """Images under names that cannot be guessed, each only while it is asked about.
-
-    public_url: where a tunnel or proxy shows the server to others; without it addresses lead to loopback. port: where
-    it listens on loopback; 0 for any free one.
-    """
+    """Images under names that cannot be guessed, each while it is asked about; on loopback, or behind `public_url`."""
 
     def __init__(self, public_url: str = "", port: int = 0) -> None:
         self._images: dict[str, tuple[bytes, str]] = {}
@@ -85,15 +82,6 @@ PLACEHOLDERS: Final = (
 Pixels = UInt8[np.ndarray, "h w 3"]
 
 
-def image_key(pixels: Pixels) -> str:
-    """SHA-256 of an image's shape and pixels: the same picture is the same question, whatever encodes it.
-
-    >>> image_key(np.zeros((1, 2, 3), np.uint8)) == image_key(np.zeros((2, 1, 3), np.uint8))
-    False
-    """
-    return hashlib.sha256(f"{pixels.shape}".encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
-
-
 def request_key(settings: Settings) -> str:
     """SHA-256 of the request without the image: another request, or another version, has other answers.
 
@@ -125,10 +113,7 @@ class Messages:
         )
 
     def make(self, pixels: Pixels, again: int = 0) -> Message:
-        """The request about one image, secrets and all. again: a number where it is asked about once more on purpose.
-
-        Its idempotency key is another then, or the server would give its old answer.
-        """
+        """The request about one image, secrets and all. again: a number that makes its idempotency key another."""
         request = self._request
         values = self._values(pixels, again)
         filled = {key: _fill(value, values) for key, value in self._filled.items()}
@@ -148,7 +133,7 @@ class Messages:
     def done(self, pixels: Pixels) -> None:
         """Stop serving an image that was asked about."""
         if self._server is not None:
-            self._server.remove(image_key(pixels))
+            self._server.remove(array_digest(pixels))
 
     def close(self) -> None:
         """Stop the server of images, if one runs."""
@@ -156,25 +141,22 @@ class Messages:
             self._server.close()
 
     def _values(self, pixels: Pixels, again: int) -> Mapping[str, Callable[[], Any]]:
-        request, tensor = self._request, self._tensor(pixels)
-        key = hashlib.sha256(f"{self._key}{image_key(pixels)}{again or ''}".encode()).hexdigest()
+        request = self._request
+        key = hashlib.sha256(f"{self._key}{array_digest(pixels)}{again or ''}".encode()).hexdigest()
         return {
             "image_base64": lambda: base64.b64encode(encoded(pixels, request)).decode(),
             "image_url": lambda: self._serve(pixels),
-            "tensor": lambda: tensor().ravel().tolist(),
-            "tensor_shape": lambda: list(tensor().shape),
+            "tensor": lambda: self._preprocess.apply(pixels[None]).ravel().tolist(),
+            "tensor_shape": lambda: list(self._preprocess.apply(pixels[None]).shape),
             "width": lambda: pixels.shape[1],
             "height": lambda: pixels.shape[0],
             "idempotency_key": lambda: key,
         }
 
-    def _tensor(self, pixels: Pixels) -> Callable[[], np.ndarray]:
-        return lambda: self._preprocess.apply(pixels[None])
-
     def _serve(self, pixels: Pixels) -> str:
         if self._server is None:
             raise BadInput("no {image_url} is asked for")
-        return self._server.add(image_key(pixels), encoded(pixels, self._request), content_type(self._request))
+        return self._server.add(array_digest(pixels), encoded(pixels, self._request), content_type(self._request))
 
 
 def encoded(pixels: Pixels, request: Request) -> bytes:
@@ -184,7 +166,7 @@ def encoded(pixels: Pixels, request: Request) -> bytes:
     return encode_as(pixels, request.image_format, request.jpeg_quality)
 
 
-def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int) -> bytes:
+def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int = 95) -> bytes:
     """The image as a file: "png" (lossless) or "jpeg" of that quality, from 1 to 100."""
     from PIL import Image
 

@@ -36,10 +36,7 @@ SHORTEST = 8
 
 @final
 class Secrets:
-    """The values of the environment variables that some settings refer to.
-
-    Raises BadInput naming a variable that is not set, or too short to be a secret.
-    """
+    """The environment variables that settings refer to. Raises BadInput for one that is unset or too short."""
 
     def __init__(self, settings: Any, environment: Mapping[str, str] | None = None) -> None:
         known = os.environ if environment is None else environment
@@ -56,11 +53,7 @@ class Secrets:
         return f"Secrets({', '.join(self._values) or 'none'})"
 
     def fill(self, settings: Any) -> Any:
-        """The settings with every ${NAME} replaced by its value.
-
-        >>> Secrets("Bearer ${KEY}", {"KEY": "12345678"}).fill({"Authorization": "Bearer ${KEY}"})
-        {'Authorization': 'Bearer 12345678'}
-        """
+        """The settings with every ${NAME} replaced by its value."""
         if isinstance(settings, str):
             return _REFERENCE.sub(lambda match: self._values[match[1]], settings)
         if isinstance(settings, Mapping):
@@ -68,11 +61,7 @@ class Secrets:
         return [self.fill(value) for value in settings] if isinstance(settings, list) else settings
 
     def redact(self, content: bytes) -> bytes:
-        """The content with every secret, in any of its usual forms, replaced by [NAME].
-
-        >>> Secrets("${KEY}", {"KEY": "12345678"}).redact(b'{"you sent": "12345678"}')
-        b'{"you sent": "[KEY]"}'
-        """
+        """The content with every secret, in any of its usual forms, replaced by [NAME]."""
         for pattern, shown in self._patterns:
             content = pattern.sub(shown, content)
         return content
@@ -237,24 +226,16 @@ PRESETS: Final[Mapping[str, Mapping[str, object]]] = {
 
 
 def with_preset(table: Mapping[str, object]) -> dict[str, object]:
-    """The settings of a file over those of the preset that it names; without a known preset the file's own.
-
-    A score is read off each box in detection, and off the whole answer elsewhere: a preset for detection has no say
-    in another task's score. A request's `json` replaces the preset's whole.
-
-    >>> with_preset({"preset": "json", "response": {"score": "smile"}})["response"]["score"]
-    'smile'
-    """
-    preset = PRESETS.get(str(table.get("preset", "")), {})
-    return merged(preset, table)
+    """The settings of a file over those of the preset that it names; without a known preset the file's own."""
+    return merged(PRESETS.get(str(table.get("preset", "")), {}), table)
 
 
-def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables over others, key by key; `json` as a whole."""
+def merged(low: Mapping[str, Any], high: Mapping[str, Any], whole: str = "json") -> dict[str, Any]:
+    """Tables over others, key by key at any depth; the table `whole` as a whole."""
     both = dict(low)
     for key, value in high.items():
-        nested = key != "json" and isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
-        both[key] = merged(both[key], value) if nested else value
+        nested = key != whole and isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
+        both[key] = merged(both[key], value, whole) if nested else value
     return both
 
 
@@ -320,7 +301,6 @@ class Limits(Table):
     largest_answer: float = Field(default=10.0, gt=0, le=10_000)
 
 
-@final
 class Budget(Table):
     """The most that may ever be spent on this file of answers."""
 
@@ -328,7 +308,6 @@ class Budget(Table):
     money: Decimal | None = Field(default=None, gt=0)
 
 
-@final
 class Price(Table):
     """What one call costs."""
 
@@ -385,11 +364,7 @@ class Settings(Table):
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings of a file.
-
-    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
-    a wrong kind, a secret that is written out, an address that is none, a path that is no JMESPath, no budget.
-    """
+    """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if (preset := table.get("preset")) in CHAT:
@@ -398,10 +373,20 @@ def read_settings(path: Path) -> Settings:
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
         _drop_score_of_boxes(merged, table)
     settings = toml_files.checked(Settings, merged, str(path), text, quotes=False)
-    if fault := _fault(settings, table):
+    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
+    refuse(path, text, secret_fault(table) or next((fault for find in faults if (fault := find(settings))), None))
+    return settings
+
+
+Fault = tuple[str, str]
+"""The key of the first thing that is wrong between settings, and what it is."""
+
+
+def refuse(path: Path, text: str, fault: Fault | None) -> None:
+    """Raises BadInput for a fault of a file, in one line with its line and key."""
+    if fault:
         key, message = fault
         raise BadInput(f"{path}{toml_files.line_words(text, key.split('.'))}: {key}: {message}")
-    return settings
 
 
 def is_loopback(url: str) -> bool:
@@ -424,13 +409,7 @@ def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> No
     merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
 
 
-def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:
-    """The key of the first thing that is wrong between settings, and what it is."""
-    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
-    return secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)
-
-
-def secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
+def secret_fault(table: Mapping[str, Any]) -> Fault | None:
     """A secret that a file holds itself, or refers to where none is filled in: its key and what is wrong."""
     request = table.get("request", {})
     place = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
@@ -444,7 +423,7 @@ def secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _address_fault(settings: Settings) -> tuple[str, str] | None:
+def _address_fault(settings: Settings) -> Fault | None:
     request = settings.request
     if settings.is_rekognition and not request.url:
         return None if request.region else ("request.region", "expected the AWS region, e.g. 'eu-west-1': add it")
@@ -454,16 +433,13 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
         return fault
     budget = settings.budget.calls or settings.budget.money
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
-        return (
-            "budget",
-            "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]",
-        )
+        return ("budget", "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]")
     if settings.budget.money and not settings.price.per_call:
         return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
     return None
 
 
-def address_fault(url: str, sent: object) -> tuple[str, str] | None:
+def address_fault(url: str, sent: object) -> Fault | None:
     """What is wrong with a sound address as a place for secrets. sent: what goes there, with ${NAME} for secrets."""
     address = urlsplit(url)
     if address.username or address.password:
@@ -476,7 +452,7 @@ def address_fault(url: str, sent: object) -> tuple[str, str] | None:
     return None
 
 
-def url_fault(key: str, url: str) -> tuple[str, str] | None:
+def url_fault(key: str, url: str) -> Fault | None:
     """What is wrong with the address under a key of [request], if anything."""
     try:
         address = urlsplit(url)
@@ -492,7 +468,7 @@ def url_fault(key: str, url: str) -> tuple[str, str] | None:
     return (f"request.{key}", "expected a port from 1 to 65535 in the address: fix or drop it") if port == 0 else None
 
 
-def _kind_fault(settings: Settings) -> tuple[str, str] | None:
+def _kind_fault(settings: Settings) -> Fault | None:
     """A header that says of the image's own bytes that they are something else."""
     for name, value in settings.request.headers.items():
         kind = value.partition(";")[0].strip().lower()
@@ -504,7 +480,7 @@ def _kind_fault(settings: Settings) -> tuple[str, str] | None:
     return None
 
 
-def _path_fault(settings: Settings) -> tuple[str, str] | None:
+def _path_fault(settings: Settings) -> Fault | None:
     try:
         import jmespath
     except ModuleNotFoundError:
@@ -537,7 +513,7 @@ def _functions(parsed: Mapping[str, Any]) -> Iterator[str]:
 _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
 
 
-def _task_fault(settings: Settings) -> tuple[str, str] | None:
+def _task_fault(settings: Settings) -> Fault | None:
     task = settings.task
     if settings.response.yes and task is not Task.BINARY:
         return "response.yes", f"expected it of binary targets alone, got task {task}: use scores, or task = 'binary'"

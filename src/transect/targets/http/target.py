@@ -4,81 +4,41 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from transect.errors import MissingExtra
-from transect.records import CallCounts, Images, Predictions, Quote, Task
+from transect.records import Images, Predictions, Quote, Task
 from transect.runs import pictures
 from transect.runs.json_records import plain
 from transect.targets.http.answers import AnswerReader, NoAnswer, failed, outline, parse
-from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Transport
-from transect.targets.http.aws import RekognitionTransport
-from transect.targets.http.canaries import Canaries, of_images, round_key
-from transect.targets.http.ledger import Allowance, Ledger, Reply
-from transect.targets.http.messages import Messages, Pixels, content_type, encoded, image_key, request_key
-from transect.targets.http.settings import Settings, read_settings
+from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.aws import AwsTransport
+from transect.targets.http.canaries import Canaries, Repeated, of_images, round_key
+from transect.targets.http.ledger import Reply
+from transect.targets.http.messages import Messages, Pixels, content_type, encoded, request_key
+from transect.targets.http.settings import REKOGNITION, Settings, read_settings
+from transect.targets.python_objects import array_digest
 
 
 def load(path: str | Path) -> HttpTarget:
-    """The target that a TOML file describes.
-
-    Raises BadInput for what is wrong with the file, or an environment
-    variable that is not set; MissingExtra where a library is not installed.
-
-    >>> load("nowhere.toml")
-    Traceback (most recent call last):
-    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
-    """
-    path = Path(path)
-    settings = read_settings(path)
-    return HttpTarget(settings, path)
+    """The target that a TOML file describes. Raises BadInput for what is wrong with it, MissingExtra."""
+    return HttpTarget(read_settings(Path(path)), Path(path))
 
 
 @final
-class HttpTarget:
-    """A Target that asks over HTTP. It counts its calls (`metered`), so that no trial calls are made.
-
-    on_round: called with `asked_again()` whenever the canaries were asked about again.
-    patience: seconds that one image may take, with waiting and further tries; the guard gives it that long.
-    """
-
-    metered = True
+class HttpTarget(Repeated):
+    """A Target that asks over HTTP. It counts its calls (`metered`), so that no trial calls are made."""
 
     def __init__(self, settings: Settings, path: Path) -> None:
-        self.settings, self.name = settings, settings.name or path.stem
-        self.reader = AnswerReader(settings)
-        self.messages = Messages(settings)
+        self.settings, self.reader, self.messages = settings, AnswerReader(settings), Messages(settings)
         self.task, self.labels, self.threshold = settings.task, settings.labels, self.reader.spec.threshold
         self.positive = self.reader.spec.positive_column
-        self.request = request_key(settings)
-        self._transport = _transport(settings)
-        store = path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite")
-        budget, price = settings.budget, settings.price
-        self.asker = Asker(
-            store,
-            Allowance(budget.calls, budget.money, price.per_call, price.currency),
-            settings.limits,
-            self._transport,
-            self.messages.secrets,
-            ask_unconfirmed=settings.answers.unconfirmed == "ask",
-        )
+        super().__init__(settings, path, request_key(settings), _transport(settings), self.messages.secrets)
         self.canaries = Canaries(settings.canary, self.request, self.ask, of_images(self.reader.read))
-        self.on_round: Callable[[dict[str, object]], None] | None = None
-
-    @property
-    def ledger(self) -> Ledger:
-        """The file of calls and answers, opened when it is first needed."""
-        return self.asker.ledger
-
-    @property
-    def patience(self) -> float:
-        """Seconds that one image may take at the longest."""
-        return self.asker.patience
 
     def describe(self) -> dict[str, object]:
         """What is asked and how answers are read, without secrets; limits, budget and price are no part of it."""
@@ -88,59 +48,32 @@ class HttpTarget:
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
     def quote(self, images: int) -> Quote:
-        """The maximum cost of N new images without further tries, and what the budget allows.
-
-        Images that were answered before, under the same request and version, cost nothing.
-        """
+        """The maximum cost of N new images without further tries, and what the budget allows."""
         canary = self.settings.canary
         calls = images + (images // canary.every * canary.images if canary.every else 0)
         return self.asker.quote(self.name, images, self.request, calls=calls)
 
-    def calls_made(self) -> tuple[int, float]:
-        """Calls and money that this process spent here."""
-        spent = self.asker.made()
-        return spent.calls, float(spent.money)
-
     def predict(self, images: Images) -> Predictions:
-        """One answer per image, in order; a failed image has its reason.
-
-        Raises BudgetSpent or AnswersUnusable, which concern the whole run; what was answered by then is kept.
-        """
+        """One answer per image, in order. Raises BudgetSpent or AnswersUnusable; what was answered by then is kept."""
         threads = self.settings.limits.concurrency
         self.canaries.choose(self.ledger, images.pixels)
         with ThreadPoolExecutor(max(1, min(threads, len(images)))) as pool:
             rows = list(pool.map(self._one, images.pixels))
-        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
-            self.on_round(record)
+        self.ask_canaries(threads)
         return _together(self.task, rows, self.labels)
 
-    def call_counts(self) -> CallCounts | None:
-        """Images, calls, retries and failures under this request; None where nothing was ever asked."""
-        if self.asker.is_fresh:
-            return None
-        return self.ledger.counts(self.request)
-
-    def asked_again(self) -> dict[str, object] | None:
-        """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
-        if self.asker.is_fresh:
-            return None
-        return self.canaries.record(self.ledger)
-
     def ask(self, pixels: Pixels, again: int = 0) -> Reply:
-        """The final reply about one image, from the file of answers or by calls. again: the round of a canary.
-
-        Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
-        """
+        """The final reply about one image, from the file of answers or by calls. again: the round of a canary."""
         return self.asker.ask(
             round_key(self.request, again),
-            image_key(pixels),
+            array_digest(pixels),
             lambda: self.messages.make(pixels, again),
             done=lambda: self.messages.done(pixels),
         )
 
     def close(self) -> None:
         """Close the file of answers and all connections."""
-        self.asker.close()
+        super().close()
         self.messages.close()
 
     def _one(self, pixels: Pixels) -> Predictions:
@@ -151,13 +84,17 @@ class HttpTarget:
 
 
 def _transport(settings: Settings) -> Transport:
-    try:
-        import tenacity  # noqa: F401  (fails now rather than at the first call)
-    except ModuleNotFoundError:
-        raise MissingExtra("http", "an HTTP target") from None
+    request, limits = settings.request, settings.limits
     if settings.is_rekognition:
-        return RekognitionTransport(settings)
-    return HttpTransport(settings.request.url, settings.limits)
+        return AwsTransport(
+            "rekognition", REKOGNITION, _detect_faces, region=request.region, endpoint=request.url, limits=limits
+        )
+    return HttpTransport(request.url, limits)
+
+
+def _detect_faces(client: Any, message: Message) -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
+    return answer
 
 
 def _together(task: Task, rows: Sequence[Predictions], labels: tuple[str, ...]) -> Predictions:
@@ -182,17 +119,13 @@ _SHOWN = 600
 def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     """What one image shows, as JSON values, without secrets.
 
-    target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
-    where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
-    path finds), prediction, failure ("" for an answer), kept (the answer was there already and cost nothing), calls and
-    cost of this check, budget.
-
-    Raises BudgetSpent and AnswersUnusable.
+    sent: address, method, headers as written. reply: None where nothing came back. final: whether it is kept as the
+    answer. found: what each path finds. kept: the answer was there already and cost nothing.
     """
     before = target.calls_made()
     reply, failure = _reply(target, pixels)
     calls, cost = (now - then for now, then in zip(target.calls_made(), before, strict=True))
-    came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
+    came = reply or (target.ledger.latest(target.request, array_digest(pixels)) if calls else None)
     content = _content(came)
     parts = {} if content is None or reply is None else _found(target, content)
     if reply is None:
@@ -231,8 +164,6 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
 
 def picture(path: str | Path) -> Pixels:
     """The pixels of an image file. Raises BadInput for what is no image."""
-    import numpy as np
-
     return np.asarray(pictures.open_rgb(Path(path), str(path)))
 
 

@@ -1,8 +1,7 @@
 """What a run and the process of a target say to each other: a JSON header and raw numbers, nothing that can run.
 
-A message is two lengths (8 bytes each, big endian), a header in JSON, and its numbers as bytes. The process of a
-target runs code of others, so that everything it sends is read as a stranger's: lengths are bounded, and kinds are
-checked.
+The process runs code of others, so that everything it sends is read as a stranger's: lengths (8 bytes each, big endian)
+are bounded, and kinds are checked.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ import itertools
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,17 +20,13 @@ from transect.errors import TransectError
 from transect.records import Images, Predictions, Task
 from transect.spoken_answers import Judged, Said, Scored, Status
 
+_Record = TypeVar("_Record", Said, Judged, Scored)
 MOST_ROWS: Final = 100_000
 """Answers about one image beyond which a message is refused."""
-_FIELDS: Final = len(fields(Said))
 
 
 def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[Any]]] | None:
-    """For each image a list of its answers, each the fields of `Said` in their order.
-
-    >>> said_message([[Said(0, (), 0, "", "Smiling?", "Yes.", Status.ANSWERED, 1.0)]])[0][0][4:8]
-    ['Smiling?', 'Yes.', 'answered', 1.0]
-    """
+    """For each image a list of its answers, each the fields of `Said` in their order."""
     if said is None:
         return None
     return [[[_plain(value) for value in astuple(one)] for one in of_image] for of_image in said]
@@ -45,7 +40,7 @@ def said_of_message(message: Any, n: int) -> tuple[tuple[Said, ...], ...] | None
         raise ValueError
     if any(not isinstance(of_image, list) or len(of_image) > MOST_ROWS for of_image in message):
         raise ValueError
-    return tuple(tuple(map(_said, of_image)) for of_image in message)
+    return tuple(tuple(_record(Said, row) for row in of_image) for of_image in message)
 
 
 def _plain(value: object) -> object:
@@ -54,43 +49,11 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Status) else value
 
 
-def _said(row: Any) -> Said:
-    if not isinstance(row, list) or len(row) != _FIELDS:
+def _record(kind: type[_Record], row: Any) -> _Record:
+    """A record from the values of its fields, each checked by the field's type."""
+    if not isinstance(row, list) or len(row) != len(fields(kind)):
         raise ValueError
-    paraphrase, order, repeat, system, prompt, text, status, value, codes, likelihood, *more = row
-    sent, received, reason, judged, scored = more
-    return Said(
-        _whole(paraphrase),
-        tuple(map(_whole, order)),
-        _whole(repeat),
-        _text(system),
-        _text(prompt),
-        _text(text),
-        status=Status(_text(status)),
-        value=_number(value),
-        codes=tuple(map(_number, codes)),
-        likelihood=tuple(map(_number, likelihood)),
-        tokens_sent=_whole_or_none(sent),
-        tokens_received=_whole_or_none(received),
-        reason=_text(reason),
-        judged=tuple(map(_judged, judged)),
-        scored=tuple(map(_scored, scored)),
-    )
-
-
-def _judged(row: Any) -> Judged:
-    code, system, prompt, text, status, value, sent, received, reason = row
-    texts = (_text(code), _text(system), _text(prompt), _text(text), Status(_text(status)))
-    return Judged(*texts, _number(value), _whole_or_none(sent), _whole_or_none(received), _text(reason))
-
-
-def _scored(row: Any) -> Scored:
-    scorer, value, reason = row
-    return Scored(_text(scorer), _number(value), _text(reason))
-
-
-def _whole_or_none(value: object) -> int | None:
-    return None if value is None else _whole(value)
+    return kind(*(_READ[str(field.type)](value) for field, value in zip(fields(kind), row, strict=True)))
 
 
 def _whole(value: object) -> int:
@@ -109,6 +72,20 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
         raise ValueError
     return float(value)
+
+
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "int": _whole,
+    "int | None": lambda value: None if value is None else _whole(value),
+    "str": _text,
+    "float": _number,
+    "Status": lambda value: Status(_text(value)),
+    "tuple[int, ...]": lambda values: tuple(map(_whole, values)),
+    "tuple[float, ...]": lambda values: tuple(map(_number, values)),
+    "tuple[Judged, ...]": lambda rows: tuple(_record(Judged, row) for row in rows),
+    "tuple[Scored, ...]": lambda rows: tuple(_record(Scored, row) for row in rows),
+}
+"""By a field's type, what reads its value. Raises ValueError or TypeError for another."""
 
 
 Header: TypeAlias = Mapping[str, Any]
@@ -135,16 +112,7 @@ def send(stream: IO[bytes], header: Header, numbers: bytes = b"") -> None:
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message.
-
-    >>> import tempfile
-    >>> channel = tempfile.TemporaryFile()
-    >>> send(channel, {"ask": "predict"}, b"12")
-    >>> _ = channel.seek(0)
-    >>> receive(channel)
-    ({'ask': 'predict'}, b'12')
-    >>> channel.close()
-    """
+    """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message."""
     header, numbers = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
     if header > LONGEST_HEADER or numbers > LONGEST_NUMBERS:
         raise NoAnswer("its process sent no answer that can be read")
@@ -202,12 +170,7 @@ def answer_message(answer: Predictions) -> tuple[Header, bytes]:
 
 
 def answer_of(header: Header, numbers: bytes, n: int) -> Predictions:
-    """The answer about n images that a message holds. Raises NoAnswer for anything else.
-
-    >>> said = Predictions(Task.BINARY, np.array([[0.25], [np.nan]]), ("", "too dark"))
-    >>> answer_of(*answer_message(said), 2).failures
-    ('', 'too dark')
-    """
+    """The answer about n images that a message holds. Raises NoAnswer for anything else."""
     try:
         rows, width = (int(side) for side in header["shape"])
         values = np.frombuffer(numbers, dtype=np.float64)

@@ -1,23 +1,22 @@
 """The process of a target, `python -m transect.targets.isolated.process`, which IsolatedTarget starts.
 
-It reads messages from standard input and answers on what was standard output. What the target prints goes to standard
-error, where it cannot be taken for an answer. A crash of native code leaves its traceback there.
+It answers on what was standard output; what the target prints goes to standard error and is taken for no answer.
 """
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import IO, Final
 
 import numpy as np
 
+from transect.engines.workers import end_with_parent
 from transect.errors import TransectError
 from transect.protocols import Target
 from transect.records import Predictions, Task
@@ -37,7 +36,6 @@ from transect.targets.model import ModelTarget
 from transect.targets.output import as_predictions, row_fault, structure_fault
 from transect.targets.resolution import resolve
 
-_END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
 _NO_BOXES: Final = np.zeros((0, 5))
 
 
@@ -63,10 +61,7 @@ def main() -> None:
 def _channels() -> tuple[IO[bytes], IO[bytes]]:
     """The pipes to the run, out of reach of a target that prints or reads."""
     faulthandler.enable()
-    with suppress(
-        OSError, AttributeError
-    ):  # elsewhere than on Linux a run that is killed leaves it to the end of input
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    end_with_parent()  # elsewhere than on Linux a run that is killed leaves it to the end of input
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides what an interruption ends
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -96,9 +91,7 @@ def _facts(target: Target) -> Header:
         "positive": getattr(target, "positive", None),
         "patience": patience_of(target),
         "wants_landmarks": wants_landmarks(target),
-        "box_convention": None
-        if convention is None
-        else [convention.center_dx, convention.center_dy, convention.width, convention.height],
+        "box_convention": None if convention is None else astuple(convention),
         "description": describe(target),
         "own_process": not (is_metered(target) or hasattr(target, "on_round")),
         "model": isinstance(target, ModelTarget),

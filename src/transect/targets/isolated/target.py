@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect import errors
+from transect.engines.workers import rebuilt, search_path
 from transect.errors import BadInput, TargetChanged, TransectError
 from transect.records import Images, Predictions, Task
 from transect.targets.capabilities import BoxConvention
@@ -29,7 +30,7 @@ _PASSED_ON: Final = (
     "AnswersUnusable",
     "TargetChanged",
     "Interrupted",
-    "KeyboardInterrupt",
+    "MissingExtra",
 )
 """Errors of a call that concern the whole run."""
 _ENDING: Final = 5.0
@@ -55,11 +56,7 @@ class _Process:
         return self._popen.poll() is None
 
     def exchange(self, header: Header, numbers: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """The reply to a message, by the number that both have.
-
-        Raises EOFError or OSError where the process ended, NoAnswer where it sent anything else than this reply; what
-        follows then has no known place, so that the process has to end.
-        """
+        """The reply with the number of a message. EOFError and OSError: the process ended; NoAnswer: it has to end."""
         if self._popen.stdin is None or self._popen.stdout is None:
             raise EOFError
         self._calls += 1
@@ -70,10 +67,7 @@ class _Process:
         return facts, content
 
     def opened(self, request: Header) -> Header:
-        """The reply to the first message.
-
-        Raises EOFError, OSError and NoAnswer as `asked` does, and NoAnswer where it took too long.
-        """
+        """The reply to the first message. Raises as `exchange` does, and NoAnswer where it took too long."""
         late = threading.Event()
 
         def give_up() -> None:
@@ -109,18 +103,13 @@ class _Process:
 class IsolatedTarget:
     """The target that a spec names, in a separate process that is started again where it ended.
 
-    spec, options: as `transect.targets.resolve` takes them. What crashes, ends the process or is stopped by the guard
-    is a failure on the images asked about, with the reason; the next call gets a new process. The process ends with
-    the program, however that ends (on Linux also where it is killed).
-
-    own_process: whether the target can be asked there at all; one that counts its own calls cannot. model: whether it
-    is a plain model, whose task is set by options.
-
-    Raises what `resolve` raises for the spec, BadInput for options that are no plain values.
+    What crashes, ends the process or is stopped by the guard is a failure on the images asked about; the next call gets
+    a new process, which ends with the program, however that ends (on Linux also where it is killed). own_process:
+    whether the target can be asked there at all; one that counts its own calls cannot. model: a plain model.
     """
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
-        self._request = {"spec": spec, "options": _plain_options(options), "path": _path()}
+        self._request = {"spec": spec, "options": _plain_options(options), "path": search_path()}
         self._facts: Header | None = None
         self._lock = threading.Lock()
         self._process: _Process | None = self._started()
@@ -181,10 +170,7 @@ class IsolatedTarget:
         return self._description
 
     def predict(self, images: Images) -> Predictions:
-        """The target's answer, one row per image.
-
-        Raises NoAnswer with the reason where the call raised, its answer had no valid structure, or its process ended.
-        """
+        """The target's answer, one row per image. Raises NoAnswer with the reason where there is none."""
         with self._lock:
             process = self._process
             if process is None:
@@ -201,10 +187,7 @@ class IsolatedTarget:
         return answer_of(header, numbers, len(images))
 
     def ready(self) -> None:
-        """Starts the process again where it ended; the time that takes counts for no image.
-
-        Raises TargetChanged where it loads another model now, and what the constructor raises.
-        """
+        """Starts the process again where it ended. Raises TargetChanged where it loads another model now."""
         if self._process is None or not self._process.alive:
             with self._lock:
                 self.stop()
@@ -216,9 +199,7 @@ class IsolatedTarget:
         if process is not None:
             process.end()
 
-    def close(self) -> None:
-        """Ends the process."""
-        self.stop()
+    close = stop
 
 
 _LIVING: Final[weakref.WeakSet[_Process]] = weakref.WeakSet()
@@ -242,22 +223,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _error(facts: Header) -> TransectError:
     """The error that a message reports, as this process raises it."""
     kind, text = str(facts["error"]), str(facts.get("text", ""))
+    if kind == "KeyboardInterrupt":
+        return errors.Interrupted(text)
     if kind in _PASSED_ON:
-        return getattr(errors, kind, errors.Interrupted)(text)
-    if kind == "MissingExtra":
-        missing = errors.MissingExtra("", "")
-        missing.args = (text,)
-        return missing
+        return rebuilt(getattr(errors, kind), text)
     known = getattr(errors, kind, None)
     return BadInput(text) if isinstance(known, type) and issubclass(known, BadInput) else NoAnswer(text)
 
 
 def _changes(first: Header, now: Header) -> list[str]:
-    """Names of the facts that differ, those of the description by their own.
-
-    >>> _changes({"name": "a", "description": {"sha256": 1}}, {"name": "a", "description": {"sha256": 2}})
-    ['sha256']
-    """
+    """Names of the facts that differ, those of the description by their own."""
     names = sorted(key for key in {*first, *now} if first.get(key) != now.get(key))
     if names != ["description"] or not all(isinstance(facts.get("description"), dict) for facts in (first, now)):
         return names
@@ -282,11 +257,6 @@ def _plain_option(value: object) -> object:
     if isinstance(value, Preprocess):
         return {key: inner for key, inner in asdict(value).items() if inner is not None}
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def _path() -> list[str]:
-    """Where this process finds modules, the working folder by its name."""
-    return [str(Path(place).absolute()) if place else str(Path.cwd()) for place in sys.path]
 
 
 def _class(value: object) -> str | int | None:

@@ -4,10 +4,9 @@ everything that was said.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, final
 
@@ -16,12 +15,14 @@ from numpy import ndarray
 
 from transect.protocols import Canaries, CountsCalls, RepeatsCanaries, Target
 from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
-from transect.spoken_answers import UNANSWERED, Pixels, Said, Spoken, Status
+from transect.runs.json_records import record_of
+from transect.spoken_answers import UNANSWERED, Pixels, Said, Speaker, Spoken, Status
+from transect.targets.python_objects import array_digest
 from transect.targets.words import reading_rules
 from transect.targets.words.judging import Coders, coders_of, failure_of
 from transect.targets.words.questions import Kind, Wording, WordQuestion, wordings
 from transect.targets.words.reading import read, value_of
-from transect.targets.words.speakers import PATIENCE, MeteredSpeaker, SharedSpeaker, described
+from transect.targets.words.speakers import SharedSpeaker, described
 
 INCOMPLETE: Final = "incomplete"
 """The category of an image that is answered in some paraphrases and not in all."""
@@ -33,13 +34,9 @@ NO_CODERS: Final = Coders()
 class AskedTarget:
     """A target that asks one question about each image, in every wording.
 
-    Its task follows from the question: yes-no binary, choice multiclass with the options as labels, number regression,
-    text multilabel with the codes as labels. An image without a value says why: what became of most of its answers
-    (`refused`, `hedged`, `unreadable`), `incomplete` where some paraphrases have an answer, each as the answer says; or
-    the reason of a call that failed, which is none of the model's doing.
-
-    speaker: the model, which other questions may share. coders: what judges or scores its free texts. A text that could
-    not be judged since a call failed makes its image fail.
+    An image without a value says why: what became of most of its answers (`refused`, `hedged`, `unreadable`),
+    `incomplete` where some paraphrases have an answer, or the reason of a call that failed. coders: what judges or
+    scores its free texts; a text that could not be judged makes its image fail.
     """
 
     in_words = True
@@ -66,32 +63,25 @@ class AskedTarget:
         judge = self.coders.judge
         judging = len(self.question.judged) * judge.patience if judge else 0.0
         scoring = sum(each.patience for each in self.coders.scorers)
-        return self.asks * (float(getattr(self._shared.speaker, "patience", PATIENCE)) + judging + scoring)
+        return self.asks * (self._shared.patience + judging + scoring)
 
     def describe(self) -> Mapping[str, Any]:
-        """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
-        speaker = self._shared.speaker
-        own = described(speaker)
+        """The question, the rules of reading, the model, and how its texts are coded."""
+        facts = _facts(self.question, self._shared.speaker)
+        scores = getattr(self._shared.speaker, "scores_options", "likelihood" in facts["model"])
         return {
             "kind": "words",
-            "asked_in_words": self.question.facts(),
-            "question_sha256": self.question.digest,
-            "reading_sha256": reading_rules.digest(),
-            "model": {"name": speaker.name, **own},
+            **facts,
             "labels": list(self.labels),
             "threshold": self.threshold,
             "positive": self.positive,
-            "scored": self.question.kind in SCORED and bool(getattr(speaker, "scores_options", "likelihood" in own)),
+            "scored": self.question.kind in SCORED and bool(scores),
             **self.coders.facts(),
         }
 
     def predict(self, images: Images) -> Predictions:
-        """One value per image, and what was said about it in each wording.
-
-        The order of options depends on an image's pixels and on the question alone, so that an image has the same
-        wordings in any batch.
-        """
-        asked = [wordings(self.question, image_key(pixels)) for pixels in images.pixels]
+        """One value per image, and what was said in each wording, whose order depends on image and question alone."""
+        asked = [wordings(self.question, array_digest(pixels)) for pixels in images.pixels]
         shown = [(pixels,) for pixels in images.pixels]
         spoken = self._shared.speaker.speak(shown, [[wording.ask for wording in of_image] for of_image in asked])
         said = tuple(
@@ -123,15 +113,15 @@ class AskedTarget:
     def _row(self, said: Sequence[Said]) -> tuple[ndarray, str]:
         reason = why_not(said) or failure_of(said)
         nothing = np.full(max(len(self.labels), 1), np.nan)
-        return (nothing, reason) if reason else (np.asarray(value_of(said, self.question).scores, dtype=np.float64), "")
+        return (nothing, reason) if reason else (np.asarray(value_of(said, self.question), dtype=np.float64), "")
 
 
 @final
 class MeteredAskedTarget(AskedTarget):
     """As AskedTarget, of a model or a judge whose calls are counted and may cost money.
 
-    Calls, money and canaries are the model's: its first question states them, so that no sum over the targets of a run
-    counts them twice. What judging costs is quoted by the judge (`coders.judge`); its calls made count here.
+    Calls, money and canaries are the model's: its first question states them, so that they are counted once. What
+    judging costs is quoted by the judge (`coders.judge`); its calls made count here.
     """
 
     metered = True
@@ -146,80 +136,61 @@ class MeteredAskedTarget(AskedTarget):
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and money of this process for all questions of the model; none of a further question."""
-        calls, cost = (0, 0.0) if not self._first or (model := self._metered) is None else model.calls_made()
-        judge = self.coders.judge
-        more = judge.calls_made() if judge is not None and judge.metered else (0, 0.0)
+        meter, judge = self._shared.meter, self.coders.judge
+        calls, cost = meter.calls_made() if meter and self._shared.is_first(self) else (0, 0.0)
+        more = judge.calls_made() if judge is not None else (0, 0.0)
         return calls + more[0], cost + more[1]
 
     def call_counts(self) -> CallCounts | None:
         """The model's calls; None of a further question."""
-        speaker = self._shared.speaker
-        return speaker.call_counts() if self._first and isinstance(speaker, CountsCalls) else None
+        speaker = self._shared.stated_by(self)
+        return speaker.call_counts() if isinstance(speaker, CountsCalls) else None
 
     @property
     def on_round(self) -> Callable[[Canaries], None] | None:
         """Called whenever the model's canaries were asked again."""
-        speaker = self._shared.speaker
-        return speaker.on_round if self._first and isinstance(speaker, RepeatsCanaries) else None
+        speaker = self._shared.stated_by(self)
+        return speaker.on_round if isinstance(speaker, RepeatsCanaries) else None
 
     @on_round.setter
     def on_round(self, called: Callable[[Canaries], None] | None) -> None:
-        if self._first and isinstance(self._shared.speaker, RepeatsCanaries):
-            self._shared.speaker.on_round = called
+        speaker = self._shared.stated_by(self)
+        if isinstance(speaker, RepeatsCanaries):
+            speaker.on_round = called
 
     def asked_again(self) -> Canaries | None:
         """The canaries' record; None of a further question, or without canaries."""
-        speaker = self._shared.speaker
-        return speaker.asked_again() if self._first and isinstance(speaker, RepeatsCanaries) else None
+        speaker = self._shared.stated_by(self)
+        return speaker.asked_again() if isinstance(speaker, RepeatsCanaries) else None
 
     def _quoted(self, images: int, size: tuple[int, int] | None) -> Quote:
-        if (model := self._metered) is None:
+        if (model := self._shared.meter) is None:
             return Quote(self.name, images, metered=False)
         asks = [wording.ask for wording in wordings(self.question, "")]
         return replace(model.quote(images, asks, size=size), target=self.name)
 
-    @property
-    def _first(self) -> bool:
-        return self._shared.is_first(self)
-
-    @property
-    def _metered(self) -> MeteredSpeaker | None:
-        """The model where its calls are counted; None where only those of the judge are."""
-        speaker = self._shared.speaker
-        if not getattr(speaker, "metered", False):
-            return None
-        if not isinstance(speaker, MeteredSpeaker):
-            raise TypeError(f"{speaker.name}: expected a model that counts its calls")
-        return speaker
-
 
 def ask(speaker: SharedSpeaker, question: WordQuestion, coders: Coders | None = None) -> Target:
-    """The target that asks a model this question. coders: what judges or scores its texts.
-
-    Raises BadInput for a question with judged codes without a judge.
-    """
+    """The target that asks a model this question. coders: what judges or scores its texts."""
     coders = coders_of(question) if coders is None else coders
-    judge = coders.judge
-    metered = bool(getattr(speaker.speaker, "metered", False)) or (judge is not None and judge.metered)
+    metered = speaker.meter is not None or (coders.judge is not None and coders.judge.metered)
     return MeteredAskedTarget(speaker, question, coders) if metered else AskedTarget(speaker, question, coders)
 
 
-def image_key(pixels: ndarray) -> str:
-    """The digest of an image's size and pixels, from which the order of its options is drawn."""
-    return hashlib.sha256(f"{pixels.shape}".encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
+def _facts(question: WordQuestion, speaker: Speaker) -> dict[str, Any]:
+    """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
+    return {
+        "asked_in_words": question.facts(),
+        "question_sha256": question.digest,
+        "reading_sha256": reading_rules.digest(),
+        "model": {"name": speaker.name, **described(speaker)},
+    }
 
 
 def why_not(said: Sequence[Said]) -> str:
     """Why an image has no value: "" where each paraphrase has an answer in one of its repeats.
 
     Where all calls of a paraphrase failed, what the model would have said is not known: that counts before the rest.
-
-    >>> yes = Said(0, (), 0, "", "Smiling?", "Yes", Status.ANSWERED, 1.0)
-    >>> no = Said(1, (), 0, "", "A smile?", "I cannot say", Status.REFUSED, reason="refusal")
-    >>> why_not([yes]), why_not([no])
-    ('', 'refused: as the answer says')
-    >>> why_not([yes, no])
-    'incomplete: refused in 1 of 2 paraphrases: as the answer says'
     """
     found: dict[int, list[Said]] = {}
     for one in said:
@@ -239,22 +210,15 @@ def why_not(said: Sequence[Said]) -> str:
 
 def asked_of(facts: Mapping[str, Any]) -> WordQuestion:
     """The question that the description of a target holds. Raises BadInput for a description that holds none."""
-    from transect.runs.json_records import record_of
-
     return record_of(WordQuestion, facts["asked_in_words"], "asked_in_words")
 
 
-SWAPPED: Final = (1, 0)
-"""How the order of a wording begins that shows the second image first."""
 TwoImages = tuple[Pixels, Pixels]
 
 
 @final
 class PairwiseQuestion:
-    """One question about two images, asked of one model.
-
-    speaker: the model, which questions about one image may share; close this when it is no longer asked.
-    """
+    """One question about two images, asked of one model; close it when it is no longer asked."""
 
     def __init__(self, speaker: SharedSpeaker, question: WordQuestion, model: str) -> None:
         speaker.join(self)
@@ -269,38 +233,28 @@ class PairwiseQuestion:
     @property
     def patience(self) -> float:
         """Seconds that one pair may take."""
-        return self.asks * float(getattr(self._shared.speaker, "patience", PATIENCE))
+        return self.asks * self._shared.patience
 
     @property
     def metered(self) -> bool:
         """Whether the model's calls are counted and may cost something."""
-        return bool(getattr(self._shared.speaker, "metered", False))
+        return self._shared.meter is not None
 
     def describe(self) -> Mapping[str, Any]:
-        """The question in full and its digest, that of the rules of reading, and what the model says of itself."""
-        speaker = self._shared.speaker
-        return {
-            "name": self.name,
-            "kind": "pairs",
-            "asked_in_words": self.question.facts(),
-            "question_sha256": self.question.digest,
-            "reading_sha256": reading_rules.digest(),
-            "model": {"name": speaker.name, **described(speaker)},
-        }
+        """The question, the rules of reading, and the model."""
+        return {"name": self.name, "kind": "pairs", **_facts(self.question, self._shared.speaker)}
 
     def quote(self, pairs: int) -> Quote:
         """The most that it costs to ask about N pairs; nothing for a model whose calls are not counted."""
-        speaker = self._shared.speaker
-        if not self.metered or not isinstance(speaker, MeteredSpeaker):
+        if (model := self._shared.meter) is None:
             return Quote(self.name, pairs, metered=False)
         # Either order is a call about two images, so that each is quoted by itself.
         asks = [wording.ask for wording in wordings(self.question, "") if not swapped(wording.order)]
-        quote = speaker.quote(2 * pairs, asks, shown=2)
-        return Quote(**{**asdict(quote), "target": self.name, "images": pairs})
+        return replace(model.quote(2 * pairs, asks, shown=2), target=self.name, images=pairs)
 
     def ask(self, pairs: Sequence[TwoImages]) -> tuple[tuple[Said, ...], ...]:
         """What was said about each pair, wording by wording; a value of 0 is the first image, whichever stood first."""
-        asked = [wordings(self.question, image_key(first) + image_key(second)) for first, second in pairs]
+        asked = [wordings(self.question, array_digest(first) + array_digest(second)) for first, second in pairs]
         shown, rows = [], []
         for (first, second), of_pair in zip(pairs, asked, strict=True):
             for turned, images in ((False, (first, second)), (True, (second, first))):
@@ -327,12 +281,8 @@ class PairwiseQuestion:
 
 
 def swapped(order: Sequence[int]) -> bool:
-    """Whether the second image of a pair is shown first.
-
-    >>> swapped((0, 1, 2)), swapped((1, 0, 2))
-    (False, True)
-    """
-    return tuple(order[:2]) == SWAPPED
+    """Whether the second image of a pair is shown first."""
+    return tuple(order[:2]) == (1, 0)
 
 
 def pair_failure_of(said: Sequence[Said]) -> str:

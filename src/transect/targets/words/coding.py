@@ -1,8 +1,6 @@
-"""What a free text holds: codes by rules, its length, shares of wordlists, and the number that a user's own function
-gives it.
+"""What a free text holds: codes by rules, its length, shares of wordlists, and the number of a user's function.
 
-Such a function is named on the command line or in Python alone, never in a question file: its code runs with the
-user's rights. Codes by a judge model are made in `judging`.
+Such a function is named on the command line or in Python alone, never in a question file: it is code.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from numpy import ndarray
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from transect.errors import BadInput, TooManyFailures, UnknownName
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Said, Scored, Status
 from transect.targets.guard import attempt
 from transect.targets.python_objects import fingerprint, import_object
@@ -50,15 +49,9 @@ class Wordlist:
 
 
 def codes_of(question: WordQuestion, text: str) -> tuple[float, ...]:
-    r"""1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text; NaN of a judged code.
+    """1 or 0 for each code of a question: whether a label or a pattern of it occurs in the text; NaN of a judged code.
 
-    A label occurs as whole words, whatever the capitals and spaces; "no hat" names a hat. Only the first 100,000
-    characters count. Never raises.
-
-    >>> from transect.targets.words.questions import Kind
-    >>> codes = Code("hat", ("hat", "baseball cap")), Code("year", (), (r"\b(19|20)\d\d\b",))
-    >>> codes_of(WordQuestion("a", Kind.TEXT, ("?",), codes=codes), "A Baseball  cap, 1987; no hatch.")
-    (1.0, 1.0)
+    A label occurs as whole words, whatever the capitals and spaces; "no hat" names a hat. Never raises.
     """
     text = encodable(text[:LONGEST])
     return tuple(math.nan if code.judge else float(_holds(code, text)) for code in question.codes)
@@ -74,20 +67,12 @@ def words_of_text(text: str) -> list[str]:
 
 
 def length_in_words(text: str) -> int:
-    """How many words a text has, numbers too.
-
-    >>> length_in_words(""), length_in_words("Two words.")
-    (0, 2)
-    """
+    """How many words a text has, numbers too."""
     return len(words_of_text(text))
 
 
 def share_of(wordlist: Wordlist, text: str) -> float:
-    """Which share of a text's words is on a list, from 0 to 1; NaN for a text without words.
-
-    >>> share_of(Wordlist("a", "", ("kind", "friend*"), ()), "A kind man with friends")
-    0.4
-    """
+    """Which share of a text's words is on a list, from 0 to 1; NaN for a text without words."""
     words = words_of_text(text)
     whole, stems = _split(wordlist)
     found = sum(word in whole or word.startswith(stems) for word in words)
@@ -101,11 +86,7 @@ def shares_of(question: WordQuestion, text: str) -> tuple[float, ...]:
 
 @functools.cache
 def wordlist(name: str) -> Wordlist:
-    """A wordlist that ships. Raises UnknownName.
-
-    >>> "bright" in wordlist("competence").words
-    True
-    """
+    """A wordlist that ships. Raises UnknownName."""
     if name not in WORDLISTS:
         raise UnknownName("wordlist", name, WORDLISTS)
     file = resources.files(__package__) / "lists" / f"{name}.toml"
@@ -117,11 +98,9 @@ def wordlist(name: str) -> Wordlist:
 def matcher(pattern: str) -> Callable[[str], bool]:
     """Whether a regular expression occurs in a text, capitals or not; `(?-i)` at its start makes capitals count.
 
-    The expression is that of the Rust crate regex: the usual syntax without backreferences and looking around, so that
-    no pattern takes more time than in proportion to the text. Raises BadInput for one that is none, or is too large.
+    It is one of the Rust crate regex, without backreferences and looking around, so that no pattern takes more time
+    than in proportion to the text. Raises BadInput for one that is none, or is too large.
 
-    >>> matcher("nurs(e|ing)")("A NURSE"), matcher("^a")("ba")
-    (True, False)
     >>> matcher("(a")
     Traceback (most recent call last):
     transect.errors.BadInput: expected a regular expression, got '(a': unclosed group
@@ -134,10 +113,9 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def scorer_named(reference: str | Scorer) -> Scorer:
-    """A user's function of texts, by `module:function`. Raises BadInput for something that cannot be called.
-
-    Importing it runs the user's code with the user's rights.
-    """
+    """A user's function of texts, by `module:function`, which runs their code. Raises BadInput for anything else."""
+    if isinstance(reference, str):
+        check_trusted(reference)
     found = import_object(reference) if isinstance(reference, str) else reference
     if not callable(found):
         raise BadInput(f"scorer {reference}: expected a function of a list of texts, got {type(found).__name__}")
@@ -145,15 +123,10 @@ def scorer_named(reference: str | Scorer) -> Scorer:
 
 
 def scores_by(score: Scorer, texts: Sequence[str], timeout: float = 60.0) -> tuple[Float[ndarray, " texts"], str]:
-    """A user's scores of some texts, and "" or the reason why there are none.
+    """A user's scores of some texts, and "" or the reason why there are none. timeout: seconds in all.
 
-    timeout: seconds in all. Where the function raises, hangs, or gives other than one finite number for each text, all
-    are NaN: which text a number would be of is not known.
-
-    >>> scores_by(lambda texts: [len(text) for text in texts], ["a", "bcd"])
-    (array([1., 3.]), '')
-    >>> scores_by(lambda texts: [0.5], ["a", "b"])
-    (array([nan, nan]), 'wrong shape: expected 2 numbers, got 1')
+    Where the function raises, hangs, or gives other than one finite number for each text, all are NaN: which text a
+    number would be of is not known.
     """
     given = [encodable(text) for text in texts]
     values, reason = attempt(lambda: np.asarray(list(score(given)), dtype=np.float64), timeout)
@@ -223,10 +196,9 @@ class TextScorer:
         return {"name": self.name, "function": self.reference, "code_sha256": fingerprint(self._score)}
 
     def scored(self, texts: Sequence[str]) -> list[Scored]:
-        """One number for each text; NaN with the reason where the function raises, hangs or gives no number.
+        """One number for each text, NaN with the reason where there is none. An identical text is scored once.
 
-        An identical text is scored once. Raises TooManyFailures where it fails on more than half of 20 texts or more,
-        or on each of the first 5.
+        Raises TooManyFailures where it fails on more than half of 20 texts or more, or on each of the first 5.
         """
         with self._lock:
             missing = list(dict.fromkeys(text for text in texts if text not in self._known))
@@ -269,8 +241,6 @@ class TextScorer:
 def scorers_of(given: Scorers) -> tuple[TextScorer, ...]:
     """The functions that a user names. Raises BadInput for another form, a name twice, or what cannot be called.
 
-    >>> scorers_of({"length": lambda texts: [len(text) for text in texts]})[0].scored(["abc"])
-    [Scored(scorer='length', value=3.0, reason='')]
     >>> scorers_of(["length"])
     Traceback (most recent call last):
     transect.errors.BadInput: --scorer 'length': expected NAME=module:function, such as toxicity=mine:toxicity

@@ -18,43 +18,31 @@ import numpy as np
 from transect.errors import BadInput
 from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.hf.loading import quiet
+from transect.targets.python_objects import array_digest
 from transect.targets.words.local_answers import ROUNDING, Answer, Answers, Features, Request, can_be_handed
-from transect.targets.words.local_folder import Opened, Prompt, Prompts, digest, opened, refused
+from transect.targets.words.local_folder import Opened, Prompt, Prompts, opened
 from transect.texts import words_of
 
 SCHEME: Final = "vlm"
 BATCH: Final = 32
 FEATURE_BYTES: Final = 2 << 30
+"""Memory for what the vision tower made of the latest images."""
 _IMAGES_AT_ONCE: Final = 32
 _PROBE: Final = "Is this a person?"
 
 
-def load(
-    folder: str | Path,
-    *,
-    name: str = "",
-    device: str = "cpu",
-    dtype: str = "float32",
-    batch: int = BATCH,
-    feature_bytes: int = FEATURE_BYTES,
-) -> LocalSpeaker:
+def load(folder: str | Path, *, device: str = "cpu", dtype: str = "float32", batch: int = BATCH) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
-    name: default `vlm:` and the folder's name. device: as PyTorch names it. dtype: "float32", "float16" or "bfloat16".
-    batch: asks at once. feature_bytes: memory for what the vision tower made of the latest images. Nothing is
-    downloaded, no code of the model runs, and nothing is unpickled. Loading asks a first question about two made-up
-    images, so that a folder that does not fit says so here.
-
-    Raises MissingExtra without Transformers; BadInput, in one line, for an unknown model type, a folder that lacks
-    config, safetensors, processor or chat template, weights that do not fill the network, a model that cannot
-    generate, a processor that does not place images, a device or a dtype that is not there.
+    batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a
+    first question about two made-up images, so that a folder that does not fit says so here, in one line of BadInput.
     """
     argument = str(folder)
     if batch < 1:
         raise BadInput(f"batch: expected a number of asks from 1, got {batch}")
     model = opened(argument, device, dtype)
     with quiet(argument, "vlm"):
-        return LocalSpeaker(name or f"{SCHEME}:{Path(argument).name}", argument, model, batch, feature_bytes)
+        return LocalSpeaker(f"{SCHEME}:{Path(argument).name}", argument, model, batch)
 
 
 @final
@@ -72,7 +60,7 @@ class _Call:
 class LocalSpeaker:
     """A `Speaker` whose model runs on this machine; made by `load`. Several targets may share one, also in threads."""
 
-    def __init__(self, name: str, folder: str, model: Opened, batch: int, feature_bytes: int) -> None:
+    def __init__(self, name: str, folder: str, model: Opened, batch: int) -> None:
         self.name = name
         self._folder, self._longest, self._batch, self._facts = folder, model.longest, batch, model.facts
         self._prompts = Prompts(model.processor)
@@ -80,25 +68,17 @@ class LocalSpeaker:
         self._answers = Answers(model.network, model.processor.tokenizer, dtype, device)
         self._lock = threading.Lock()
         self._takes: dict[int, str] = {}
-        self._encoding = self._probed(model.network, ROUNDING[dtype], feature_bytes)
-
-    @property
-    def asked_alone(self) -> int:
-        """How many asks were answered a second time apart from their batch, since rounding could have changed them."""
-        return self._answers.alone
+        self._encoding = self._probed(model.network, ROUNDING[dtype])
 
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
         """What it says: row i answers asks[i], in order, about the images shown[i].
 
         At temperature 0 an answer is the likeliest token each time. Above, it is drawn with random numbers of the
-        images, the texts and the repeat alone. Other settings of generation that a folder brings, such as penalties,
-        are not used. An ask whose prompt and answer do not fit into the model's context, or that the processor
+        images, the texts and the repeat alone. An ask that does not fit into the model's context, or that the processor
         refuses, is failed with its reason. tokens_sent counts the image's tokens too, tokens_received the end's.
 
         likelihoods: of each option as the whole answer, the sum of the logarithms of the probabilities of its tokens
-        and of the end of the turn. Longer options are less likely for their length alone: nothing makes up for that.
-
-        Raises BadInput where two images are shown to a model that takes one, and where memory does not suffice.
+        and of the end of the turn; nothing makes up for length.
         """
         import torch
 
@@ -134,7 +114,7 @@ class LocalSpeaker:
         }
 
     def _spoken(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
-        call, keys = _Call(), [digest(images) for images in shown]
+        call, keys = _Call(), [array_digest(*images) for images in shown]
         for key, images, some in zip(keys, shown, asks, strict=True):
             for ask in some:
                 self._prepare(call, key, images, ask)
@@ -171,11 +151,7 @@ class LocalSpeaker:
         answer = call.answers[_same(key, ask)]
         likelihoods = call.likelihoods[*place, ask.options] if ask.options else ()
         return Spoken(
-            answer.text,
-            answer.end,
-            likelihoods=likelihoods,
-            tokens_sent=prompt.tokens,
-            tokens_received=answer.tokens,
+            answer.text, answer.end, likelihoods=likelihoods, tokens_sent=prompt.tokens, tokens_received=answer.tokens
         )
 
     def _too_long(self, prompt: Prompt, ask: Ask) -> str:
@@ -188,24 +164,22 @@ class LocalSpeaker:
             "the prompt or lower max_tokens"
         )
 
-    def _probed(self, network: Any, rounding: float, feature_bytes: int) -> str:
+    def _probed(self, network: Any, rounding: float) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
         import torch
 
         with torch.inference_mode():
             try:
-                prompts = [self._prompts.of(digest([image]), [image], "", _PROBE) for image in _made_up()]
+                prompts = [self._prompts.of(array_digest(image), [image], "", _PROBE) for image in _made_up()]
                 plain = torch.cat([self._answers.first_logits([prompt]) for prompt in prompts])
             except Exception as error:
-                raise refused(
-                    self._folder,
-                    "a processor and a model that take an image with a text",
-                    error,
-                    "take processor, chat template and weights of the same model",
+                raise BadInput(
+                    f"model folder {self._folder}: expected a processor and a model that take an image with a text, "
+                    f"got: {words_of(error, 160)}: take processor, chat template and weights of the same model"
                 ) from None
             if not can_be_handed(network):
                 return "encoded with every batch, since the architecture takes no features in place of pixels"
-            self._answers.features = Features(network, feature_bytes)
+            self._answers.features = Features(network, FEATURE_BYTES)
             try:
                 once = self._answers.first_logits(prompts)
             except Exception as error:  # an architecture that lays its features out in another way
@@ -225,7 +199,7 @@ class LocalSpeaker:
         pictures = (list(_made_up()) * max(images, 1))[:images]
         with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
             try:
-                self._answers.first_logits([self._prompts.of(digest(pictures), pictures, "", _PROBE)])
+                self._answers.first_logits([self._prompts.of(array_digest(*pictures), pictures, "", _PROBE)])
             except Exception as error:
                 return words_of(error, 160)
         return ""

@@ -71,10 +71,7 @@ class Chosen:
 
 @final
 class Prescribed:
-    """Each row says its prescribed tokens and then ends; `logarithm` [rows] sums the logarithms of their probabilities.
-
-    The end counts as likely as all end tokens together.
-    """
+    """Each row says its tokens and any end; `logarithm` [rows] sums the logarithms of their probabilities."""
 
     def __init__(self, rows: Sequence[Sequence[int]], ends: Sequence[int], device: str) -> None:
         import torch
@@ -143,10 +140,7 @@ class Features:
         self._kept: ByteCache[Any] = ByteCache(most, _bytes)
 
     def of(self, key: str, images: Mapping[str, Tensor]) -> Any:
-        """The output for the images that a processor prepared; key: a digest of their pixels.
-
-        Each is computed apart from all others, so that it does not depend on them.
-        """
+        """The output for images that a processor prepared, by a digest of their pixels; each is computed apart."""
         return self._kept.get(key, lambda: self._made(images))
 
     def _made(self, images: Mapping[str, Tensor]) -> Any:
@@ -158,10 +152,7 @@ class Features:
 
 
 def handed(outputs: Sequence[Any], device: str) -> dict[str, Any]:
-    """The argument of a network that stands for the pixels of the rows of a batch.
-
-    outputs: those of `Features.of`, in the order of the rows.
-    """
+    """The argument of a network that stands for the pixels of a batch. outputs: of `Features.of`, row by row."""
     first = outputs[0]
     fields = {}
     for name in first:
@@ -256,10 +247,7 @@ class Answers:
         return looked.logits
 
     def answer(self, requests: Sequence[Request], batch: int) -> list[Answer]:
-        """What the model says to each, `batch` at once, each the same whatever else is asked.
-
-        Where rounding could have led to another token in a batch, the request is answered again by itself.
-        """
+        """What the model says to each, `batch` at once; alone where rounding could have led to another token."""
         found: dict[int, Answer | None] = {}
         for numbers in self._batches(requests, batch):
             found |= zip(numbers, self._together([requests[number] for number in numbers]), strict=True)
@@ -275,9 +263,8 @@ class Answers:
     def likelihoods(self, prompt: Prompt, options: Sequence[str]) -> tuple[float, ...]:
         """Natural logarithm of the probability that the model answers with each option and then ends its turn.
 
-        The probability of an option is that of all its tokens and of the end after them; it is not made up for length.
-        Where an option with a space before it is written in other tokens, the answer can be either, and the
-        probabilities of both are added. The options of one prompt are one batch, so that no other changes the sums.
+        Where an option with a space before it is written in other tokens, the answer can be either, and both
+        probabilities are added. The options of one prompt are one batch, so that no other changes the sums.
         """
         spellings = [self._spellings(option) for option in options]
         rows = [(place, tokens) for place, each in enumerate(spellings) for tokens in each]

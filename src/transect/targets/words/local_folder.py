@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from transect.errors import BadInput, UnknownName
-from transect.runs import model_files
+from transect.errors import BadInput
 from transect.runs.byte_cache import ByteCache
 from transect.spoken_answers import Pixels
-from transect.targets.hf.loading import open_folder, quiet
-from transect.texts import words_of
+from transect.targets.hf.loading import (
+    ModelFolder,
+    Options,
+    library,
+    load_network,
+    load_saved,
+    model_facts,
+    open_folder,
+    quiet,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-DTYPES: Final = ("float32", "float16", "bfloat16")
-_READ: Final = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
-"""The files that the library may read."""
 _PROCESSOR: Final = ("processor_config.json", "preprocessor_config.json")
 """The files that a processor is in, of which a folder has one."""
 _KEPT_SETTINGS: Final = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
@@ -46,97 +50,46 @@ class Opened:
 
 def opened(argument: str, device: str, dtype: str) -> Opened:
     """The model of a folder. Raises MissingExtra and BadInput as `local.load` says."""
-    if dtype not in DTYPES:
-        raise UnknownName("dtype", dtype, DTYPES)
-    found = open_folder(argument, scheme="vlm")
-    folder, config = found.path, found.config
+    options = Options(device=device, dtype=dtype)
+    folder = open_folder(argument, scheme="vlm")
     with quiet(argument, "vlm"):
-        _check_kind(folder, config)
+        auto: Any = importlib.import_module("transformers.models.auto.modeling_auto")
+        if folder.model_type not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+            raise BadInput(
+                f"model folder {folder.path}: expected an image-text-to-text model of Transformers, such as llava or "
+                f"qwen2_vl, got the model type {folder.model_type!r}: take another model, or a newer Transformers"
+            )
         processor = _processor(folder)
-        network = _network(folder, device, dtype)
-        _settle(folder, network, processor.tokenizer)
-    text = network.config.get_text_config()
-    longest = getattr(text, "max_position_embeddings", None)
-    return Opened(network, processor, longest, _facts(folder, config, device, dtype, processor))
+        network, _ = load_network(folder, "AutoModelForImageTextToText", "an image-text-to-text model", options)
+        _settle(folder.path, network, processor.tokenizer)
+        facts = _facts(folder, options, processor)
+    longest = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    return Opened(network, processor, longest, facts)
 
 
-def refused(folder: Path | str, expected: str, error: BaseException, fix: str) -> BadInput:
-    """What is said of a folder that the library cannot use, with the first words of its error, and what helps."""
-    return BadInput(f"model folder {folder}: expected {expected}, got: {words_of(error, 160)}: {fix}")
-
-
-def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:
-    auto: Any = importlib.import_module("transformers.models.auto.modeling_auto")
-    kind = config.get("model_type")
-    if not isinstance(kind, str) or kind not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        raise BadInput(
-            f"model folder {folder}: expected an image-text-to-text model of Transformers, such as llava or qwen2_vl, "
-            f"got the model type {kind!r}: take another model, or a newer Transformers"
-        )
-
-
-def _processor(folder: Path) -> Any:
-    library: Any = importlib.import_module("transformers")
-    if not any((folder / name).is_file() for name in _PROCESSOR):
-        raise BadInput(
-            f"model folder {folder}: expected the model's processor ({' or '.join(_PROCESSOR)}), found none: save it "
-            "into the folder with save_pretrained"
-        )
-    try:
-        processor = library.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library raises many kinds for folders that do not fit
-        raise refused(folder, "the model's processor", error, "save it into the folder with save_pretrained") from None
+def _processor(folder: ModelFolder) -> Any:
+    found = f"model folder {folder.path}: expected the model's processor"
+    if not any((folder.path / name).is_file() for name in _PROCESSOR):
+        raise BadInput(f"{found} ({' or '.join(_PROCESSOR)}), found none: save it into the folder with save_pretrained")
+    processor = load_saved(folder, "AutoProcessor", "the model's processor")
     missing = [part for part in ("tokenizer", "image_processor") if getattr(processor, part, None) is None]
     if missing:
-        raise BadInput(
-            f"model folder {folder}: expected the model's processor, found no {' and no '.join(missing)}: save it with "
-            "save_pretrained"
-        )
+        raise BadInput(f"{found}, found no {' and no '.join(missing)}: save it with save_pretrained")
     if not getattr(processor, "chat_template", None):
         raise BadInput(
-            f"model folder {folder}: expected a chat template (chat_template.jinja), found none: take a model that was "
-            "trained to answer, or add its template"
+            f"model folder {folder.path}: expected a chat template (chat_template.jinja), found none: take a model "
+            "that was trained to answer, or add its template"
         )
     return processor
 
 
-def _network(folder: Path, device: str, dtype: str) -> Any:
-    import torch
-
-    library: Any = importlib.import_module("transformers")
-    settings: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    try:
-        network, loading = library.AutoModelForImageTextToText.from_pretrained(
-            folder, **settings, dtype=getattr(torch, dtype), output_loading_info=True
-        )
-    except Exception as error:  # as above
-        raise refused(
-            folder, "an image-text-to-text model", error, "save the model again with save_pretrained"
-        ) from None
-    unfilled = sorted({str(key) for key in (*loading["missing_keys"], *loading["mismatched_keys"])})
-    if unfilled:
-        more = f" and {len(unfilled) - 1} more" if len(unfilled) > 1 else ""
-        raise BadInput(
-            f"model folder {folder}: expected weights of the whole network, found no {unfilled[0]}{more}: save the "
-            "trained model again with save_pretrained"
-        )
+def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
+    """Replace the folder's generation settings by its end tokens and forbidden tokens alone."""
     if not network.can_generate():
         raise BadInput(
             f"model folder {folder}: expected a model that generates text, got {type(network).__name__}: take "
             "another model"
         )
-    try:
-        # The library maps the file into memory: without a copy, later writing to it would change the weights.
-        return (copy.deepcopy(network) if torch.device(device).type == "cpu" else network).to(device).eval()
-    except (RuntimeError, AssertionError) as error:
-        raise BadInput(
-            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
-        ) from None
-
-
-def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
-    """Replace the folder's generation settings by its end tokens and forbidden tokens alone."""
-    library: Any = importlib.import_module("transformers")
     stated = network.generation_config
     ends = stated.eos_token_id if stated.eos_token_id is not None else tokenizer.eos_token_id
     if ends is None:
@@ -146,7 +99,7 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
         )
     ends = [ends] if isinstance(ends, int) else list(ends)
     stated_pad = tokenizer.pad_token_id if stated.pad_token_id is None else stated.pad_token_id
-    network.generation_config = library.GenerationConfig(
+    network.generation_config = library().GenerationConfig(
         do_sample=False,
         num_beams=1,
         bos_token_id=stated.bos_token_id,
@@ -156,19 +109,14 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     )
 
 
-def _facts(folder: Path, config: Mapping[str, Any], device: str, dtype: str, processor: Any) -> dict[str, object]:
+def _facts(folder: ModelFolder, options: Options, processor: Any) -> dict[str, object]:
     import tokenizers
-    import torch
-    import transformers
 
-    versions = {"Transformers": transformers, "PyTorch": torch, "Tokenizers": tokenizers}
-    files = sorted({file for pattern in _READ for file in folder.glob(pattern)})
+    facts = model_facts(folder, options, None)
     return {
-        "library": ", ".join(f"{name} {module.__version__}" for name, module in versions.items()),
-        "device": device,
-        "dtype": dtype,
-        "architecture": next(iter(config.get("architectures") or ()), str(config.get("model_type", ""))),
-        "files": {file.name: model_files.sha256(file) for file in files},
+        **facts,
+        "library": f"{facts['library']}, Tokenizers {tokenizers.__version__}",
+        "files": folder.digests("*.jinja"),
         "chat_template_sha256": hashlib.sha256(str(processor.chat_template).encode()).hexdigest(),
     }
 
@@ -183,29 +131,12 @@ _PREPARED: Final = 256 << 20
 @final
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Images and a text as a model reads them.
-
-    key: digest of the images. tokens: numbers of tokens, images included. words: tensors [1, tokens] by name.
-    images: the processor's other tensors, of one or more images.
-    """
+    """Images and a text as a model reads them. words: tensors [1, tokens]; images: the processor's other tensors."""
 
     key: str
     tokens: int
     words: Mapping[str, Tensor]
     images: Mapping[str, Tensor]
-
-
-def digest(images: Sequence[Pixels]) -> str:
-    """SHA-256 of the images' sizes and pixels, in order.
-
-    >>> digest([np.zeros((2, 3, 3), np.uint8)]) == digest([np.zeros((3, 2, 3), np.uint8)])
-    False
-    """
-    found = hashlib.sha256()
-    for pixels in images:
-        found.update(repr(pixels.shape).encode())
-        found.update(np.ascontiguousarray(pixels).tobytes())
-    return found.hexdigest()
 
 
 @final
@@ -217,10 +148,7 @@ class Prompts:
         self._images = processor.image_processor = _OncePerImage(processor.image_processor)
 
     def of(self, key: str, images: Sequence[Pixels], system: str, prompt: str) -> Prompt:
-        """The prompt of the images, one after the other, and then the text. key: the images' digest.
-
-        Raises what the processor and the template raise: for instance where the text holds the mark of an image.
-        """
+        """The prompt of images, whose digest is `key`, and then the text. Raises what processor and template raise."""
         from PIL import Image
 
         self._images.key = key

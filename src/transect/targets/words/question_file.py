@@ -36,11 +36,7 @@ ONLY_OF: Final = {
     "wordlists": (Kind.TEXT,),
 }
 """Keys that only questions of some kinds have."""
-_PLACEHOLDERS: Final = {
-    Kind.CHOICE: ("options",),
-    Kind.PAIR: ("options",),
-    Kind.NUMBER: ("low", "high", "unit"),
-}
+_PLACEHOLDERS: Final = {Kind.CHOICE: ("options",), Kind.PAIR: ("options",), Kind.NUMBER: ("low", "high", "unit")}
 _Fault = tuple[str, str]
 """A key of a question, and what is wrong with it."""
 
@@ -140,9 +136,6 @@ def load(name: str | Path) -> QuestionSet:
     """The questions of a set that ships, by its name, or of a TOML file.
 
     Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
-
-    >>> [question.name for question in load("hiring")]
-    ['hire_which', 'standing', 'salary']
     """
     text, where = toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__)
     called = str(name) if str(name) in SHIPPED else Path(name).stem
@@ -200,11 +193,12 @@ def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
             kinds = " or ".join(ONLY_OF[key])
             yield key, f"expected it of kind {kinds} alone, got kind {table.kind}: leave it out, or change the kind"
     yield from _prompt_faults(table)
-    yield from {
-        Kind.CHOICE: _option_faults,
-        Kind.NUMBER: _number_faults,
-        Kind.TEXT: _text_faults,
-    }.get(table.kind, _no_faults)(table)
+    if table.kind is Kind.CHOICE:
+        yield from _option_faults(table)
+    elif table.kind is Kind.NUMBER:
+        yield from _number_faults(table)
+    elif table.kind is Kind.TEXT:
+        yield from _text_faults(table)
     if table.positive and table.positive not in _options(table):
         yield "positive", f"expected one of {', '.join(_options(table))}, got {table.positive!r}: fix it"
     if table.repeats > 1 and not table.temperature:
@@ -212,10 +206,6 @@ def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
             "repeats",
             f"expected 1 at temperature 0, where all answers are the same, got {table.repeats}: set temperature",
         )
-
-
-def _no_faults(_: QuestionTable) -> Iterator[_Fault]:
-    yield from ()
 
 
 def _prompt_faults(table: QuestionTable) -> Iterator[_Fault]:
@@ -281,16 +271,10 @@ def _code_faults(code: CodeTable) -> Iterator[_Fault]:
     if not rules and not code.judge.strip():
         yield "code", f"expected labels, patterns or a judge of the code {code.name}, found none: add one"
     for pattern in code.patterns:
-        if fault := _pattern_fault(pattern):
-            yield "code", fault
-
-
-def _pattern_fault(pattern: str) -> str:
-    try:
-        matcher(pattern)
-    except BadInput as error:
-        return f"{error}; fix it"
-    return ""
+        try:
+            matcher(pattern)
+        except BadInput as error:
+            yield "code", f"{error}; fix it"
 
 
 def _cut(text: str) -> str:

@@ -105,11 +105,7 @@ class WordQuestion:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each of the value's numbers is of: options, or codes; () where there is one number.
-
-        >>> WordQuestion("a", Kind.TEXT, ("Describe it.",), codes=(Code("hat", ("hat",)),)).labels
-        ('hat',)
-        """
+        """What each of the value's numbers is of: options, or codes; () where there is one number."""
         return tuple(code.name for code in self.codes) if self.kind is Kind.TEXT else self.options
 
     @property
@@ -204,24 +200,11 @@ class Wording:
     order: tuple[int, ...]
     ask: Ask
 
-    @property
-    def images(self) -> tuple[int, int]:
-        """Of a question about two images: which of the caller's two is shown first, and which second."""
-        return self.order[0], self.order[1]
-
 
 def wordings(question: WordQuestion, images_key: str) -> tuple[Wording, ...]:
-    r"""Every wording of a question about some images, in the order in which they are asked.
+    """Every wording of a question about some images, paraphrase by paraphrase, then repeat; of a pair in both orders.
 
     images_key: the digest of the images shown, or any text that is the same for the same images and no others.
-
-    Returns paraphrases × repeats wordings, of a pair twice as many, paraphrase by paraphrase.
-
-    >>> from transect.targets.words.questions import Kind, WordQuestion
-    >>> job = WordQuestion("job", Kind.CHOICE, ("Which job? {options}",), options=("nurse", "pilot"))
-    >>> [one] = wordings(job, "of-an-image")
-    >>> one.order, one.ask.prompt, one.ask.options
-    ((0, 1), 'Which job? A) nurse\nB) pilot', ('A', 'B'))
     """
     places = itertools.product(range(len(question.paraphrases)), range(question.repeats))
     return tuple(
@@ -253,7 +236,6 @@ def prompt_of(question: WordQuestion, paraphrase: int, order: Sequence[int]) -> 
 def options_text(question: WordQuestion, order: Sequence[int]) -> str:
     """The options as a prompt shows them; "" without options.
 
-    >>> from transect.targets.words.questions import Kind, WordQuestion
     >>> job = WordQuestion("job", Kind.CHOICE, ("Which?",), options=("nurse", "pilot", "judge"), shown="list")
     >>> options_text(job, (2, 0, 1))
     'judge, nurse or pilot'

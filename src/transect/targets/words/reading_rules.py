@@ -21,11 +21,7 @@ def digest() -> str:
 
 
 def digest_of(version: int, lists: dict[str, bytes]) -> str:
-    """The digest of other rules.
-
-    >>> digest_of(1, {"hedges": b""}) == digest_of(2, {"hedges": b""})
-    False
-    """
+    """The digest of other rules."""
     told = hashlib.sha256(str(version).encode())
     for name in sorted(lists):
         told.update(f"\0{name}\0{len(lists[name])}\0".encode() + lists[name])

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from transect.errors import BadInput
 from transect.protocols import Closable, DescribesItself
 from transect.records import Quote
+from transect.runs.trust import check_trusted
 from transect.spoken_answers import Ask, AskedSpec, Speaker
 from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 
@@ -26,7 +27,7 @@ OPTIONS: Final = ("device",)
 
 
 PATIENCE: Final = 60.0
-"""Seconds that one text about one image may take, where the model does not say otherwise."""
+"""Seconds, where the model does not say otherwise."""
 
 
 @runtime_checkable
@@ -36,10 +37,7 @@ class MeteredSpeaker(Protocol):
     metered: bool
 
     def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
-        """The most that it costs to ask all of the texts about each of N new images, or of N sets of `shown` images.
-
-        size: their width and height in pixels; None where they are not known.
-        """
+        """The most that it costs to ask all texts about N new images, or sets of `shown`, of that width and height."""
         ...
 
     def calls_made(self) -> tuple[int, float]:
@@ -49,16 +47,26 @@ class MeteredSpeaker(Protocol):
 
 @final
 class SharedSpeaker:
-    """A speaker that several targets ask. It is closed when the last of them is, if it was opened here (owned).
-
-    Of what a model counts for all its questions (calls, canaries) the first target speaks; the others say nothing, so
-    that nothing is counted twice.
-    """
+    """A speaker that several targets ask; the first speaks of its calls. It is closed with the last, if owned."""
 
     def __init__(self, speaker: Speaker, *, owned: bool = True) -> None:
         self.speaker, self._owned = speaker, owned
         self._lock = threading.Lock()
         self._users: list[int] = []
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one text about one image may take."""
+        return float(getattr(self.speaker, "patience", PATIENCE))
+
+    @property
+    def meter(self) -> MeteredSpeaker | None:
+        """The speaker where its calls are counted and may cost something."""
+        if not getattr(self.speaker, "metered", False):
+            return None
+        if not isinstance(self.speaker, MeteredSpeaker):
+            raise TypeError(f"{self.speaker.name}: expected a model that counts its calls")
+        return self.speaker
 
     def join(self, user: object) -> None:
         """Note a target that asks."""
@@ -68,6 +76,10 @@ class SharedSpeaker:
     def is_first(self, user: object) -> bool:
         """Whether the target is the first of those that ask."""
         return self._users[:1] == [id(user)]
+
+    def stated_by(self, user: object) -> Speaker | None:
+        """The speaker where this target speaks for it."""
+        return self.speaker if self.is_first(user) else None
 
     def leave(self, user: object) -> None:
         """Close the speaker where no other target asks it."""
@@ -80,16 +92,12 @@ class SharedSpeaker:
             self.speaker.close()
 
 
-_opened: Final[WeakValueDictionary[str, SharedSpeaker]] = WeakValueDictionary()
-_of_objects: Final[WeakValueDictionary[int, SharedSpeaker]] = WeakValueDictionary()
+_opened: Final[WeakValueDictionary[str | int, SharedSpeaker]] = WeakValueDictionary()
 _opening = threading.Lock()
 
 
 def question_set(questions: str | Path) -> QuestionSet:
-    """The questions of a file, or of a set that ships, that are about one image.
-
-    Raises BadInput where none is, and what reading the file raises.
-    """
+    """The questions of a file, or of a set that ships, that are about one image. Raises BadInput where none is."""
     from transect.targets.words.question_file import load
 
     chosen = load(questions)
@@ -127,20 +135,17 @@ def described(speaker: Speaker) -> dict[str, Any]:
 
 
 def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
-    """The speaker that a spec names, the one that is open already where it was opened with the same options.
-
-    Raises BadInput for a model that gives no words.
-    """
+    """The speaker that a spec names, the one that is open already where it was opened with the same options."""
     key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
-    return shared_by(key, lambda: _speaker(spec, dict(options)))
+    return shared_by(key, lambda: SharedSpeaker(_speaker(spec, dict(options))))
 
 
-def shared_by(key: str, opened: Callable[[], Speaker]) -> SharedSpeaker:
+def shared_by(key: str | int, opened: Callable[[], SharedSpeaker]) -> SharedSpeaker:
     """The speaker of that key, opened where none is open."""
     with _opening:
         found = _opened.get(key)
         if found is None:
-            found = _opened[key] = SharedSpeaker(opened())
+            found = _opened[key] = opened()
         return found
 
 
@@ -148,20 +153,17 @@ def shared_object(speaker: object) -> SharedSpeaker:
     """As `shared`, of an object of this process."""
     if not isinstance(speaker, Speaker):
         raise no_words(getattr(speaker, "name", type(speaker).__name__))
-    with _opening:
-        found = _of_objects.get(id(speaker))
-        if found is None:
-            found = _of_objects[id(speaker)] = SharedSpeaker(speaker, owned=False)
-        return found
+    return shared_by(id(speaker), lambda: SharedSpeaker(speaker, owned=False))
 
 
 def gives_words(spec: str) -> bool:
-    """Whether a spec by its form names a model that answers in words.
+    """Whether a spec by its form names a model that answers in words."""
+    local = spec.startswith(f"{LOCAL}:")
+    if local or not spec.endswith(".toml"):
+        return local
+    from transect.targets.http.chat.settings import is_chat_file
 
-    >>> gives_words("vlm:models/tiny"), gives_words("onnx:smile.onnx")
-    (True, False)
-    """
-    return spec.startswith(f"{LOCAL}:") or (spec.endswith(".toml") and _is_chat(spec))
+    return is_chat_file(spec)
 
 
 def no_words(name: object) -> BadInput:
@@ -182,13 +184,8 @@ def no_questions(name: object) -> BadInput:
     )
 
 
-def _is_chat(path: str) -> bool:
-    from transect.targets.http.chat.settings import is_chat_file
-
-    return is_chat_file(path)
-
-
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
+    check_trusted(spec)
     scheme, _, argument = spec.partition(":")
     if scheme == LOCAL and argument:
         from transect.targets.words.local import load as load_local

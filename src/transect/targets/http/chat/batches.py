@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, final, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
 from urllib.parse import quote, urlsplit
 
 from transect.errors import AnswersUnusable, BudgetSpent, Interrupted
@@ -28,67 +28,70 @@ Outcome = tuple[str, Reply | str]
 """The number of a question, and its reply; or why there is none, where it was not worked on."""
 
 
-@runtime_checkable
-class BatchInterface(Protocol):
-    """How batches are handed over and collected. most_bytes: of the bodies of one batch."""
+class BatchInterface:
+    """How batches are handed over and collected; each call may raise CallFailed. most_bytes: of all bodies."""
 
     most_bytes: int
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, request: ChatRequest) -> None:
+        self.request, self.url = request, request.url.rstrip("/")
 
     def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
-        """Hand over requests with their numbers; returns the name of the batch. Raises CallFailed."""
-        ...
+        """Hand over requests with their numbers; returns the name of the batch."""
+        raise NotImplementedError
 
     def is_done(self, name: str, send: Send) -> bool:
-        """Whether nothing more will be answered. Raises CallFailed."""
-        ...
+        """Whether nothing more will be answered."""
+        raise NotImplementedError
 
     def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
-        """What became of each request, in any order. Raises CallFailed."""
-        ...
+        """What became of each request, in any order."""
+        raise NotImplementedError
+
+    def message(self, method: str, url: str, body: object = None) -> Message:
+        """A request with that body."""
+        return Message(method, url, {**self.headers, **self.request.headers}, self.request.query, json=body)
 
 
 @final
-class OpenAIBatches:
+class OpenAIBatches(BatchInterface):
     """A file of lines that is uploaded, a batch of it, and two files of lines: of answers and of faults."""
 
     most_bytes = 90 * _MEGABYTE
 
     def __init__(self, request: ChatRequest) -> None:
-        url = request.url.rstrip("/")
-        self._root = url.removesuffix("/chat/completions").removesuffix("/responses")
-        self._endpoint = urlsplit(url).path
-        self._request = request
+        super().__init__(request)
+        self._root = self.url.removesuffix("/chat/completions").removesuffix("/responses")
+        self._endpoint = urlsplit(self.url).path
 
     def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
-        """As the protocol has it."""
+        """As every interface has it."""
         lines = [
             json.dumps({"custom_id": number, "method": "POST", "url": self._endpoint, "body": message.json})
             for number, message in numbered
         ]
         file = ("questions.jsonl", "\n".join(lines).encode(), "application/jsonl")
-        upload = Message(
-            "POST", f"{self._root}/files", self._request.headers, self._request.query,
-            files={"file": file}, data={"purpose": "batch"},
-        )  # fmt: skip
+        upload = replace(self.message("POST", f"{self._root}/files"), files={"file": file}, data={"purpose": "batch"})
         stored = _text(send(upload), "id")
         body = {"input_file_id": stored, "endpoint": self._endpoint, "completion_window": "24h"}
-        return _text(send(_with_json(self._request, "POST", f"{self._root}/batches", body)), "id")
+        return _text(send(self.message("POST", f"{self._root}/batches", body)), "id")
 
     def is_done(self, name: str, send: Send) -> bool:
-        """As the protocol has it."""
+        """As every interface has it."""
         return self._state(name, send).get("status") in ("completed", "failed", "expired", "cancelled")
 
     def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
-        """As the protocol has it."""
+        """As every interface has it."""
         state = self._state(name, send)
         for key in ("output_file_id", "error_file_id"):
             if isinstance(file := state.get(key), str) and file:
                 url = f"{self._root}/files/{quote(file, safe='')}/content"
-                for line in _lines(send(_with_json(self._request, "GET", url))):
+                for line in _lines(send(self.message("GET", url))):
                     yield str(line.get("custom_id")), _openai_outcome(line)
 
     def _state(self, name: str, send: Send) -> Mapping[str, Any]:
-        return _object(send(_with_json(self._request, "GET", f"{self._root}/batches/{quote(name, safe='')}")))
+        return _object(send(self.message("GET", f"{self._root}/batches/{quote(name, safe='')}")))
 
 
 def _openai_outcome(line: Mapping[str, Any]) -> Reply | str:
@@ -99,32 +102,27 @@ def _openai_outcome(line: Mapping[str, Any]) -> Reply | str:
 
 
 @final
-class AnthropicBatches:
+class AnthropicBatches(BatchInterface):
     """A list of requests, and a file of lines with their results."""
 
     most_bytes = 200 * _MEGABYTE
-
-    def __init__(self, request: ChatRequest) -> None:
-        self._request, self._root = request, f"{request.url.rstrip('/')}/batches"
+    headers = VERSION
 
     def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
-        """As the protocol has it."""
+        """As every interface has it."""
         requests = [{"custom_id": number, "params": message.json} for number, message in numbered]
-        return _text(send(self._message("POST", self._root, {"requests": requests})), "id")
+        return _text(send(self.message("POST", f"{self.url}/batches", {"requests": requests})), "id")
 
     def is_done(self, name: str, send: Send) -> bool:
-        """As the protocol has it."""
-        state = _object(send(self._message("GET", f"{self._root}/{quote(name, safe='')}")))
+        """As every interface has it."""
+        state = _object(send(self.message("GET", f"{self.url}/batches/{quote(name, safe='')}")))
         return state.get("processing_status") == "ended"
 
     def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
-        """As the protocol has it; from the batch's own address, so that secrets go nowhere else."""
-        url = f"{self._root}/{quote(name, safe='')}/results"
-        for line in _lines(send(self._message("GET", url))):
+        """From the batch's own address, whatever a reply names, so that secrets go nowhere else."""
+        url = f"{self.url}/batches/{quote(name, safe='')}/results"
+        for line in _lines(send(self.message("GET", url))):
             yield str(line.get("custom_id")), _anthropic_outcome(line.get("result"))
-
-    def _message(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Message:
-        return _with_json(self._request, method, url, body, VERSION)
 
 
 def _anthropic_outcome(result: object) -> Reply | str:
@@ -138,27 +136,24 @@ def _anthropic_outcome(result: object) -> Reply | str:
 
 
 @final
-class GeminiBatches:
+class GeminiBatches(BatchInterface):
     """A list of requests within the call, and a list of answers in the state of the batch."""
 
     most_bytes = 18 * _MEGABYTE
 
-    def __init__(self, request: ChatRequest) -> None:
-        self._request = request
-
     def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
-        """As the protocol has it."""
+        """As every interface has it."""
         requests = [{"request": message.json, "metadata": {"key": number}} for number, message in numbered]
         body = {"batch": {"displayName": "transect", "inputConfig": {"requests": {"requests": requests}}}}
-        url = gemini_address(self._request, "batchGenerateContent")
-        return _text(send(_with_json(self._request, "POST", url, body)), "name")
+        url = gemini_address(self.request, "batchGenerateContent")
+        return _text(send(self.message("POST", url, body)), "name")
 
     def is_done(self, name: str, send: Send) -> bool:
-        """As the protocol has it."""
+        """As every interface has it."""
         return self._state(name, send).get("done") is True
 
     def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
-        """As the protocol has it."""
+        """As every interface has it."""
         state = self._state(name, send)
         answers = at(state, "response", "inlinedResponses", "inlinedResponses")
         for line in items(answers):
@@ -170,13 +165,7 @@ class GeminiBatches:
                 yield number, _reply(400 if at(error, "code") in (3, 9, 400) else 500, {"error": error or {}})
 
     def _state(self, name: str, send: Send) -> Mapping[str, Any]:
-        return _object(send(_with_json(self._request, "GET", f"{self._request.url.rstrip('/')}/{quote(name)}")))
-
-
-def _with_json(
-    request: ChatRequest, method: str, url: str, body: object = None, headers: Mapping[str, str] | None = None
-) -> Message:
-    return Message(method, url, {**(headers or {}), **request.headers}, request.query, json=body)
+        return _object(send(self.message("GET", f"{self.url}/{quote(name)}")))
 
 
 def _reply(status: int, content: Mapping[str, Any]) -> Reply:
@@ -228,16 +217,6 @@ class Asked:
     make: Callable[[], Message]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The questions of one batch with their calls; taken: questions dealt with; is_spent: the budget ended it."""
-
-    entered: list[tuple[Asked, Call, Message]]
-    taken: int
-    is_spent: bool = False
-
-
 def batch_interface(settings: ChatSettings, filled: ChatRequest) -> BatchInterface:
     """How batches of an interface are handed over. filled: the request with its secrets."""
     if settings.preset == "anthropic-messages":
@@ -278,16 +257,16 @@ class Batcher:
     def _hand_over(self, waiting: list[Asked]) -> list[Asked]:
         """Hand over as many batches as the budget allows; returns the questions that are left."""
         while waiting:
-            part = self._enter(waiting)
-            waiting = waiting[part.taken :]
-            if part.entered:
-                self._start(part.entered)
-            if part.is_spent:  # what the batches hold must come back first
+            entered, taken, is_spent = self._enter(waiting)
+            waiting = waiting[taken:]
+            if entered:
+                self._start(entered)
+            if is_spent:  # what the batches hold must come back first
                 break
         return waiting
 
-    def _enter(self, waiting: Sequence[Asked]) -> _Part:
-        """Enter the calls of one batch."""
+    def _enter(self, waiting: Sequence[Asked]) -> tuple[list[tuple[Asked, Call, Message]], int, bool]:
+        """Enter the calls of one batch; how many questions were dealt with, and whether the budget ended it."""
         entered: list[tuple[Asked, Call, Message]] = []
         size = taken = 0
         for one in waiting[: self._batch.size]:
@@ -300,7 +279,7 @@ class Batcher:
             except BudgetSpent:
                 if not entered and not self._asker.ledger.batches(self._request):
                     raise
-                return _Part(entered, taken, is_spent=True)
+                return entered, taken, True
             taken += 1
             if isinstance(claimed, Call):
                 entered.append((one, claimed, message))
@@ -308,7 +287,7 @@ class Batcher:
                 self._failed[one.key] = UNCONFIRMED
             elif isinstance(claimed, UnderWay):
                 self._failed[one.key] = "batch: asked by another program just now"
-        return _Part(entered, taken)
+        return entered, taken, False
 
     def _start(self, entered: Sequence[tuple[Asked, Call, Message]]) -> None:
         self._keys |= {call.id: one.key for one, call, _ in entered}

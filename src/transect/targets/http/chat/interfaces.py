@@ -22,7 +22,7 @@ from transect.runs.pictures import packed, png
 from transect.spoken_answers import Ask, End, Pixels, Spoken
 from transect.targets.http.answers import NoAnswer, outline, parse
 from transect.targets.http.asking import Message
-from transect.targets.http.aws import TOO_LONG, AwsService
+from transect.targets.http.aws import TOO_LONG
 from transect.targets.http.chat.settings import (
     DESCRIPTION,
     LEAST_OF_RESPONSES,
@@ -35,8 +35,9 @@ from transect.targets.http.chat.settings import (
     said_by_tool,
 )
 from transect.targets.http.ledger import NO_TOKENS, Reply, Tokens
-from transect.targets.http.messages import encode_as, image_key
-from transect.targets.http.settings import BEDROCK, Limits
+from transect.targets.http.messages import encode_as
+from transect.targets.http.settings import merged
+from transect.targets.python_objects import array_digest
 from transect.texts import encodable, one_line, words_of
 
 
@@ -63,13 +64,7 @@ class Picture:
 
 
 def picture(pixels: Pixels, request: ChatRequest) -> Picture:
-    """An image as the request states it.
-
-    >>> import numpy as np
-    >>> made = picture(np.zeros((2, 3, 3), np.uint8), ChatRequest(model="m"))
-    >>> made.width, made.height, made.data_url[:22]
-    (3, 2, 'data:image/png;base64,')
-    """
+    """An image as the request states it."""
     # A tenth of the time of Pillow's PNG, and as many bytes.
     png_of = request.image_format == "png"
     content = packed(png(pixels)) if png_of else encode_as(pixels, request.image_format, request.jpeg_quality)
@@ -87,7 +82,7 @@ class Shown:
     @cached_property
     def key(self) -> str:
         """What names the images and their order: of one image its own key, of several a digest of theirs."""
-        keys = [image_key(one) for one in self.pixels]
+        keys = [array_digest(one) for one in self.pixels]
         return keys[0] if len(keys) == 1 else hashlib.sha256(" ".join(keys).encode()).hexdigest()
 
     @property
@@ -102,43 +97,19 @@ class Shown:
 
 
 def post(request: ChatRequest, url: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Message:
-    """A message with that body and the file's further members of it, headers and query.
-
-    headers: those of the interface; the file's go before them.
-    """
+    """A message with that body and the file's own members of it, headers and query, which go before the interface's."""
     named = {name.lower() for name in request.headers}
     own = {name: value for name, value in (headers or {}).items() if name.lower() not in named}
-    return Message("POST", url, {**own, **request.headers}, request.query, json=over(body, request.body))
-
-
-def over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """Members of an object over others, key by key at any depth.
-
-    >>> over({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}, "d": 4})
-    {'a': {'b': 1, 'c': 3}, 'd': 4}
-    """
-    both = dict(low)
-    for key, value in high.items():
-        nested = isinstance(value, Mapping) and isinstance(both.get(key), Mapping)
-        both[key] = over(both[key], value) if nested else value
-    return both
+    return Message("POST", url, {**own, **request.headers}, request.query, json=merged(body, request.body, whole=""))
 
 
 def stated(**members: Any) -> dict[str, Any]:
-    """The members that are not None or "".
-
-    >>> stated(system="", temperature=0.0, seed=None)
-    {'temperature': 0.0}
-    """
+    """The members that are not None or ""."""
     return {key: value for key, value in members.items() if value is not None and value != ""}
 
 
 def at(content: object, *path: str | int) -> Any:
-    """What is there in an answer; None where the path leads nowhere.
-
-    >>> at({"choices": [{"text": "yes"}]}, "choices", 0, "text"), at({"choices": []}, "choices", 0, "text")
-    ('yes', None)
-    """
+    """What is there in an answer; None where the path leads nowhere."""
     for step in path:
         if isinstance(step, int) and isinstance(content, list) and step < len(content):
             content = content[step]
@@ -176,12 +147,22 @@ def no_answer(content: object, where: str) -> Spoken:
 
 
 _ENDS: Final[Mapping[str, End]] = {
-    "stop": "end",
-    "length": "length",
-    "content_filter": "filter",
-    "tool_calls": "tool",
-    "function_call": "tool",
+    **dict.fromkeys(("stop", "STOP", "end_turn", "stop_sequence"), "end"),
+    **dict.fromkeys(
+        ("length", "MAX_TOKENS", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), "length"
+    ),
+    **dict.fromkeys(("content_filter", "refusal", "guardrail_intervened", "content_filtered"), "filter"),
+    **dict.fromkeys(
+        ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR"), "filter"
+    ),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "malformed_tool_use"), "tool"),
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "tool"),
 }
+"""Why an answer ended, in the words of any of the interfaces; another word is "other"."""
+
+
+def _end(reason: object) -> End:
+    return _ENDS.get(str(reason), "other")
 
 
 def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -189,9 +170,8 @@ def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask
     images = [{"type": "image_url", "image_url": stated(url=one.data_url, detail=request.detail)} for one in shown]
     asked = {"role": "user", "content": [*images, {"type": "text", "text": ask.prompt}]}
     system = [{"role": "system", "content": ask.system}] if ask.system else []
-    official = (
-        urlsplit(request.url).hostname == OPENAI
-    )  # newer models there refuse max_tokens, others know no other name
+    # Newer models there refuse max_tokens, others know no other name.
+    official = urlsplit(request.url).hostname == OPENAI
     name = request.max_tokens_name or ("max_completion_tokens" if official else "max_tokens")
     form = named_form(request, ask)
     body = stated(
@@ -212,8 +192,7 @@ def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "choices[0].message")
     text, declined = _text(said.get("content")), said.get("refusal")
     refusal = declined if isinstance(declined, str) else ""
-    reason = at(choice, "finish_reason")
-    end: End = "tool" if said.get("tool_calls") and not text else _ENDS.get(str(reason), "other")
+    end: End = "tool" if said.get("tool_calls") and not text else _end(at(choice, "finish_reason"))
     return Spoken(
         text=text or refusal,
         end=end,
@@ -226,9 +205,6 @@ def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
 def _text(content: object) -> str:
     """A text, or the texts of parts."""
     return content if isinstance(content, str) else texts(items(content))
-
-
-_CUT: Final[Mapping[str, End]] = {"max_output_tokens": "length", "content_filter": "filter"}
 
 
 def openai_responses_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -257,7 +233,7 @@ def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
     text = texts([part for part in parts if part.get("type") == "output_text"])
     refusal = texts([part for part in parts if part.get("type") == "refusal"], "refusal")
     calls = any(str(item.get("type")).endswith("_call") for item in items(output))
-    end: End = _CUT.get(str(at(content, "incomplete_details", "reason")), "other")
+    end = _end(at(content, "incomplete_details", "reason"))
     if content.get("status") == "completed":
         end = "tool" if calls and not text and not refusal else "end"
     return Spoken(
@@ -270,14 +246,6 @@ def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
 
 
 VERSION: Final = {"anthropic-version": "2023-06-01"}
-_ENDS_OF_ANTHROPIC_MESSAGES: Final[Mapping[str, End]] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool",
-    "refusal": "filter",
-}
 
 
 def anthropic_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -305,7 +273,7 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "content")
     parts = items(content["content"])
     answered = next((said_by_tool(part.get("input")) for part in parts if part.get("name") == NAME), "")
-    end = _ENDS_OF_ANTHROPIC_MESSAGES.get(str(content.get("stop_reason")), "other")
+    end = _end(content.get("stop_reason"))
     usage = at(content, "usage")
     return Spoken(
         text=answered or texts([part for part in parts if part.get("type") == "text"]),
@@ -314,16 +282,6 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
         tokens_sent=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         tokens_received=count(usage, "output_tokens"),
     )
-
-
-_FILTERS: Final = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR")
-_TOOLS: Final = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
-_ENDS_OF_GEMINI: Final[Mapping[str, End]] = {
-    "STOP": "end",
-    "MAX_TOKENS": "length",
-    **dict.fromkeys(_FILTERS, "filter"),
-    **dict.fromkeys(_TOOLS, "tool"),
-}
 
 
 def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -353,11 +311,7 @@ def _gemini_form(request: ChatRequest, ask: Ask) -> dict[str, Any]:
 
 
 def gemini_address(request: ChatRequest, method: str) -> str:
-    """The address of a method of the model, which may be stated with its folder or without.
-
-    >>> gemini_address(ChatRequest(model="gemini-x", url="https://example.org/v1beta/"), "generateContent")
-    'https://example.org/v1beta/models/gemini-x:generateContent'
-    """
+    """The address of a method of the model, which may be stated with its folder or without."""
     model = request.model if "/" in request.model else f"models/{request.model}"
     return f"{request.url.rstrip('/')}/{quote(model)}:{method}"
 
@@ -375,7 +329,7 @@ def gemini_spoken(content: Mapping[str, Any]) -> Spoken:
     parts = items(at(candidate, "content", "parts"))
     text = texts([part for part in parts if not part.get("thought")])
     calls = any("functionCall" in part for part in parts)
-    end: End = "tool" if calls and not text else _ENDS_OF_GEMINI.get(str(candidate.get("finishReason")), "other")
+    end: End = "tool" if calls and not text else _end(candidate.get("finishReason"))
     return Spoken(text, end, end == "filter", tokens_sent=sent, tokens_received=_received(usage))
 
 
@@ -385,18 +339,6 @@ def _received(usage: object) -> int | None:
     if answered is None and count(usage, "promptTokenCount") is not None:
         return count(usage, "thoughtsTokenCount") or 0
     return answered
-
-
-_ENDS_OF_BEDROCK_CONVERSE: Final[Mapping[str, End]] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool",
-    "malformed_tool_use": "tool",
-    "guardrail_intervened": "filter",
-    "content_filtered": "filter",
-}
 
 
 def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -423,7 +365,7 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
         return no_answer(content, "output.message.content")
     calls = [at(part, "toolUse") for part in items(said)]
     answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
-    end = _ENDS_OF_BEDROCK_CONVERSE.get(str(content.get("stopReason")), "other")
+    end = _end(content.get("stopReason"))
     usage = at(content, "usage")
     return Spoken(
         text=answered or texts(items(said)),
@@ -432,24 +374,6 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
         tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
         tokens_received=count(usage, "outputTokens"),
     )
-
-
-@final
-class BedrockTransport:
-    """Sends messages to Converse; safe to share between threads. Raises MissingExtra without boto3."""
-
-    def __init__(self, request: ChatRequest, limits: Limits) -> None:
-        self._service = AwsService(
-            "bedrock-runtime", BEDROCK, region=request.region, endpoint=request.url, limits=limits
-        )
-
-    def send(self, message: Message) -> Reply:
-        """Converse's answer as JSON. Raises CallFailed where there is none."""
-        return self._service.call(lambda client: client.converse(**message.json))
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._service.close()
 
 
 _LONGEST_REASON: Final = 200
@@ -494,11 +418,7 @@ INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
 
 
 def spoken(reply: Reply, interface: Interface) -> Spoken:
-    """What a reply says; never raises for a reply.
-
-    A refusal by the provider, in an answer or as a fault, has `refusal` and the end "filter"; any other fault, a cut
-    answer and one of another shape have a failure.
-    """
+    """What a reply says; never raises. A provider that declines, also by a fault, has `refusal`, else a failure."""
     said = _read(reply, interface)
     return replace(said, text=encodable(said.text), failure=one_line(said.failure, _LONGEST_REASON))
 
@@ -520,10 +440,7 @@ def _read(reply: Reply, interface: Interface) -> Spoken:
 
 
 def used(reply: Reply, interface: Interface) -> Tokens | None:
-    """The tokens that a reply counts; None where it counts none, so that all that was held stays spent.
-
-    What was refused with a status of 4xx was not worked on and takes none.
-    """
+    """The tokens that a reply counts; None where it counts none; none of a status of 4xx, which was not worked on."""
     if _FAULT <= reply.status < _SERVER_FAULT:
         return NO_TOKENS
     said = spoken(reply, interface)
@@ -533,11 +450,7 @@ def used(reply: Reply, interface: Interface) -> Tokens | None:
 
 
 def passing(reply: Reply) -> str:
-    """Why a reply with a good status says that another try has sense; "" where it does not.
-
-    >>> passing(Reply(200, "application/json", b'{"status": "failed", "error": {"code": "server_error"}}'))
-    'server_error within an answer'
-    """
+    """Why a reply with a good status says that another try has sense; "" where it does not."""
     if reply.reason or reply.status >= _FAULT or b'"error"' not in reply.body:
         return ""
     try:

@@ -25,12 +25,16 @@ from transect.targets.http.settings import (
     BEDROCK,
     CHAT,
     AnswerSettings,
+    Budget,
     Canary,
+    Fault,
     Limits,
+    Price,
     Table,
     address_fault,
     is_loopback,
     merged,
+    refuse,
     secret_fault,
     url_fault,
 )
@@ -89,22 +93,18 @@ class ChatRequest(Table):
 
 
 @final
-class ChatBudget(Table):
+class ChatBudget(Budget):
     """The most that may ever be spent on this file of answers; tokens: sent and received together."""
 
-    calls: int | None = Field(default=None, ge=1)
-    money: Decimal | None = Field(default=None, gt=0)
     tokens: int | None = Field(default=None, ge=1)
 
 
 @final
-class ChatPrice(Table):
+class ChatPrice(Price):
     """What a call costs, and a million tokens of what is sent and of what comes back."""
 
-    per_call: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
     per_million_sent: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
     per_million_received: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
-    currency: str = "USD"
 
     @property
     def is_stated(self) -> bool:
@@ -149,11 +149,7 @@ def is_chat_file(path: str | Path) -> bool:
 
 
 def read_chat_settings(path: Path) -> ChatSettings:
-    """The settings of a file.
-
-    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
-    a wrong kind, a secret that is written out, an address that is none, no budget, a budget in money without a price.
-    """
+    """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if table.get("preset") not in CHAT:
@@ -161,9 +157,8 @@ def read_chat_settings(path: Path) -> ChatSettings:
         got = table.get("preset", "none")
         raise BadInput(f"{path}: {expected}, got {got!r}: a model that answers in words has one")
     settings = toml_files.checked(ChatSettings, merged(_defaults(table), table), str(path), text, quotes=False)
-    if fault := secret_fault(table) or _address_fault(settings) or _body_fault(settings) or _budget_fault(settings):
-        key, message = fault
-        raise BadInput(f"{path}{toml_files.line_words(text, key.split('.'))}: {key}: {message}")
+    faults = (_address_fault, _body_fault, _budget_fault)
+    refuse(path, text, secret_fault(table) or next((fault for find in faults if (fault := find(settings))), None))
     return settings
 
 
@@ -183,7 +178,7 @@ def _defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     return {"limits": limits, "request": {**url, "structured": has_form and not thinks}}
 
 
-def _address_fault(settings: ChatSettings) -> tuple[str, str] | None:
+def _address_fault(settings: ChatSettings) -> Fault | None:
     request = settings.request
     if settings.preset == BEDROCK:
         if not request.region:
@@ -193,7 +188,7 @@ def _address_fault(settings: ChatSettings) -> tuple[str, str] | None:
     return url_fault("url", request.url) or address_fault(request.url, sent)
 
 
-def _body_fault(settings: ChatSettings) -> tuple[str, str] | None:
+def _body_fault(settings: ChatSettings) -> Fault | None:
     request = settings.request
     if ours := sorted(_OURS & request.body.keys()):
         return "request.json", f"expected no {ours[0]} here: it is made for each question, and nothing is streamed"
@@ -206,7 +201,7 @@ def _body_fault(settings: ChatSettings) -> tuple[str, str] | None:
     return None
 
 
-def _budget_fault(settings: ChatSettings) -> tuple[str, str] | None:
+def _budget_fault(settings: ChatSettings) -> Fault | None:
     budget, price = settings.budget, settings.price
     local = bool(settings.request.url) and is_loopback(settings.request.url)
     if not (budget.calls or budget.money or budget.tokens) and (price.is_stated or not local):
@@ -228,11 +223,7 @@ AROUND_FORM: Final = 400
 
 
 def form_of(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
-    """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none.
-
-    >>> form_of(ChatRequest(model="m", structured=True), Ask("", "?", options=("No", "Yes")))["properties"]
-    {'answer': {'type': ['string', 'null'], 'enum': ['No', 'Yes', None], 'description': 'The answer; null if ...'}}
-    """
+    """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none."""
     if not request.structured or not (ask.options or ask.number):
         return None
     kept = {"type": ["string", "null"], "enum": [*ask.options, None]} if ask.options else {"type": ["number", "null"]}
@@ -310,13 +301,7 @@ def limit(request: ChatRequest, ask: Ask) -> int:
 
 
 def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
-    """The most that one call can take. sizes: width and height of each image in pixels.
-
-    >>> from transect.targets.http.chat.settings import ChatRequest
-    >>> settings = ChatSettings(preset="anthropic-messages", request=ChatRequest(model="m"))
-    >>> bound(settings, [(280, 280)], Ask("", "Smiling?", max_tokens=5))
-    Tokens(sent=213, received=5)
-    """
+    """The most that one call can take. sizes: width and height of each image in pixels."""
     rule, request = RULES[settings.preset], settings.request
     images = sum(request.image_tokens or rule(width, height) for width, height in sizes)
     form = form_of(request, ask)

@@ -12,21 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.errors import BadInput, MissingExtra
-from transect.records import CallCounts, Quote
+from transect.errors import BadInput
+from transect.records import Quote
 from transect.runs.folder import canonical_json
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
 from transect.spoken_answers import Ask, Pixels, Spoken
-from transect.targets.http.asking import Asker, CallFailed, HttpTransport, Message, Transport
-from transect.targets.http.canaries import Canaries, Kind, png, round_key
+from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
+from transect.targets.http.aws import AwsTransport
+from transect.targets.http.canaries import Canaries, Kind, Repeated, round_key
 from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
-from transect.targets.http.chat.interfaces import INTERFACES, BedrockTransport, Shown, passing, spoken, used
+from transect.targets.http.chat.interfaces import INTERFACES, Shown, passing, spoken, used
 from transect.targets.http.chat.settings import ChatRequest, ChatSettings, bound, form_of, read_chat_settings
-from transect.targets.http.ledger import Allowance, Ledger, Reply, Tokens
+from transect.targets.http.ledger import Reply, Tokens
+from transect.targets.http.messages import encode_as
 from transect.targets.http.settings import BEDROCK, Secrets
 from transect.targets.http.target import shown_reply
 
@@ -55,23 +58,16 @@ def of_questions(
 
 
 def _pack(question: Question) -> bytes:
-    images = [base64.b64encode(png(pixels)).decode() for pixels in question.shown.pixels]
+    images = [base64.b64encode(encode_as(pixels, "png")).decode() for pixels in question.shown.pixels]
     return canonical_json({"ask": asdict(question.ask), "images": images}).encode()
 
 
 def apart(first: Spoken | None, other: Spoken | None) -> float:
-    """0 for the same text, end and reason for none, 1 for others, NaN where one is missing.
-
-    >>> apart(Spoken("yes"), Spoken("yes", tokens_sent=3)), apart(Spoken("a"), Spoken("b")), apart(Spoken("a"), None)
-    (0.0, 1.0, nan)
-    """
+    """0 for the same text, end and reason for none, 1 for others, NaN where one is missing."""
     if first is None or other is None:
         return float("nan")
-    return float(_compared(first) != _compared(other))
-
-
-def _compared(said: Spoken) -> tuple[str, str, bool, str]:
-    return said.text, said.end, said.refusal, said.failure
+    compared = attrgetter("text", "end", "refusal", "failure")
+    return float(compared(first) != compared(other))
 
 
 QUOTED_SIZE: Final = (1024, 1024)
@@ -79,24 +75,12 @@ QUOTED_SIZE: Final = (1024, 1024)
 
 
 def load_chat(path: str | Path) -> ChatSpeaker:
-    """The speaker that a TOML file describes.
-
-    Raises BadInput for what is wrong with the file, or an environment variable that is not set; MissingExtra where a
-    library is not installed.
-
-    >>> load_chat("nowhere.toml")
-    Traceback (most recent call last):
-    transect.errors.BadInput: nowhere.toml: cannot be read (there is no such file or folder): expected a target's ...
-    """
-    path = Path(path)
-    return ChatSpeaker(read_chat_settings(path), path)
+    """The speaker that a TOML file describes. Raises BadInput for what is wrong with it, MissingExtra."""
+    return ChatSpeaker(read_chat_settings(Path(path)), Path(path))
 
 
 def request_key(settings: ChatSettings) -> str:
-    """SHA-256 of what is sent with every question: another model, or another version, has other answers.
-
-    Limits, budget and prices have no part in it, so that changing these pays for nothing again.
-    """
+    """SHA-256 of what is sent with every question; limits, budget and prices have no part in it."""
     request = settings.request.model_dump(by_alias=True, exclude={"image_tokens", "structured"})
     sent = {"version": settings.version, "preset": settings.preset, **request}
     return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
@@ -110,8 +94,6 @@ def ask_key(ask: Ask, request: ChatRequest) -> str:
     >>> request = ChatRequest(model="m")
     >>> ask_key(Ask("", "a", repeat=1), request) == ask_key(Ask("", "a"), request)
     True
-    >>> ask_key(Ask("", "a", 1, 0.5), request) == ask_key(Ask("", "a", 0, 0.5), request)
-    False
     """
     repeat = 0 if request.send_temperature and ask.temperature == 0 else ask.repeat
     form = form_of(request, ask)
@@ -120,47 +102,32 @@ def ask_key(ask: Ask, request: ChatRequest) -> str:
 
 
 @final
-class ChatSpeaker:
-    """A Speaker that asks over HTTP. It counts its calls and tokens (`metered`), so that no trial calls are made.
-
-    on_round: called with `asked_again()` whenever the canaries were asked about again.
-    """
-
-    metered = True
+class ChatSpeaker(Repeated):
+    """A Speaker that asks over HTTP. It counts its calls and tokens (`metered`), so that no trial calls are made."""
 
     def __init__(self, settings: ChatSettings, path: Path) -> None:
-        self.settings, self.name = settings, settings.name or path.stem
-        self.request = request_key(settings)
-        self._interface = INTERFACES[settings.preset]
+        self.settings, self._interface = settings, INTERFACES[settings.preset]
         request = settings.request
         self.secrets = Secrets({"headers": request.headers, "query": request.query, "json": request.body})
         filled = {key: self.secrets.fill(getattr(request, key)) for key in ("headers", "query", "body")}
         self._filled = request.model_copy(update=filled)
-        self._transport = _transport(settings)
-        self.asker = Asker(
-            path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite"),
-            _allowance(settings),
-            settings.limits,
-            self._transport,
+        super().__init__(
+            settings,
+            path,
+            request_key(settings),
+            _transport(settings),
             self.secrets,
-            ask_unconfirmed=settings.answers.unconfirmed == "ask",
             used=lambda reply: used(reply, self._interface),
             passing=passing,
         )
         kind = of_questions(self.key, self.read, request)
         self.canaries = Canaries(settings.canary, self.request, self.ask, kind)
-        self.on_round: Callable[[dict[str, object]], None] | None = None
-
-    @property
-    def ledger(self) -> Ledger:
-        """The file of calls and answers, opened when it is first needed."""
-        return self.asker.ledger
 
     @property
     def patience(self) -> float:
         """Seconds that one question may take at the longest; in a batch hours."""
         batch = self.settings.batch
-        return self.asker.patience + (3600 * batch.hours if batch else 0.0)
+        return super().patience + (3600 * batch.hours if batch else 0.0)
 
     def describe(self) -> dict[str, object]:
         """What is sent with every question, without secrets; limits, budget and price are no part of it."""
@@ -170,12 +137,8 @@ class ChatSpeaker:
     def quote(
         self, images: int, asks: Sequence[Ask] = (), *, shown: int = 1, size: tuple[int, int] | None = None
     ) -> Quote:
-        """The maximum cost of asking N new times all of the questions, without further tries; it calls nothing.
-
-        shown: images that each question is about. size: their width and height in pixels, larger ones cost more; None:
-        `QUOTED_SIZE`. What was answered before costs nothing.
-        """
-        asked = self._distinct(asks or (Ask("", ""),))
+        """The maximum cost of asking N new times all of the questions about `shown` images, without further tries."""
+        asked = {ask_key(ask, self.settings.request): ask for ask in asks or (Ask("", ""),)}
         each = [bound(self.settings, [size or QUOTED_SIZE] * shown, ask) for ask in asked.values()]
         canary = self.settings.canary
         calls = images * len(each)
@@ -188,25 +151,12 @@ class ChatSpeaker:
             self.name, images, self.request, calls=calls + again, tokens=Tokens(sent, received), asked=named
         )
 
-    def calls_made(self) -> tuple[int, float]:
-        """Calls and money that this process spent here."""
-        spent = self.asker.made()
-        return spent.calls, float(spent.money)
-
-    def tokens_made(self) -> int:
-        """Tokens that this process spent here, sent and received; where a reply counts none, what was held for it."""
-        return self.asker.made().tokens
-
     def speak(self, shown: Sequence[tuple[Pixels, ...]], asks: Sequence[Sequence[Ask]]) -> list[list[Spoken]]:
-        """What the model says: row i answers asks[i], in order, about the images shown[i].
-
-        A question without an answer has its failure. Raises BadInput where the numbers of rows differ, BudgetSpent and
-        AnswersUnusable, which concern the whole run; what was answered by then is kept.
-        """
+        """What the model says: row i answers asks[i] about shown[i]. What was answered before an error is kept."""
         if len(shown) != len(asks):
-            got = f"got {len(asks)} rows: give one for each"
-            raise BadInput(f"expected questions for each of {len(shown)} images, {got}")
-        rows = [[Question(one, ask) for ask in row] for one, row in zip(self._shown(shown), asks, strict=True)]
+            raise BadInput(f"expected questions for each of {len(shown)} images, got {len(asks)} rows: give each a row")
+        pictures = [Shown(pixels, self.settings.request) for pixels in shown]
+        rows = [[Question(one, ask) for ask in row] for one, row in zip(pictures, asks, strict=True)]
         questions = [question for row in rows for question in row]
         if not questions:
             return [[] for _ in rows]
@@ -217,27 +167,15 @@ class ChatSpeaker:
         else:
             with ThreadPoolExecutor(min(threads, len(questions))) as pool:
                 said = iter(list(pool.map(self._one, questions)))
-        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
-            self.on_round(record)
+        self.ask_canaries(threads)
         return [list(islice(said, len(row))) for row in rows]
-
-    def call_counts(self) -> CallCounts | None:
-        """Questions (as `images`), calls, retries and failures of this model; None where nothing was ever asked."""
-        return None if self.asker.is_fresh else self.ledger.counts(self.request)
-
-    def asked_again(self) -> dict[str, object] | None:
-        """How far the answers to the canaries are apart, as `Canaries.record` has it; None where there is none."""
-        return None if self.asker.is_fresh else self.canaries.record(self.ledger)
 
     def key(self, question: Question) -> str:
         """What names a question about images in the file of answers: images, then the question."""
         return f"{question.shown.key}:{ask_key(question.ask, self.settings.request)}"
 
     def ask(self, question: Question, again: int = 0) -> Reply:
-        """The final reply to a question, from the file of answers or by calls. again: the round of a canary.
-
-        Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
-        """
+        """The final reply to a question, from the file of answers or by calls. again: the round of a canary."""
         return self.asker.ask(
             round_key(self.request, again),
             self.key(question),
@@ -257,10 +195,6 @@ class ChatSpeaker:
         """What a reply says."""
         return spoken(reply, self._interface)
 
-    def close(self) -> None:
-        """Close the file of answers and all connections."""
-        self.asker.close()
-
     def _one(self, question: Question) -> Spoken:
         try:
             return self.read(self.ask(question))
@@ -277,34 +211,19 @@ class ChatSpeaker:
             batcher.close()
         return [Spoken(failure=found) if isinstance(found, str) else self.read(found) for found in answers]
 
-    def _shown(self, shown: Sequence[tuple[Pixels, ...]]) -> list[Shown]:
-        return [Shown(pixels, self.settings.request) for pixels in shown]
-
-    def _distinct(self, asks: Sequence[Ask]) -> dict[str, Ask]:
-        return {ask_key(ask, self.settings.request): ask for ask in asks}
-
-
-def _allowance(settings: ChatSettings) -> Allowance:
-    budget, price = settings.budget, settings.price
-    return Allowance(
-        budget.calls,
-        budget.money,
-        price.per_call,
-        price.currency,
-        budget.tokens,
-        price.per_million_sent,
-        price.per_million_received,
-    )
-
 
 def _transport(settings: ChatSettings) -> Transport:
-    try:
-        import tenacity  # noqa: F401  (fails now rather than at the first call)
-    except ModuleNotFoundError:
-        raise MissingExtra("http", "a model behind a chat interface") from None
+    request, limits = settings.request, settings.limits
     if settings.preset == BEDROCK:
-        return BedrockTransport(settings.request, settings.limits)
-    return HttpTransport(settings.request.url, settings.limits)
+        return AwsTransport(
+            "bedrock-runtime", BEDROCK, _converse, region=request.region, endpoint=request.url, limits=limits
+        )
+    return HttpTransport(request.url, limits)
+
+
+def _converse(client: Any, message: Message) -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = client.converse(**message.json)
+    return answer
 
 
 QUESTION: Final = Ask("", "What does this picture show? Answer in one sentence.", max_tokens=100)
@@ -313,12 +232,8 @@ QUESTION: Final = Ask("", "What does this picture show? Answer in one sentence."
 def check(speaker: ChatSpeaker, pixels: Pixels, ask: Ask = QUESTION) -> dict[str, object]:
     """What one question about one image shows, as JSON values, without secrets.
 
-    target, interface, model; asked: the question; sent: address, headers as written, the image; reply: status, content
-    type, bytes, start, None where nothing came back; text, end, refusal, failure ("" for an answer); tokens_sent,
-    tokens_received, as the reply counts them; tokens_held: at most, as the budget held them; kept: the answer was there
-    already and cost nothing; calls and cost of this check; budget.
-
-    Raises BudgetSpent and AnswersUnusable.
+    sent: address, headers as written, the image. reply: None where nothing came back. tokens_held: at most, as the
+    budget held them. kept: the answer was there already and cost nothing. calls, cost: of this check.
     """
     before = speaker.calls_made()
     question = Question(Shown((pixels,), speaker.settings.request), ask)

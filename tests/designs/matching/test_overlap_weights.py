@@ -1,17 +1,10 @@
-"""Coarsened exact, cardinality, weights, more than two groups, references, doses: by hand and by trying everything."""
-
-import itertools
+"""Overlap weights, more than two groups, references, doses: by hand."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from transect.designs.matching import (
-    cardinality,
     choose_references,
-    coarsened_exact,
-    entropy_weights,
     greedy,
     make_sample,
     match_groups,
@@ -20,7 +13,6 @@ from transect.designs.matching import (
     usable_references,
     without_reference,
 )
-from transect.errors import BadInput
 
 
 def mixed(n=400, seed=0):
@@ -30,63 +22,7 @@ def mixed(n=400, seed=0):
     return x, t
 
 
-# Coarsened exact matching.
-
-
-def test_weights_by_hand():
-    """Strata of treated 2, 0, 1 and controls 1, 3, 4: two strata in common, 3 treated and 5 controls in them.
-
-    Weight of a control: treated / controls of its stratum x 5 / 3, so (2/1) 5/3 = 10/3 and (1/4) 5/3 = 5/12; sum 5.
-    """
-    stratum = np.array([0, 0, 2, 0, 1, 1, 1, 2, 2, 2, 2], dtype=float)
-    t = np.array([1.0] * 3 + [0.0] * 8)
-    sample = make_sample(np.arange(11.0)[:, None], t)
-    made, weights = coarsened_exact(sample, {"stratum": stratum})
-    np.testing.assert_allclose(weights, [1, 1, 1, 10 / 3, 0, 0, 0, *[5 / 12] * 4])
-    assert made.facts == {"strata_in_common": 2, "treated_in_common": 3, "control_in_common": 5}
-
-
-# Cardinality matching.
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000))
-def test_cardinality_is_the_largest_of_all_subsets(seed):
-    rng = np.random.default_rng(seed)
-    x = rng.integers(0, 4, (9, 2)).astype(float)
-    t = np.array([1.0] * 4 + [0.0] * 5)
-    spread = np.sqrt((x[:4].var(axis=0) + x[4:].var(axis=0)) / 2)
-    best = 0
-    for size in range(1, 5):
-        for a in itertools.combinations(range(4), size):
-            for b in itertools.combinations(range(4, 9), size):
-                gap = np.abs(x[list(a)].mean(axis=0) - x[list(b)].mean(axis=0))
-                if (gap <= 0.2 * spread + 1e-9).all():
-                    best = size
-    sample = make_sample(x + [[0.01 * i, 0] for i in range(9)], t)
-    if best == 0:
-        with pytest.raises(BadInput, match="no balanced subset"):
-            cardinality(sample, x, tolerance=0.2)
-        return
-    made = cardinality(sample, x, tolerance=0.2)
-    assert len(made) == made.facts["size"] == made.facts["largest"] == best
-    assert (np.abs(x[made.a].mean(axis=0) - x[made.b].mean(axis=0)) <= 0.2 * spread + 1e-9).all()
-
-
 # Weights.
-
-
-def test_entropy_weights_meet_the_means_and_are_nearest_to_equal():
-    """By the theory the log of a weight is linear in the covariates."""
-    x, t = mixed(seed=2)
-    sample = make_sample(x, t)
-    weights, facts = entropy_weights(sample, x)
-    np.testing.assert_allclose(weights[t == 0] @ x[t == 0], x[t == 1].mean(axis=0), atol=1e-7)
-    design = np.column_stack([x[t == 0], np.ones(int((t == 0).sum()))])
-    log = np.log(weights[t == 0])
-    residual = log - design @ np.linalg.lstsq(design, log, rcond=None)[0]
-    assert np.abs(residual).max() < 1e-6
-    assert 1 < facts["effective_controls"] < (t == 0).sum()
 
 
 def test_overlap_weights_balance_the_means_exactly():

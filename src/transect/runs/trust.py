@@ -1,0 +1,86 @@
+"""What a rerun may open. Its record can be a stranger's: in its process only models that the reader named are opened,
+there is no network, and no variable of the environment but a few.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput
+
+VARIABLE: Final = "TRANSECT_TRUSTED"
+_KEPT: Final = ("HOME", "OMP_NUM_THREADS", "PYTHONPATH", "SYSTEMROOT", "TMPDIR")
+"""Variables without which Python, or the reader's own modules, are not found, and one that changes the last bit."""
+_SHIPPED: Final = re.compile(r"opencv:\w+|dlib:hog-face|faceworld(-latent)?|reference(\?[\w.=&-]*)?|network|dataset")
+"""Models that come with this package, or by name alone with a library that the reader installed."""
+_NEW_USER_AND_NETWORK: Final = 0x10000000 | 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET of Linux
+_NETWORK: Final = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg")
+
+
+def check_trusted(model: str) -> None:
+    """Raises BadInput in a rerun for a model that its reader did not name. Elsewhere nothing is checked."""
+    if VARIABLE in os.environ:
+        check_among(json.loads(os.environ[VARIABLE]), model)
+
+
+def check_among(trusted: Iterable[str], model: str) -> None:
+    """Raises BadInput for a model that neither ships nor is among the trusted.
+
+    >>> check_among((), "opencv:haarcascade_frontalface_default")
+    >>> check_among((), "torch:smile.pt")
+    Traceback (most recent call last):
+    transect.errors.BadInput: torch:smile.pt: expected your word that this model may be opened, which only the record \
+names; if you trust it: --trust 'torch:smile.pt'
+    """
+    if not _SHIPPED.fullmatch(model) and not {model, model.removeprefix("onnx:")} & {*trusted}:
+        raise BadInput(
+            f"{model}: expected your word that this model may be opened, which only the record names; if you trust it: "
+            f"--trust '{model}'"
+        )
+
+
+@contextmanager
+def only(trusted: Iterable[str]) -> Iterator[None]:
+    """While it is entered, `check_trusted` checks, here and in processes that are started."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = json.dumps([*trusted])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
+def environment(trusted: Iterable[str]) -> dict[str, str]:
+    """The whole environment of the process of a rerun."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "HF_HUB_OFFLINE": "1", VARIABLE: json.dumps([*trusted])}
+
+
+def cut_off() -> None:
+    """Take the network from the process of a rerun: from all of it where the system allows that, else from Python."""
+    if VARIABLE not in os.environ:
+        return
+    with suppress(OSError, AttributeError):
+        user, group = os.getuid(), os.getgid()
+        if ctypes.CDLL(None).unshare(_NEW_USER_AND_NETWORK) == 0:
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+            Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    sys.addaudithook(_refuse_network)
+
+
+def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
+    of_this_machine = event != "socket.getaddrinfo" and isinstance(arguments[-1], str | bytes)  # the path of a pipe
+    if event in _NETWORK and not of_this_machine:
+        raise PermissionError("a rerun has no network")
