@@ -22,7 +22,7 @@ def test_the_file_is_where_it_was_said(name, tmp_path):
         database.set({"a": str(address)})
         database.close()
         with contextlib.closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("SELECT value FROM settings").fetchall() == [(str(address),)]
+            assert connection.execute("SELECT value FROM settings WHERE name = 'a'").fetchall() == [(str(address),)]
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 

@@ -2,17 +2,14 @@
 
 import json
 import shutil
-from unittest.mock import Mock
 
 import pytest
 from small_folders import FOLDERS, NUMBERS, brightness, numbers_of
 
 import transect
 from transect.errors import RunFolderError
-from transect.experiment.study import Study
-from transect.jobs.audit.run import resume_or_clear
 from transect.runs import spec_changes
-from transect.runs.folder import FinishedRun, RunFolder, read_record, spec_hash
+from transect.runs.folder import read_record, spec_hash
 from transect.targets import as_target
 from transect.targets.capabilities import describe
 
@@ -35,7 +32,9 @@ def test_a_folder_of_a_version_opens_with_the_same_numbers(folder, tmp_path):
 
 def test_a_folder_of_another_version_is_refused(monkeypatch):
     monkeypatch.setattr(spec_changes, "SCHEMA_VERSION", 2)
-    with pytest.raises(RunFolderError, match="expected schema version 2, got 1: open it with the Transect that wrote it"):
+    with pytest.raises(
+        RunFolderError, match="expected schema version 2, got 1: open it with the Transect that wrote it"
+    ):
         read_record(FOLDERS / "version-1")
 
 

@@ -12,7 +12,7 @@ from transect.analysis.audit_result import AuditResult, CostResult
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
-from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
+from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.experiment import costs, opened_targets, small_runs, study, two_images
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
