@@ -1,8 +1,4 @@
-"""Writes the folder that tests/runs/folders keeps of each schema version: python tests/support/small_folders.py.
-
-Run it with the version whose folder is to be kept, before the schema changes. A folder of an earlier version is never
-written again.
-"""
+"""Writes the folder that tests/runs/folders keeps: python tests/support/small_folders.py VERSION, after a change of the schema."""
 
 import json
 import shutil

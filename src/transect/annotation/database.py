@@ -11,7 +11,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
@@ -20,10 +19,6 @@ from transect.texts import words_of
 
 try:
     import sqlalchemy as sa
-    from alembic import command
-    from alembic.config import Config
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
     from sqlalchemy import Connection, Engine, event
     from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 except ModuleNotFoundError:
@@ -34,6 +29,9 @@ from transect.runs.locks import make_private, use_write_ahead_log
 
 _T = TypeVar("_T")
 _TRIES: Final = 8
+VERSION: Final = "1"
+"""Of the tables in `schema`: raise it when they change."""
+_VERSION: Final = "schema_version"
 _LOCK: Final = 0x7472616E  # any number of ours, for PostgreSQL's advisory lock
 _CONFLICTS: Final = {"40001", "40P01", "55P03"}
 """PostgreSQL: serialization failure, deadlock, lock not available."""
@@ -63,7 +61,7 @@ class Database:
             raise NotCreated(self.address)
         self._engine = _engine(address)
         try:
-            self._migrate()
+            self._prepare()
         except BaseException:
             self._engine.dispose()
             raise
@@ -111,37 +109,36 @@ class Database:
 
         self.write(work)
 
-    def _migrate(self) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(resources.files(__package__) / "migrations"))
-        config.set_main_option("path_separator", "os")
-        steps = ScriptDirectory.from_config(config)
-        head, known = steps.get_current_head(), {step.revision for step in steps.walk_revisions()}
+    def _prepare(self) -> None:
+        """Make the tables where there are none yet, or check that they are those of this version."""
 
         def work(connection: Connection) -> None:
             if self._engine.dialect.name != "sqlite":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-            there = MigrationContext.configure(connection).get_current_revision()
-            if there is not None and there not in known:
-                raise BadInput(
-                    f"{self.address}: expected an annotation database of version {head} or before, got {there}: update "
-                    "transect, or name another with --database"
-                )
-            if there is None and (tables := sa.inspect(connection).get_table_names()):
-                raise _another(self.address, tables)
-            if there is None and not self._make:
-                raise NotCreated(self.address)
-            if there is None:
+            if not self._is_ready(connection):
                 schema.metadata.create_all(connection)
-                MigrationContext.configure(connection).stamp(steps, "head")
-            elif there != head:
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+                write_setting(connection, _VERSION, VERSION)
 
         with self.reading() as connection:
-            if MigrationContext.configure(connection).get_current_revision() == head:
-                return
-        self.write(work)
+            ready = self._is_ready(connection)
+        if not ready and not self._make:
+            raise NotCreated(self.address)
+        if not ready:
+            self.write(work)
+
+    def _is_ready(self, connection: Connection) -> bool:
+        """Whether the tables are there. Raises BadInput for those of something else, or of another version."""
+        tables = sa.inspect(connection).get_table_names()
+        if not tables:
+            return False
+        if schema.settings.name not in tables:
+            raise _another(self.address, tables)
+        if (there := read_setting(connection, _VERSION)) != VERSION:
+            raise BadInput(
+                f"{self.address}: expected an annotation database of version {VERSION}, got {there}: name another with "
+                "--database"
+            )
+        return True
 
 
 def read_setting(connection: Connection, name: str) -> str | None:
@@ -201,7 +198,7 @@ def _check_ours(path: Path) -> None:
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         except sqlite3.Error:  # what is wrong is said where it is used
             return
-    if names and "alembic_version" not in names:
+    if names and schema.settings.name not in names:
         raise _another(str(path), names)
 
 

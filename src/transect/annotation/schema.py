@@ -1,4 +1,4 @@
-"""The tables of the annotation database, as they are now; `migrations/` leads earlier ones here.
+"""The tables of the annotation database.
 
 settings  name, value: what the raters are asked, about which run, the hash of the administrator's password
 raters    who may answer: a number and the hash of a token, never a name

@@ -21,7 +21,6 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, final
 
@@ -197,10 +196,8 @@ class RunFolder:
             body = {**stated, **self.spec}
             write_json(record, body)
             return
-        stored = _stored(self.path)
-        if told := in_plain_words(stored.record, self.spec):
+        if told := in_plain_words(read_record(self.path), self.spec):
             raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
-        spec_changes.refuse_older(stored.version, self.path)
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
@@ -237,8 +234,7 @@ class FinishedRun:
 
     def __init__(self, path: Path, memory: int = 0) -> None:
         self.path = path
-        stored = _stored(path)
-        self.record, self._spec_hash = stored.record, stored.spec_hash
+        self.record, self._spec_hash = _stored(path)
         self._memory = memory
         self._full = not memory
         self._parts: dict[tuple[str, int], pa.Table] = {}
@@ -315,33 +311,16 @@ def _spec_of(path: Path, record: Mapping[str, object]) -> RunSpec:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """What a folder's run.json holds, without the hash, as JSON values: of a study, a search or another job.
-
-    One of an earlier schema version comes as today's.
-    """
-    return _stored(path).record
+    """What a folder's run.json holds, without the hash, as JSON values: of a study, a search or another job."""
+    return _stored(path)[0]
 
 
-def refuse_older(path: Path) -> None:
-    """As `migrations.refuse_older`, of the run in a folder. Raises as `read_record` too."""
-    spec_changes.refuse_older(_stored(path).version, path)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A run.json. record: as today's; spec_hash: of what it holds, which may be of an earlier version."""
-
-    record: dict[str, Any]
-    version: int
-    spec_hash: str
-
-
-def _stored(path: Path) -> _Stored:
+def _stored(path: Path) -> tuple[dict[str, Any], str]:
+    """The record of a run.json, and its hash."""
     record = path / "run.json"
     try:
         body = loads(record.read_text(encoding="utf-8"))
-        version = spec_changes.known_version(body.pop(spec_changes.VERSION_KEY, None), record)
+        spec_changes.check_version(body.pop(spec_changes.VERSION_KEY, None), record)
         stated = body.pop("spec_hash")
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
@@ -355,7 +334,7 @@ def _stored(path: Path) -> _Stored:
         unchanged = False
     if not unchanged:
         raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
-    return _Stored(spec_changes.up_to_date(dict(body), version), version, stated)
+    return body, stated
 
 
 def clear_run(folder: Path) -> None:

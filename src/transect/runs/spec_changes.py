@@ -1,83 +1,36 @@
-"""How two specs differ, in plain words, and how one of an earlier version becomes one of today.
+"""How two specs differ, in plain words, and the version of the schema that a run.json states.
 
-run.json states the version of the schema, and it holds for the whole folder: the keys of run.json, and the tables
-with their columns. Folders of every version are read and reported. One of an earlier version is not resumed: its
-parts would have two. Raise `SCHEMA_VERSION` with each change of either, add the step from the version before to
-`MIGRATIONS`, and commit a folder of that version to tests/runs/folders: a test opens each of them.
+The version holds for the whole folder: the keys of run.json, and the tables with their columns. Raise `SCHEMA_VERSION`
+with each change of either.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 from transect.errors import RunFolderError
 from transect.runs.wording import in_words
 
-Record: TypeAlias = dict[str, Any]
 SCHEMA_VERSION: Final = 1
 """The version that this Transect writes."""
 VERSION_KEY: Final = "schema_version"
 
 
-def _first(record: Record) -> Record:
-    """Version 0 stated no version; its keys and columns are those of version 1."""
-    return record
+def check_version(version: object, path: Path) -> None:
+    """Raise RunFolderError unless a run.json states the version of this Transect.
 
-
-MIGRATIONS: Final[Mapping[int, Callable[[Record], Record]]] = {0: _first}
-"""By version, what makes of a record of that version one of the next."""
-
-
-def known_version(version: object, path: Path) -> int:
-    """The version that a run.json states, where it states one (None is 0).
-
-    path: of the file, for messages.
-
-    >>> known_version(None, Path("run.json"))
-    0
-    >>> known_version(9, Path("run.json"))
+    >>> check_version(SCHEMA_VERSION, Path("run.json"))
+    >>> check_version(9, Path("run.json"))
     Traceback (most recent call last):
-    transect.errors.RunFolderError: run.json: expected schema version 1 or before, got 9: install a newer Transect
+    transect.errors.RunFolderError: run.json: expected schema version 1, got 9: open it with the Transect that wrote it
     """
-    stated = 0 if version is None else version
-    if isinstance(stated, bool) or not isinstance(stated, int) or stated < 0:
-        raise RunFolderError(
-            f"{path}: expected a schema version from 0 to {SCHEMA_VERSION}, got {stated!r}: put the file back"
-        )
-    if stated > SCHEMA_VERSION:
-        advice = "install a newer Transect"
-        raise RunFolderError(f"{path}: expected schema version {SCHEMA_VERSION} or before, got {stated}: {advice}")
-    return stated
-
-
-def refuse_older(version: int, folder: Path) -> None:
-    """Raise RunFolderError for a run of an earlier version, to which no more can be written: one folder, one version.
-
-    >>> refuse_older(SCHEMA_VERSION, Path("run"))
-    >>> refuse_older(0, Path("run"))
-    Traceback (most recent call last):
-    transect.errors.RunFolderError: run: expected a run of schema version 1 to resume, got one of version 0; ...
-    """
-    if version < SCHEMA_VERSION:
-        raise RunFolderError(
-            f"{folder}: expected a run of schema version {SCHEMA_VERSION} to resume, got one of version {version}; "
-            "choose another --out and run it again there (transect report still reads this one)"
-        )
-
-
-def up_to_date(record: Record, version: int) -> Record:
-    """The record of a run.json of that version as this version would have written it.
-
-    >>> up_to_date({"name": "audit"}, 0)
-    {'name': 'audit'}
-    """
-    for step in range(version, SCHEMA_VERSION):
-        record = MIGRATIONS[step](record)
-    return record
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        advice = "open it with the Transect that wrote it"
+        raise RunFolderError(f"{path}: expected schema version {SCHEMA_VERSION}, got {version!r}: {advice}")
 
 
 _MOST: Final = 6

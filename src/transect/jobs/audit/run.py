@@ -12,7 +12,7 @@ from transect.analysis.audit_result import AuditResult, CostResult
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
-from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError
+from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.experiment import costs, opened_targets, small_runs, study, two_images
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
@@ -27,7 +27,7 @@ from transect.ratings.perceived_attributes import names_in
 from transect.ratings.rating_tables import check as check_ratings
 from transect.records import Design
 from transect.runs import report_options, working_folders
-from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, refuse_older, slug
+from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, slug
 from transect.runs.json_records import loads
 from transect.runs.layout import INTERPOLATION, STUDIES, places_of
 from transect.runs.locks import refuse_links_in
@@ -56,21 +56,11 @@ def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     for place, wanted in studies.items():
         if place in held and (told := in_plain_words(read_record(place), _as_stored(wanted))):
             return f"{place} holds a run with other settings: {told}"
-        if place in held and (told := _of_an_earlier_version(place)):
-            return told
     others = [place for place in held if place not in studies]
     if not others:
         return ""
     name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
     return f"{folder} holds {name}, which this audit does not have: choose another --out"
-
-
-def _of_an_earlier_version(place: Path) -> str:
-    try:
-        refuse_older(place)
-    except RunFolderError as error:
-        return str(error)
-    return ""
 
 
 def _as_stored(study: Study) -> Mapping[str, object]:

@@ -1,1 +1,0 @@
-"""How the annotation database came to be, step by step; Alembic runs what is missing."""
