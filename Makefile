@@ -39,7 +39,7 @@ test: $(VENV)/test.stamp   ## the default test suite
 	CHECK_SHAPES=1 $(PYTEST) src tests/support
 	$(PYTEST) tests
 
-integration: $(VENV)/test.stamp  ## what needs a server, a browser, a cluster, a clean environment or the documentation's commands
+integration: $(VENV)/test.stamp  ## what needs a server, a browser, a cluster or a clean environment, and whole commands that take seconds
 	$(PYTEST) -m 'integration and not slow' tests
 
 coverage: $(VENV)/test.stamp  ## intervals on planted effects: fails when an estimator is broken

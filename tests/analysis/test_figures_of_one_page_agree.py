@@ -52,6 +52,7 @@ def audit(kind, out, faces):
     return auditing.audit(target, out=out, outcomes=outcomes, **SMALL, **options).results
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["failing classifier by experiment", "detector of photographs"])
 def test_errors_are_counted_alike_everywhere(kind, tmp_path, photographs):
     results = audit(kind, tmp_path / "run", photographs)

@@ -56,6 +56,7 @@ def page(folder, results):
     return parse((folder / "run" / "report.html").read_text())
 
 
+@pytest.mark.integration
 def test_shares_that_change_each_way_add_up_to_each_effect_on_answers(results):
     (section,) = [section for section in results["sections"] if section["key"] == "changes"]
     (table,) = section["tables"]
@@ -176,6 +177,7 @@ def test_a_control_is_made_where_it_is_cheap_and_has_sense():
     assert control_design(design, world, [metered]) is None
 
 
+@pytest.mark.integration
 def test_a_control_that_is_not_finished_is_said(tmp_path):
     auditing.audit(noisy, vary=["glasses=0,1"], subjects=4, image_size=32, out=tmp_path / "with")
     for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):

@@ -108,6 +108,7 @@ def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):
     assert verdicts(narrow)["coin", "answer", "earrings"]["subjects_needed"] > 200
 
 
+@pytest.mark.integration
 def test_what_must_be_checked_is_said(tmp_path, run):
     assert transect.open_run(run).results["warnings"] == []
     result = auditing.audit(

@@ -45,6 +45,7 @@ def rows(entry, title):
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
+@pytest.mark.integration
 def test_what_is_written_fits_the_schema_and_has_every_section(results):
     jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
     assert [one["name"] for one in results["studies"]] == [
@@ -53,6 +54,7 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
     assert len(results["sections"]) == 20
 
 
+@pytest.mark.integration
 def test_every_number_of_the_page_stands_in_the_results(folder, results):
     tree = parse((folder / "report.html").read_text())
     assert number_faults(tree, results) == []

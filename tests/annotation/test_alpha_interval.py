@@ -72,6 +72,7 @@ def test_of_a_rare_answer_no_agreement_is_no_evidence_against_it():
     assert alpha.high > 0.4
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_of_many_units_it_is_the_jackknifes(metric):
     random = np.random.default_rng(1)

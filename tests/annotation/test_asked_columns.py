@@ -61,6 +61,7 @@ def reported(run, path):
     return {one["key"]: one for one in reporting.report(run).results["sections"]}
 
 
+@pytest.mark.integration
 def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path):
     """`gender` is about face_shape: every number is that of the same answers in a column called face_shape."""
     folder, run, _ = rated

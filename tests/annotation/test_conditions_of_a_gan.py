@@ -39,6 +39,7 @@ def drawn(tmp_path_factory):
     return folder / "run"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("question", "differing"), [("glasses", 1), ("skin", 0)])
 def test_each_condition_is_judged_by_its_own_question(drawn, question, differing):
     words = ["validate", str(drawn), "--condition", question, "--min-images", "2", "--quality-margin", "5", "--json"]

@@ -211,6 +211,7 @@ def label_studio_file(folder, data, annotation):
     return path
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("data", "annotation", "message"),
     [

@@ -69,6 +69,7 @@ def test_an_import_that_contradicts_what_is_kept_is_refused(empty):
 HEAD = "id,question,rater,answer\n"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("text", "message"),
     [

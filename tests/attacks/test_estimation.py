@@ -15,6 +15,7 @@ def independent(seed, n=1500, k=30, split=True):
     return labelled(rng.integers(0, k, n), (rng.random(n) < 0.35).astype(int), split=places)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("split", [True, False])
 def test_labels_that_say_nothing_give_50(split):
     """In at least 95 % of seeds the estimate lies within the null, and 50 in the interval (of 120: 5 SD are 12)."""

@@ -23,6 +23,7 @@ def imsitu(table, where=None, train_only=False):
     return labelled_data(table, ["verb_id"], "gender", split="split", where=where, where_train_only=train_only)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("where", "mean", "sd"),
     # Bayes over 200 draws, worked out elsewhere from the same file. 100 draws here: their mean is within 5 SD / 10.

@@ -43,6 +43,7 @@ def test_too_many_failures_exit_3(tmp_path):
     assert "no answer today" in message
 
 
+@pytest.mark.integration
 def test_a_hanging_target_does_not_keep_the_program_from_ending(tmp_path):
     arguments = ("audit", "audited:hangs_in_a_pool", "--vary", "glasses", "--subjects", "4", "--size", "32")
     assert "timed out" in refused(*arguments, "--timeout", "0.2", "--out", str(tmp_path), code=3, alone=True)

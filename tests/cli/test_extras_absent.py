@@ -147,6 +147,7 @@ levels = ["no", "yes"]
 """
 
 
+@pytest.mark.integration
 def test_jobs_that_make_no_images_need_no_torch(tmp_path):
     for name in ("run", "whole"):
         shutil.copytree(FOLDERS / "version-1", tmp_path / name)
@@ -164,6 +165,7 @@ def test_jobs_that_make_no_images_need_no_torch(tmp_path):
     assert "8 images" in done["view"]
 
 
+@pytest.mark.integration
 def test_without_torch_a_command_that_needs_it_is_one_line():
     line = refused("audit", "opencv:haarcascade_smile", "--vary", "glasses", hide="torch")
     assert line == "this needs PyTorch: pip install torch; see the how-to on installing for its small CPU build"

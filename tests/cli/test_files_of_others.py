@@ -94,6 +94,7 @@ def with_first(picture):
     return change
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "message"),
     [

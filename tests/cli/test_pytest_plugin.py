@@ -54,6 +54,7 @@ def printed(tmp_path_factory):
     return folder, done.stdout
 
 
+@pytest.mark.integration
 def test_the_fixture_passes_fails_and_skips(printed):
     _, text = printed
     assert "3 failed, 1 passed, 1 skipped" in text
@@ -69,6 +70,7 @@ def test_runs_are_kept_by_the_name_of_their_test(printed):
     assert runs == {f"test_bias.py-test_{name}" for name in ("met", "violated", "not_shown", "skipped")}
 
 
+@pytest.mark.integration
 def test_a_kept_run_resumes_and_a_second_requirement_has_a_run_of_its_own(tmp_path):
     request = AuditRequest(world=WorldSettings(image_size=32), control=False)
     wanted = {"outcome": "answer", "margin": 0.9, "subjects": 10, "request": request}

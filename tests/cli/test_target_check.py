@@ -93,6 +93,7 @@ def test_ten_faces_are_asked_about_and_the_picture_is_written(folder):
         assert picture.size == (256, 256)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "message"),
     [

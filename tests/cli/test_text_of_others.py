@@ -16,6 +16,7 @@ def audited(target, out):
     return runs, (out / "results.json").read_text(encoding="utf-8"), (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "reason"),
     [

@@ -22,6 +22,7 @@ def test_the_rows_of_the_guide_are_the_extras(sizes):
     assert all(size > 0 for size in stated.values())
 
 
+@pytest.mark.integration
 def test_the_sizes_of_the_guide_are_those_of_this_environment(sizes):
     """All that `make sizes` compares, in the check too."""
     there = importlib.import_module("dependencies").environment()

@@ -87,6 +87,7 @@ def answers(world, latents):
     return (chance < 1 / (1 + np.exp(-logit))).astype(float)
 
 
+@pytest.mark.integration
 def test_an_experiment_on_a_balanced_population_foresees_a_confounded_one(tmp_path):
     """Brute force: 40,000 people of the population itself; the projection comes from 1,500 balanced subjects."""
     path = tmp_path / "confounded.toml"

@@ -73,6 +73,7 @@ def test_drift_is_found_counted_and_kept(directions, tmp_path):
     assert all(effect.n_images in (12, 18) and effect.n_subjects == 6 for effect in result.effects)
 
 
+@pytest.mark.integration
 def test_subjects_are_drawn_again_until_they_pass(directions, tmp_path):
     """A realism that half of the subjects lack, whoever they are: with further draws more images pass."""
 

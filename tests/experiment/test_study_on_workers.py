@@ -132,6 +132,7 @@ def test_a_worker_that_opens_something_else_stops_the_run():
             replace(work, facts=other).open()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("metered", [False, True])
 @pytest.mark.parametrize("asked", [{"attributes": ["smile=audited:brightness"]}, {"realism": "audited:brightness"}])
 def test_a_check_that_counts_its_calls_is_asked_in_this_process(asked, metered, monkeypatch):

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 
 import transect
 from transect.records import Quote
@@ -28,6 +29,7 @@ class Paid:
         return self.calls, 0.0
 
 
+@pytest.mark.integration
 def test_the_time_of_the_calls_is_estimated_from_the_first_part(tmp_path, monkeypatch, capsys):
     """1,200 images in parts: after the first n of them, the others take 2 s each."""
     now = [0.0]

@@ -37,6 +37,7 @@ def test_attributes_that_are_set_change_the_pictures():
         assert np.mean(readings[1] - readings[0]) > 0.4 * (high - low), name
 
 
+@pytest.mark.integration
 def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
     def dark_skin(pixels):
         return np.clip(read(pixels)["skin_tone"] / 10, 0, 1)

@@ -36,6 +36,7 @@ def found(world, known):
     return twin(known[1], known[2], world=world)
 
 
+@pytest.mark.integration
 def test_the_pose_and_the_landmarks_are_found_again(known, found):
     assert all(abs(found.settings[angle] - known[0][angle]) < 2.0 for angle in ("yaw", "pitch", "roll"))
     assert found.landmark_rms < 0.01

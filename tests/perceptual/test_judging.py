@@ -21,6 +21,7 @@ class Spoiled:
         return Images(np.repeat(self.world.render(latents.take(slice(0, 1))).pixels, len(latents), axis=0))
 
 
+@pytest.mark.integration
 def test_a_source_is_as_near_to_itself_as_its_floor_and_a_collapsed_one_is_not(monkeypatch):
     monkeypatch.setattr("transect.perceptual.judging.FEWEST", 100)
     world = load("faceworld", image_size=32)

@@ -41,6 +41,7 @@ def run(target, tmp_path_factory):
     return auditing.audit(target, out=tmp_path_factory.mktemp("seen") / "run", **AUDIT).folder
 
 
+@pytest.mark.integration
 def test_ratings_are_attributes_of_a_report(run, answers):
     settings = ReportSettings(by=["gender", "earrings"], bins=["gender=0.5"], covariates=["perceived_gender"])
     made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)

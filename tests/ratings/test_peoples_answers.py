@@ -83,6 +83,7 @@ def test_single_answers_about_several_studies(several, tmp_path):
     assert (made.columns, walked.columns) == ({}, {})
 
 
+@pytest.mark.integration
 def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path):
     """Two raters of every image; at the last step both see earrings that nobody saw before."""
     run = tmp_path / "walk"

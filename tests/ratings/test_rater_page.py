@@ -70,6 +70,7 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
             assert float(a["value"]) == value
 
 
+@pytest.mark.integration
 def test_raters_are_the_reference(rated):
     """Without a truth there is no error; with raters as the reference it is where answer and majority differ."""
     assert not any(one.outcome == "error" for one in reporting.report(rated).effects)

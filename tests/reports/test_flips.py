@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from report_factory import CASCADE, HOG, example, make_results, noise_png
 from report_reader import classes, loose_digits, number_faults, parse, text_faults
 
@@ -95,6 +96,7 @@ def test_each_flip_stands_in_the_section_of_its_target_with_its_answers(tmp_path
     assert written["gallery"]["flips_shown"] == written["gallery"]["flips_total"] == 2
 
 
+@pytest.mark.integration
 def test_flips_take_a_quarter_of_the_room_and_what_is_left_out_is_counted(tmp_path):
     cost = len(noise_png(0)) * 4 // 3 + 1500
     flips, strips = tuple(pair(seed) for seed in range(10)), tuple(Strip("s", (example(0, CELLS[0]),)) for _ in range(40))  # fmt: skip

@@ -140,6 +140,7 @@ def test_a_large_gallery_stays_under_five_megabytes_and_is_counted(tmp_path):
     assert len(shown) == 8 * entry["strips_shown"] + entry["failures_shown"]
 
 
+@pytest.mark.integration
 def test_a_huge_design_keeps_the_page_small_and_says_so():
     generator = np.random.default_rng(0)
     wide = [

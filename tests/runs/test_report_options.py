@@ -66,6 +66,7 @@ def test_effects_rates_and_sections_of_a_run_are_cut_there_and_later_reports_too
     assert "unknown attribute 'skin_ton'" in refused("report", str(out), "--bins", "skin_ton=3")
 
 
+@pytest.mark.integration
 def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
     """The report made again says the same; another band is another number of subjects; the audit alone the default."""
     options = {"image_size": 32, "subjects": 6, "quiet": True, "control": False, "out": tmp_path / "run"}

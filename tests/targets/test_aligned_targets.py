@@ -100,6 +100,7 @@ def test_features_of_the_worlds_faces_lie_in_one_place(name):
     assert np.abs(points[0] - points[1]).max() > 15
 
 
+@pytest.mark.integration
 def test_an_audit_aligns_by_the_worlds_landmarks(tmp_path):
     target = as_target(shades, name="shades", task="embedding", preprocess={**ALIGN, "size": 32})
     settings = {"vary": "skin_tone=1,10", "subjects": 2, "image_size": 64, "quiet": True}

@@ -2,6 +2,7 @@
 
 import dlib
 import numpy as np
+import pytest
 from drawn_face import draw, pictures
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
@@ -35,5 +36,6 @@ def test_without_enlargement_a_small_face_is_missed():
     assert len(resolve("dlib:hog-face", enlarge=1, upsample=2).predict(images).boxes[0]) == 1
 
 
+@pytest.mark.integration
 def test_it_keeps_the_contract():
     check_target(resolve("dlib:hog-face"), images=Images(pictures(96)))

@@ -100,6 +100,7 @@ print(describe(as_target(model))["state_sha1"])
 """
 
 
+@pytest.mark.integration
 def test_a_refitted_estimator_is_another_target_and_the_same_one_is_not(capsys):
     """In another process too."""
     elsewhere = subprocess.run(

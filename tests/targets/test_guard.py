@@ -145,6 +145,7 @@ def test_rows_of_a_width_of_their_own_fail(usual, odd):
     assert answer.scores.shape == (4, usual)
 
 
+@pytest.mark.integration
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 10), st.sets(st.integers(0, 8)), st.sets(st.integers(0, 8)))
 def test_good_images_are_never_lost_whatever_the_batch(n, batch, raise_on, nan_on):

@@ -160,6 +160,7 @@ def test_weights_beside_the_model_are_part_of_the_target(tmp_path):
     assert first["external_data"] != second["external_data"]
 
 
+@pytest.mark.integration
 def test_weights_that_change_while_a_process_is_stopped_end_the_run(tmp_path):
     """A timeout stops it, so that a run would go on with the new weights."""
     spec = with_weights(tmp_path / "m.onnx", 0.25)

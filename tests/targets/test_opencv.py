@@ -61,6 +61,7 @@ def test_a_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
         assert (np.diff(boxes[:, 4]) <= 0).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("cv2_threads", "threads"), [(1, 3), (4, 1)])
 def test_threads_change_nothing(cv2_threads, threads):
     wanted = resolve("opencv:haarcascade_smile", threads=1).predict(IMAGES).boxes
@@ -107,6 +108,7 @@ def test_enlarged_images_give_boxes_in_pixels_of_the_image():
 FACES = 72
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("spec", [FRONTAL, "dlib:hog-face"])
 def test_the_box_convention_holds_on_rendered_faces(spec):
     images = rendered_faces()

@@ -84,6 +84,7 @@ def test_subjects_are_on_one_side_and_classes_are_balanced(pictures):
         Label("bright", "bright", ("no", "yes")).check(np.zeros(20, dtype=np.int64))
 
 
+@pytest.mark.integration
 def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path, monkeypatch):
     """Stopped in the middle of the second epoch, after two steps of it that are lost."""
     whole = classifier._batches

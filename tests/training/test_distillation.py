@@ -116,6 +116,7 @@ def test_it_learns_the_picture_of_each_latent(tmp_path):
     assert np.corrcoef(bright, np.clip(128 + 60 * z.values[:, -1], 0, 255))[0, 1] > 0.8
 
 
+@pytest.mark.integration
 def test_a_training_that_goes_on_equals_one_that_was_not_stopped(tmp_path):
     """The stop at 80 images lies in the distillation, that at 200 where the adversarial loss comes in."""
     options = {"distil": 120, "blend": 160, "every": 40}

@@ -68,6 +68,7 @@ def files_of(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("arch", "size", "more"),
     [
@@ -93,6 +94,7 @@ def test_metrics_are_of_every_step_once(tmp_path):
     assert [line["step"] for line in lines if "path_length" in line] == [1, 9, 17]  # every 8th
 
 
+@pytest.mark.integration
 def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
     """Red for class 0 and blue for class 1, planted; before the training both are grey noise."""
     data, levels = Colors(), ("red", "blue")
@@ -107,6 +109,7 @@ def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
         assert (mean[:, wanted] > mean[:, other] + 40).mean() >= 0.9
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("arch", "images", "more"),
     [("stylegan2", 480, {"r1": 0.1, "path": 0.0}), ("progressive", 800, {})],

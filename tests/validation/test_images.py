@@ -132,6 +132,7 @@ def test_true_effects_by_hand():
     assert row["standard_error"] == pytest.approx(np.sqrt(11 / 12) / 2)
 
 
+@pytest.mark.integration
 def test_a_network_is_taught_and_the_command_prints_what_it_found(monkeypatch, capsys):
     tiny = replace(QUICK, training=24, held_out=6, truth=3, observed=40, experiment=4, budgets=(40,), repeats=2)
     monkeypatch.setattr("validation.image_methods.QUICK", tiny)

@@ -102,6 +102,7 @@ def test_the_truths_by_hand():
     assert TRUTHS["option"] == pytest.approx(0.16)
 
 
+@pytest.mark.integration
 def test_one_table_of_a_long_run_is_the_audit_of_its_subjects_alone(tmp_path):
     """results.json of an audit of the first of two tables: its effects, and the tables of its sections."""
     noise = noise_of(2, 12, seed=4)

@@ -26,6 +26,7 @@ def checked():
         return validate_world(SMALL, quiet=True)
 
 
+@pytest.mark.integration
 def test_the_contract(checked):
     assert {(row["fifth"], row["statistic"]) for row in checked["photometry"]} == {
         (fifth, name) for fifth in range(5) for name in STATISTICS

@@ -62,6 +62,7 @@ def test_equals_the_full_matrix(seed, n, kind, lattice, caliper, double):
         assert len(made) + sum(made.refusals.values()) == int(treatment.sum())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("width", [300, 9216])
 def test_wide_features_in_single_precision_equal_the_full_matrix(width):
     """As w+ comes: thousands of float32 columns, some directions long, identities with several images."""

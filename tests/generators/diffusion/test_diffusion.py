@@ -71,6 +71,7 @@ def world(place, name="text"):
     return generators.load(f"diffusers:{place / name}.toml")
 
 
+@pytest.mark.integration
 def test_prompted_images_are_a_generator_and_controls(place):
     generator = world(place)
     assert (generator.name, generator.image_size, generator.latent_dim) == ("diffusers:text", 16, 2)
@@ -127,6 +128,7 @@ def test_an_instruction_edits_by_guidance(place):
     assert not np.array_equal(weak, strong)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["text", "edit"])
 def test_an_audit_of_a_diffusion_generator(place, tmp_path, name):
     def brightness(pixels):

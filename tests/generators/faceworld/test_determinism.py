@@ -39,6 +39,7 @@ def of_all_kinds(world, seeds, rng):
     return world.set(world.sample(seeds), values)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("size", [33, 64])
 def test_batch_size_order_mates_and_threads_do_not_change_a_bit(size):
     rng = np.random.default_rng(size)

@@ -35,6 +35,7 @@ def test_a_gpu_beyond_those_that_are_there_is_refused(monkeypatch):
         FaceWorld(32, device="cuda:2")
 
 
+@pytest.mark.integration
 def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
     """PyTorch's device without numbers stands for a GPU: it refuses what is still on the CPU as a GPU does."""
     whole = Windows(WHOLE, (WHOLE, WHOLE), *[WHOLE] * 5)  # windows need numbers

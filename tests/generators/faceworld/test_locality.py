@@ -130,6 +130,7 @@ def test_expression_and_makeup_stay_on_the_head_and_the_shade_of_its_chin(name, 
     assert_reaches_only(~outside & (end > Y), pictures)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [a.name for a in ATTRIBUTES if a.name != "earrings"])
 def test_every_attribute_changes_the_picture(name):
     attribute = next(a for a in ATTRIBUTES if a.name == name)

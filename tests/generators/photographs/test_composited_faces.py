@@ -29,6 +29,7 @@ def world(everyone):
     return everyone.for_attributes(list(APPEARANCE))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", APPEARANCE)
 def test_outside_the_mask_the_photograph_is_bitwise_the_same(world, name):
     latents = world.sample(range(5))

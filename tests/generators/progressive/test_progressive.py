@@ -72,6 +72,7 @@ def test_growing_blends_the_two_last_sizes():
     assert torch.allclose(network(z, None, (16, 0.25)), 0.75 * doubled + 0.25 * large, atol=1e-6)
 
 
+@pytest.mark.integration
 def test_a_condition_changes_the_picture_and_z_stays(conditional):
     latents = conditional.sample(np.arange(50))
     assert set(conditional.read(latents)["hair"].to_pylist()) == {0.0, 1.0, 2.0}

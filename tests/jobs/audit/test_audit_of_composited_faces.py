@@ -26,6 +26,7 @@ def audited(world, tmp_path_factory):
     return out, auditing.audit(bright, vary=vary, subjects=6, generator=world, out=out, task="binary")
 
 
+@pytest.mark.integration
 def test_darker_skin_and_sunglasses_lower_a_score_of_brightness(audited):
     _, result = audited
     for name in ("skin_tone", "glasses", "exposure"):

@@ -56,6 +56,7 @@ def effect(result, target, outcome, attribute):
     return found
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "outcome", "planted"),
     [
@@ -130,6 +131,7 @@ def _tone(image):
     return int(image.rpartition("-")[2]) // 2
 
 
+@pytest.mark.integration
 def test_a_resumed_run_has_the_same_bytes(questions, tmp_path, result):
     shutil.copytree(result.folder, tmp_path / "run")
     for table in ("predictions/biased-smile", "answers/biased-role", "predictions/biased-age"):

@@ -47,6 +47,7 @@ def questions(tmp_path):
     return str(path)
 
 
+@pytest.mark.integration
 def test_questions_share_one_budget_and_what_was_answered_is_free(tmp_path, questions):
     settings = {"vary": ["tone"], "subjects": 5, "control": False, "generator": TonedWorld(), "questions": questions}
     with serving(replies) as server:
@@ -74,6 +75,7 @@ def test_a_spent_budget_stops_the_run_and_keeps_what_was_paid(tmp_path, question
         assert len(server.requests) == 12
 
 
+@pytest.mark.integration
 def test_a_run_is_made_again_with_a_budget_of_its_own(tmp_path, questions):
     settings = {"vary": ["light_level=-6,0"], "subjects": 2, "control": False, "image_size": 32, "questions": questions}
     with serving(replies) as server:
@@ -88,6 +90,7 @@ def test_a_run_is_made_again_with_a_budget_of_its_own(tmp_path, questions):
     assert again.numbers.outcome == "same bytes"
 
 
+@pytest.mark.integration
 def test_two_images_at_once_are_quoted_in_both_orders_and_paid_once(tmp_path, questions):
     two = '\n[[question]]\nname = "who"\nkind = "pair"\nprompt = "Whom? {options}"\n'
     Path(questions).write_text(QUESTIONS + two)

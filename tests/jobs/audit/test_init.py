@@ -52,6 +52,7 @@ def terminal(monkeypatch):
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("preset", NAMES)
 def test_the_file_is_run_as_it_is(preset, folder):
     done = run_here("init", "--target", TARGETS[preset], "--preset", preset)

@@ -13,6 +13,7 @@ def result(canonical):
     return audit_result(canonical("observed"))
 
 
+@pytest.mark.integration
 def test_nuisances_can_be_compared_and_attributes_left_out(result):
     (study,) = [one for one in result.results["studies"] if one["name"] == "observation"]
     # what is varied stays, so that observation can stand beside experiment
@@ -26,6 +27,7 @@ def test_nuisances_can_be_compared_and_attributes_left_out(result):
     assert not held & {"glasses", "skin_tone", "yaw"}
 
 
+@pytest.mark.integration
 def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
     """FaceWorld's twenty attributes: 26,964 triples of groups, and 1,581 pairs that stay."""
     auditing.audit(audited.brightness, images=20, image_size=32, outcomes=["score"], out=tmp_path, quiet=True)

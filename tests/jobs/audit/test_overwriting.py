@@ -23,6 +23,7 @@ def test_a_run_with_other_settings_is_refused_with_the_way_out(without_page, tmp
     assert FinishedRun(tmp_path / "run").spec.design.seed == 0
 
 
+@pytest.mark.integration
 def test_overwriting_deletes_the_run_and_leaves_other_files(tmp_path):
     audit(tmp_path / "run", margin="score=0.1")
     (tmp_path / "run" / "notes.txt").write_text("mine")
@@ -34,6 +35,7 @@ def test_overwriting_deletes_the_run_and_leaves_other_files(tmp_path):
     assert result.page.read_bytes() == fresh.page.read_bytes()
 
 
+@pytest.mark.integration
 def test_other_studies_in_the_folder_are_in_the_way(tmp_path):
     """Without this the report would be about the studies of before."""
     audit(tmp_path / "run", observe=6)

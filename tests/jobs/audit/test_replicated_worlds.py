@@ -55,6 +55,7 @@ def run(tmp_path_factory):
     return out
 
 
+@pytest.mark.integration
 def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(run):
     results = json.loads((run / "results.json").read_text())
     assert sorted(study["name"] for study in results["studies"]) == ["experiment", "observation", "repeat-darker"]

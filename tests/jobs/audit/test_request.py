@@ -144,6 +144,7 @@ def test_levels_may_be_a_table_of_the_file(tmp_path):
     assert request.checks.attributes == {"smile": "a:b"}
 
 
+@pytest.mark.integration
 def test_python_keywords_override_the_request(tmp_path):
     request = AuditRequest(vary=["glasses"], subjects=50, control=False)
     result = transect.audit(audited.brightness, request, subjects=3, image_size=32, out=tmp_path, quiet=True)

@@ -145,6 +145,7 @@ def observed(tmp_path, target, **settings):
     return tmp_path / "run"
 
 
+@pytest.mark.integration
 def test_a_group_in_the_middle_counts_on_observed_images(tmp_path):
     """Of three age groups the middle one is missed; first and last are found alike."""
     run = observed(tmp_path, blind, compare=["age"])
@@ -242,6 +243,7 @@ def test_exit_codes_tell_violated_from_not_shown(run, tmp_path):
     refused_here("check", str(run), "--requirements", str(tmp_path / "none.toml"))
 
 
+@pytest.mark.integration
 def test_an_audit_with_check_judges_its_own_run(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(

@@ -53,6 +53,7 @@ def against(result):
     return {(row.model, row.reference) for row in result.numbers.rows}
 
 
+@pytest.mark.integration
 def test_each_question_of_two_models_is_compared_and_no_two_questions_are(result):
     assert result.numbers.models == ("open/smile", "open/role", "shy/smile", "shy/role")
     assert against(result) == {("shy/smile", "open/smile"), ("shy/role", "open/role")}
@@ -68,6 +69,7 @@ def test_the_difference_is_that_of_the_question(result):
     assert (rate.first, rate.second, rate.estimate) == (0.0, 1.0, 1.0)
 
 
+@pytest.mark.integration
 def test_a_question_that_one_model_was_asked_is_said_not_to_be_compared(both, folder):
     """The role is asked in other words of the third model: its digest is another."""
     other = audited(folder / "other", [StubSpeaker(name="third")], TURNED)

@@ -50,6 +50,7 @@ def test_json_has_every_key_of_the_contract(labels):
     assert (value["attacker"], value["n"]) == ("bayes", 300)
 
 
+@pytest.mark.integration
 def test_the_order_of_the_rows_does_not_matter(labels, tmp_path):
     """Those of the answers neither: identifiers say which are whose."""
     said = tmp_path / "said.parquet"

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.integration
 def test_runs_are_listed_with_their_verdicts_the_newest_first(folder):
     rows = transect.list_runs(folder).numbers.runs
     assert [(row.folder.removeprefix(f"{folder}/"), row.job) for row in rows] == [

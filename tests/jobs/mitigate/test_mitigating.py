@@ -82,6 +82,7 @@ def finished(tmp_path_factory):
     return folder, plain(numbers), said
 
 
+@pytest.mark.integration
 def test_every_mitigation_has_its_row(finished):
     folder, found, _ = finished
     names = [row["name"] for row in found["mitigations"]]

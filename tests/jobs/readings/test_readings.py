@@ -136,6 +136,7 @@ def predictor(tmp_path_factory):
     return file
 
 
+@pytest.mark.integration
 def test_pose_is_read_by_landmarks(predictor, tmp_path):
     world = FaceWorld(image_size=128)
     heads = world.set(world.sample([500, 595]), {"yaw": [-25.0, 25.0], "pitch": 0.0, "roll": 0.0, "distance": 1.0})

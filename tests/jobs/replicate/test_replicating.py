@@ -115,6 +115,7 @@ def test_other_levels_are_compared_as_slopes(runs, tmp_path):
     assert any("as if the outcome changed evenly" in note for note in result.numbers.notes)
 
 
+@pytest.mark.integration
 def test_observed_images_are_adjusted(runs, tmp_path):
     """A population whose glasses and tone are drawn: both adjusted for the other attributes."""
     seen = audited(tmp_path / "seen", vary=(), images=250, compare=["skin_tone", "glasses"], seed=5)

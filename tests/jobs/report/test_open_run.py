@@ -22,6 +22,7 @@ def result(tmp_path_factory):
     )  # fmt: skip
 
 
+@pytest.mark.integration
 def test_a_finished_run_reads_back(result):
     run = transect.open_run(result.folder)
     assert run.spec.design.subjects == 5

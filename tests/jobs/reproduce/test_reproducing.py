@@ -59,6 +59,7 @@ def interrupted(audited, out):
     return out
 
 
+@pytest.mark.integration
 def test_nothing_passes_for_made_again(audited, again, tmp_path):
     """A finished run, or a finished rerun, in the place of the rerun is no rerun."""
     for place in (shutil.copytree(audited, tmp_path / "copy"), audited.parent / "again"):

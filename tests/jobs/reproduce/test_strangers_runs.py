@@ -101,6 +101,7 @@ def test_a_rerun_opens_no_model_that_its_reader_did_not_name(door, spec):
         door(spec)
 
 
+@pytest.mark.integration
 def test_no_module_opens_models_without_a_door():
     """A new place that imports named code or asks a hub fails here, until it stands behind a guarded door."""
     found = set()

@@ -42,6 +42,7 @@ def result(run, clip):
     return transect.retrieve(run, f"hf:{clip}", QUERIES, first=(6, 10, 500), quiet=True)
 
 
+@pytest.mark.integration
 def test_similarities_are_the_cosines_of_the_library(run, clip):
     study = read(run)
     found = _similarities(study, open_text_images(f"hf:{clip}"), QUERIES, quiet=True)

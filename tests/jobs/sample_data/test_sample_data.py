@@ -32,6 +32,7 @@ def column(folder, file, name):
     return pq.read_table(folder / file)[name].to_pylist()
 
 
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_files_and_another_gives_others(made, tmp_path):
     _, folder = made
     transect.sample_data(tmp_path / "again", people=PEOPLE, quiet=True)
@@ -81,6 +82,7 @@ def test_three_pictures_of_each_person_have_one_skin_and_half_of_the_people_a_da
     assert all((row["skin_tone"] > 5.5) == (row["skin"] == "dark") for row in rows)
 
 
+@pytest.mark.integration
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     transect.sample_data(tmp_path / "copy", people=FEWEST, quiet=True)
     monkeypatch.chdir(tmp_path / "copy")
@@ -99,6 +101,7 @@ def test_what_is_there_is_never_replaced(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.integration
 def test_after_an_interruption_the_same_command_starts_again(made, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt

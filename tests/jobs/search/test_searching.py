@@ -30,6 +30,7 @@ def run(search, out, quiet=True):
     return searching.run(search, out, quiet=quiet).to_json()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("goal", request.GOALS)
 def test_a_killed_search_goes_on_and_asks_nothing_twice(tmp_path, goal):
     whole, first, second = Counting(), Counting(stop_at=36), Counting()

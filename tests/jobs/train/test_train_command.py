@@ -26,6 +26,7 @@ def call(*arguments):
     return CliRunner().invoke(app, ["train", *map(str, arguments)], catch_exceptions=False)
 
 
+@pytest.mark.integration
 def test_gan_then_encoder(tmp_path):
     done = call("gan", "faceworld", "--out", tmp_path / "g", "--images", 32, "--json", *TINY)
     made = load(json.loads(done.stdout)["generator"])

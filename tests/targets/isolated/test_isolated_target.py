@@ -46,6 +46,7 @@ def test_answers_and_description_are_those_of_this_process(bright):
     assert asked(bright, images).scores.tobytes() == asked(here, images).scores.tobytes()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -61,6 +62,7 @@ def test_what_ends_a_call_is_said_of_its_image_alone(bright, kind, reason, capfd
     assert ("Segmentation fault" in capfd.readouterr().err) == (kind == rough.CRASHES)
 
 
+@pytest.mark.integration
 def test_a_call_without_end_is_stopped_with_its_process(bright):
     from transect.targets import guard
 
@@ -184,6 +186,7 @@ def stray_module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="the target finds its pipes in /proc")
 @pytest.mark.parametrize("kind", [2, 3])
 def test_a_stray_message_is_no_answer_to_the_next_image(stray_module, kind):
@@ -224,6 +227,7 @@ def score(pixels):
 """
 
 
+@pytest.mark.integration
 def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, monkeypatch):
     """After a crash; with the old file it goes on."""
     file = tmp_path / "changing_target.py"

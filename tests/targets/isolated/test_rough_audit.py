@@ -43,6 +43,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.integration
 @pytest.mark.isolated
 def test_a_target_that_leaves_and_moves_is_audited_to_the_end(folder, monkeypatch):
     monkeypatch.chdir(folder)

@@ -75,6 +75,7 @@ class TestBudget:
                 speaker.speak(shown(1), [[YES]])
                 assert speaker.asker.made().tokens == taken
 
+    @pytest.mark.integration
     def test_holds_among_several_processes(self, tmp_path):
         """Three programs ask 60 questions at once with 8 threads each; the tokens allow less than half of them."""
         held = bound_of(YES, 4).total

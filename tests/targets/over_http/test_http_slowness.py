@@ -12,6 +12,7 @@ from transect.targets.http.asking import CallFailed, HttpTransport, Message
 from transect.targets.http.settings import Limits
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("plan", "kept_alive"),
     [({"deed": "drip header", "drip": 0.05}, False), ({"body": b"x" * 400, "chunk": 1, "drip": 0.05}, True)],

@@ -55,6 +55,7 @@ def test_a_new_process_pays_for_nothing_again(tmp_path):
 
 
 class TestTriesAgain:
+    @pytest.mark.integration
     @pytest.mark.parametrize(
         "plan", [{"status": 429}, {"status": 500}, {"status": 503}, {"deed": "reset"}, {"deed": "truncate"}]
     )
@@ -67,6 +68,7 @@ class TestTriesAgain:
             assert target.ledger.spent().calls == 3, "every request that was sent is counted"
         assert len(server.requests) == 3
 
+    @pytest.mark.integration
     @pytest.mark.parametrize(
         ("plan", "reason"),
         [

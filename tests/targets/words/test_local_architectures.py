@@ -20,6 +20,7 @@ def folder_of(tmp_path_factory):
     return functools.cache(lambda kind: ARCHITECTURES[kind](tmp_path_factory.mktemp("models") / kind))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ARCHITECTURES)
 def test_it_says_what_the_loop_says(folder_of, kind):
     speaker, naive = load(folder_of(kind)), NaiveWords(folder_of(kind))
@@ -32,6 +33,7 @@ def test_it_says_what_the_loop_says(folder_of, kind):
             np.testing.assert_allclose(said.likelihoods, expected, atol=2e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ARCHITECTURES)
 def test_two_images_at_once(folder_of, kind):
     speaker, naive = load(folder_of(kind)), NaiveWords(folder_of(kind))

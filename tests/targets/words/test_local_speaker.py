@@ -53,6 +53,7 @@ def test_a_system_prompt_is_part_of_what_is_asked(speaker, naive):
     assert [said.text for said in found] != texts(speaker.speak(SHOWN[1:2], [asks()]))[0]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("dtype", "settings"), [("float32", {}), ("float32", {"temperature": 1.3, "repeat": 2}), ("bfloat16", {})]
 )

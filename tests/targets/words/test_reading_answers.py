@@ -188,6 +188,7 @@ def test_no_text_is_an_error(text, end):
             assert said.place is not None
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "text",
     [
