@@ -139,6 +139,9 @@ ROWS = (
     Row("shares_of_changes_cover",
         crossed(((0.2, 0.2), (0.05, 0.01)), several((10, 0), (40, 0), (10, 2), (40, 2), (200, 1)), (0.0, 0.6)),
         (((0.2, 0.2), 10, 2, 0.6),), (200, 400), covers=0.93, slack=2 * np.sqrt(0.05 * 0.95 / 400)),
+    # test_family_errors: effects and interactions of all studies of a page
+    Row("a_page_of_several_worlds_with_interactions_claims_what_is_not_in_at_most_five_per_cent", crossed((1, 3)),
+        ((3,),), (150, 1000), rejects=0.05),
     # test_few_subjects_coverage: averages over many cells
     Row("an_effect_in_few_subjects_is_covered", crossed((0.03, 0.05, 0.1), (9, 18)), ((0.05, 9),), (300, 600),
         covers=0.93),

@@ -5,7 +5,6 @@ first.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
@@ -13,7 +12,7 @@ from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 import numpy as np
 
 from transect.analysis.asked_answers import named, preferred
-from transect.analysis.findings import Findings, estimate, of_effects, pairs_of_groups
+from transect.analysis.findings import Findings, estimate, pairs_of_groups
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
 from transect.analysis.sections import spoken_answers
@@ -198,31 +197,30 @@ def judge_all(
     effects: Sequence[Effect],
     margins: Mapping[str, float],
     again: Reestimator | None = None,
+    *,
+    tests: int = 0,
 ) -> tuple[AttributeVerdict, ...]:
-    """A verdict for each attribute and outcome, in the order of the effects.
+    """A verdict for each attribute and outcome, in the order of the effects; one for outcomes that mirror each other.
 
     effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
+    tests: of the page (default: those of the effects).
     """
-    families = of_effects(studies)
-    sizes = Counter(family for family, effect in zip(families, effects, strict=True) if distinct_tests([effect]))
-    untested = Counter(
-        family
-        for family, effect in zip(families, effects, strict=True)
-        if effect.test_method == UNTESTED and effect.estimable
-    )
+    tests = tests or distinct_tests(effects)
+    untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
     verdicts = []
     place = 0
     for study in studies:
         of_study = range(place, place + len(study.effects))
         place += len(study.effects)
         spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
+        said: dict[_VerdictKey, float] = {}
         for whose, indices in _by_attribute(study, effects, of_study).items():
-            if not _about_truth(study, whose):
-                margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
-                family = families[indices[0]]
-                evidence = _Evidence(study, spread, margin, sizes[family], untested[family])
+            margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
+            if not _about_truth(study, whose) and not _repeats(study, whose, margin, said):
+                said[whose] = margin
+                evidence = _Evidence(study, spread, margin, tests, untested)
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
     return tuple(verdicts)
 
@@ -262,6 +260,13 @@ def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) ->
 def _about_truth(study: Findings, whose: _VerdictKey) -> bool:
     _, target, outcome, attribute = whose
     return outcome in OF_TRUTH and attribute == truth_of(study, target)
+
+
+def _repeats(study: Findings, whose: _VerdictKey, margin: float, said: Mapping[_VerdictKey, float]) -> bool:
+    """Whether the verdict on an outcome that this one mirrors says the same: unless another margin was stated."""
+    name, target, outcome, attribute = whose
+    first = name, target, study.mirrors.get((target, outcome), ""), attribute
+    return first in said and not abs(said[first] - margin) > 0
 
 
 def _judged(

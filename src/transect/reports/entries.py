@@ -57,6 +57,11 @@ class EstimatedEntry(OfOutcome):
     spec: JsonObject = Field(
         default={}, description="settings of the interval and the test: confidence, resamples, seed"
     )
+    same_test_as: str = Field(
+        default="",
+        description="the effect whose test this one repeats, counted once: of a slope over three evenly spaced levels "
+        "its contrast, of an outcome that mirrors another (error = 1 - answer) that one's",
+    )
 
 
 class EffectEntry(EstimatedEntry):
@@ -74,9 +79,6 @@ class EffectEntry(EstimatedEntry):
     always_method: str = ""
     always_reason: str = Field(
         default="", description="why there is no always-valid interval; empty where there is one"
-    )
-    same_test_as: str = Field(
-        default="", description="the contrast whose test this slope repeats (three evenly spaced levels): counted once"
     )
 
 

@@ -118,9 +118,6 @@ class FamilyEntry(Model):
     size: Count
     method: str
     alpha: Probability
-    by_study: bool = Field(
-        default=False, description="each study's tests are corrected by themselves: an experiment in several worlds"
-    )
     confidence: Probability = Field(default=0.95, description="of every interval")
     significant: Count = Field(default=0, description="tests with p_adjusted <= alpha")
     not_estimable: Count = Field(default=0, description="effects without an estimate")
@@ -300,7 +297,8 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     family = results.family.model_copy(
         update={
             "significant": sum(
-                significant(effect, results.family.alpha) and not effect.same_test_as for effect in results.effects
+                significant(effect, results.family.alpha) and not effect.same_test_as
+                for effect in (*results.effects, *results.interactions)
             ),
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
@@ -327,7 +325,7 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     return whole
 
 
-def significant(effect: EffectEntry, alpha: float) -> bool:
+def significant(effect: EstimatedEntry, alpha: float) -> bool:
     """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
     return effect.p_adjusted is not None and effect.p_adjusted <= alpha
 

@@ -386,14 +386,13 @@ def family_words(document: Document) -> Markup:
     family = document.results.family
     verb = "is" if family.significant == 1 else "are"
     opening = Markup(
-        "{} of {} {} significant at the {} % level after correction for multiple tests ({} method{})."
+        "{} of {} {} significant at the {} % level after correction for multiple tests ({} method)."
     ).format(
         document.number("/family/significant", "count"),
         document.counted("/family/size", "test"),
         verb,
         document.number("/family/alpha", "percent", 0),
         correction(document),
-        ", each study by itself" if family.by_study else "",
     )
     opening += _selected(document) + _unlisted(document)
     if not family.not_estimable:

@@ -352,13 +352,8 @@ def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
     """That a difference whose interval alone excludes zero is not shown once all comparisons are corrected for."""
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
-    families = [f"effects of {row.study}", "effects"]
-    size = next(
-        (pointer("families", at, "size") for at, each in enumerate(document.results.families) if each.name in families),
-        "/family/size",
-    )
     return Markup(" for it alone; not shown among {}, adjusted p {}").format(
-        document.counted(size, "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
+        document.counted("/family/size", "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
     )
 
 

@@ -64,8 +64,7 @@ def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str
 def tests(results: Mapping[str, Any]) -> str:
     """How p was adjusted, and over how many tests."""
     family = results["family"]
-    apart = ", those of each study by themselves" if family.get("by_study") else ""
-    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests{apart}."
+    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests."
 
 
 def effect_name(row: Mapping[str, Any]) -> str:
