@@ -256,6 +256,10 @@ ROWS = (
     Row("the_three_largest_are_covered_and_not_overstated", crossed((50, 200), ("few", "small", "one")),
         ((50, "small"),), (140, 300), covers=0.93, slack=0.0),
     Row("the_first_of_three_equal_regions_is_not_overstated", NOTHING, (), (0, 500)),
+    # test_single_pair_coverage: McNemar's mid-p
+    Row("differences_of_single_pairs_are_covered", crossed((5, 10, 20, 50, 150), several(
+        (0.02, 0.02), (0.05, 0.01), (0.1, 0.1), (0.2, 0.05), (0.3, 0.1), (0.4, 0.4), (0.6, 0.1),
+     )), ((20, 0.3, 0.1),), (300, 2000), covers=0.95),
     # test_slopes_by_person: populations
     Row("slopes_on_a_skewed_attribute_hold_their_level", ((4, 0.5), (6, 1.5), (15, 0.5), (15, 1.0), (15, 1.5)),
         ((15, 1.0),), (200, 1000), rejects=0.06),

@@ -112,8 +112,8 @@ def plan_next(
     """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
 
     effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
-    of the pilot's report, slopes and interactions among them. Subjects are counted for the pilot's whole design, from the upper 80 %
-    limit of the pilot's spread, so that four of five pilots plan enough.
+    of the pilot's report, slopes and interactions among them. Subjects are counted for the pilot's whole design, from
+    the upper 80 % limit of the pilot's spread, so that four of five pilots plan enough.
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """

@@ -71,7 +71,7 @@ def analyse_transects(
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences. people: who is on each subject (default: every subject is another person); where they repeat, intervals
+    differences; of single pairs of yes or no both are McNemar's mid-p. people: who is on each subject (default: every subject is another person); where they repeat, intervals
     and tests are by person, as `repeated` has them, and n_subjects counts people. p_adjusted is left to `adjust`, since
     the family is the report's.
 
@@ -84,32 +84,38 @@ def analyse_transects(
     >>> table = analyse_transects(y, np.full((4, 2), "", dtype=object), Design({"glasses": (0.0, 1.0)}, subjects=4),
     ...                           {"glasses": glasses}, Measure("mine", "miss"))
     >>> effect = table.effects[0]
-    >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 2 / 2^3
-    ('glasses: off to on', 0.75, 0.25, 'paired score')
+    >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 1 / 2^3
+    ('glasses: off to on', 0.75, 0.125, 'inverted McNemar mid-p')
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
     who = clusters.clusters_of(people)
     d = np.stack([contrast.differences for contrast in rows], axis=1)
+    reach = np.array([contrast.reach for contrast in rows])
+    pairs = measure.answers * np.array([contrast.pairs for contrast in rows])
     bounds = clusters.mean_difference_interval(
         d,
         who,
         binary=measure.is_share,
         base=np.array([contrast.base for contrast in rows]),
-        reach=np.array([contrast.reach for contrast in rows]),
-        pairs=measure.answers * np.array([contrast.pairs for contrast in rows]),
+        reach=reach,
+        pairs=pairs,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
     why = measure.untested or ("" if measure.tested else UNTESTED)
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
-    p, tests = untested if why else clusters.sign_flip(d, who, seed=seed)
+    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
+    p, tests = untested if why else clusters.sign_flip(d, who, single=single, seed=seed)
+    tested = [column - bool(contrast.same_test_as) for column, contrast in enumerate(rows)]
     n = clusters.people_with(d, who)
     shown = design.subjects if who is None else int(who.max()) + 1
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": shown}
     effects = tuple(
-        _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
+        _experimental(
+            contrast, column, bounds, float(p[tested[column]]), tests[tested[column]], int(n[column]), measure, spec
+        )
         for column, contrast in enumerate(rows)
     )
     rates = transect_rates(

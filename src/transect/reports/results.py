@@ -18,6 +18,7 @@ from transect.reports.entries import (
     ComparedEntry,
     Count,
     EffectEntry,
+    EstimatedEntry,
     Estimate,
     FigureEntry,
     FoundInteraction,
