@@ -1,7 +1,6 @@
 """What stands beside the effects: interactions, projections, negative controls, plans, families; and the page."""
 
 import json
-import shutil
 
 import auditing
 import jsonschema
@@ -12,13 +11,12 @@ from report_reader import classes, loose_digits, number_faults, parse, text_faul
 from scipy.stats import norm
 
 import transect
-from transect.analysis import finished_run, reporting, secondary_results
+from transect.analysis import finished_run, reporting
 from transect.analysis.findings import analyse
 from transect.effects import holm
-from transect.effects.contrasts import factorial_effects, interactions
+from transect.effects.contrasts import interactions
 from transect.experiment.small_runs import control_design
 from transect.records import Design
-from transect.reports import summary
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 SHARES = "skin_tone,glasses,share\n1,none,.4\n1,thin frame,.1\n10,none,.2\n10,thin frame,.3\n"
@@ -97,34 +95,6 @@ def test_interactions_are_those_of_the_tables_and_of_one_family_with_the_effects
     assert any(
         "audit: skin_tone × glasses: 1 to 10 × none to thin frame, answer of " in each for each in family["members"]
     )
-
-
-def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, monkeypatch):
-    """Three of fourteen are shown: each at the level 1 - .05 x 3 / 14, on the page and in results.json."""
-    for module in (secondary_results, summary):
-        monkeypatch.setattr(module, "MOST_ROWS", 3)
-    shutil.copytree(folder / "run", tmp_path / "run")
-    made = reporting.report(tmp_path / "run")
-    found = analyse(finished_run.read(folder / "run"))
-    answered = found.answered[0]
-    level = 1 - 0.05 * 3 / 14
-    effects = factorial_effects(
-        answered.values,
-        answered.reasons,
-        found.design,
-        found.attributes,
-        answered.measure,
-        orders=(2, 3),
-        confidence=level,
-        seed=found.design.seed,
-    )
-    rows = made.results["interactions"]
-    assert [row["spec"]["confidence"] for row in rows] == pytest.approx([level] * 14)
-    ends = [(row["low"], row["high"]) for row in rows[:7]]
-    assert ends == [pytest.approx((effect.low, effect.high), nan_ok=True) for effect in effects]
-    page = parse(made.page.read_text())
-    assert number_faults(page, made.results) == []
-    assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
 def test_a_negative_control_says_what_it_could_have_found(results):

@@ -14,7 +14,6 @@ from transect.effects import (
     e_value_of_slope,
     robustness,
     rosenbaum_bounds,
-    sign_flip,
 )
 from transect.effects.resampling import mcnemar
 

@@ -32,14 +32,10 @@ from transect.analysis.sections.edits import adjusted_table, edit_failures_secti
 from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
 from transect.analysis.verdicts import (
     ALPHA,
-    AttributeVerdict,
     Reestimator,
+    conclude,
     failed_edits,
-    judge_all,
-    leads,
-    select,
     warnings_of,
-    with_sizes,
 )
 from transect.datasets.labelled import SUBJECT
 from transect.effects.analysis import adjust, distinct_tests
@@ -115,9 +111,7 @@ def publish(
     worlds = replicating.replication_of(folder, studies, entries, margins or {})
     built = [*build_sections([answers for study in studies for answers in study.answers]), *sections]
     built = [*replicating.sections(worlds), *built]
-    judged = _in_order(judge_all(studies, effects, margins or {}, again, tests=tests), effects)
-    picked = select(studies, effects, leads(judged), again)
-    verdicts = with_sizes(judged, effects, picked)
+    verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
         **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
         "verdicts": plain(verdicts),
@@ -152,23 +146,6 @@ def _left_out(effects: Sequence[Effect]) -> list[str]:
         f"{'it' if len(outcomes) == 1 else 'them'}."
         for target, outcomes in of.items()
     ]
-
-
-def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
-    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
-    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
-
-    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
-        effect = None if verdict.effect is None else effects[verdict.effect]
-        other = effect is None or not effect.unit.startswith("proportion")
-        return (
-            verdict.check and verdict.verdict == "found",
-            ranks.index(verdict.verdict),
-            other,
-            0.0 if effect is None else -abs(effect.estimate),
-        )
-
-    return sorted(verdicts, key=key)
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:

@@ -27,9 +27,9 @@ from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
 from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
+from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
 from transect.records import Design, Effect
-from transect.reports.summary import MOST_ROWS
 
 
 @final
@@ -118,7 +118,7 @@ def plan_next(
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
     study, known = _estimated(folder)
-    tests = distinct_tests([*study.effects, *_interactions(study)])
+    tests = distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))])
     size = max(tests, len(known)) if family is None else family
     return _largest(known, partial(planning.plan_from_pilot, effect, power=power, alpha=alpha, family=size))
 
@@ -267,7 +267,7 @@ def analyse_further(
 
 def interactions_of(studies: Sequence[Findings]) -> list[tuple[str, Effect]]:
     """The interactions of all studies, each with the name of its study; p is not corrected."""
-    return [(study.spec.name, effect) for study in studies for effect in _interactions(study)]
+    return [(study.spec.name, effect) for study in studies for effect in _effects(study, study.answered, orders=(2, 3))]
 
 
 def _controlled(studies: Sequence[Findings], controls: Sequence[Findings | None]) -> list[tuple[str, Effect]]:
@@ -280,14 +280,6 @@ def _controlled(studies: Sequence[Findings], controls: Sequence[Findings | None]
     ]
     corrected = adjust([effect for _, effect in found])
     return [(name, effect) for (name, _), effect in zip(found, corrected, strict=True)]
-
-
-def _interactions(study: Findings) -> list[Effect]:
-    """Interactions; where a page picks the surest of them, with intervals that allow for it (false coverage rate)."""
-    effects = _effects(study, study.answered, orders=(2, 3))
-    if len(effects) <= MOST_ROWS:
-        return effects
-    return _effects(study, study.answered, orders=(2, 3), confidence=confidence_of(MOST_ROWS, len(effects)))
 
 
 def _effects(
@@ -313,22 +305,33 @@ def _effects(
 
 
 def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], alpha: float) -> list[dict[str, object]]:
-    """The significant interactions, the surest first, with intervals that allow for their being picked."""
-    found = [i for i, (_, effect) in enumerate(crossed) if effect.p_adjusted <= alpha and not effect.same_test_as]
-    level = confidence_of(len(found), distinct_tests([effect for _, effect in crossed]))
-    again: dict[tuple[str, str, str], list[Effect]] = {}
-    entries: list[dict[str, object]] = []
-    for place in sorted(found, key=lambda place: (crossed[place][1].p_adjusted, crossed[place][1].p)):
-        name, effect = crossed[place]
-        key = name, effect.target, effect.outcome
-        if key not in again:
-            study = next(study for study in studies if study.spec.name == name)
-            answers = [each for each in study.answered if (each.measure.target, each.measure.outcome) == key[1:]]
-            again[key] = _effects(study, answers, orders=(2, 3), confidence=level)
-        wider = next(each for each in again[key] if each.name == effect.name)
-        ends = {"low": wider.low, "high": wider.high}
-        entries.append({"interaction": place, **ends, "confidence": level})
-    return entries
+    """The significant interactions, the surest first, with intervals that allow for their being picked, without 0."""
+    effects = [effect for _, effect in crossed]
+    shown = [is_shown(each.p_adjusted, each.low, each.high, alpha) and not each.same_test_as for each in effects]
+    found, lost = [place for place, is_found in enumerate(shown) if is_found], [-1]
+    while lost:
+        level = confidence_of(len(found), distinct_tests(effects))
+        ends = _ends(studies, crossed, found, level)
+        lost = [place for place in found if ends[place][0] <= 0 <= ends[place][1]]
+        found = [place for place in found if place not in lost]
+    return [
+        {"interaction": place, "low": ends[place][0], "high": ends[place][1], "confidence": level}
+        for place in sorted(found, key=lambda place: (effects[place].p_adjusted, effects[place].p))
+    ]
+
+
+def _ends(
+    studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], places: Sequence[int], level: float
+) -> dict[int, tuple[float, float]]:
+    """The intervals of some interactions at another level."""
+    again = {
+        (study.spec.name, effect.target, effect.outcome, effect.name): (effect.low, effect.high)
+        for study in studies
+        if any(crossed[place][0] == study.spec.name for place in places)
+        for effect in _effects(study, study.answered, orders=(2, 3), confidence=level)
+    }
+    named = {place: crossed[place] for place in places}
+    return {place: again[name, one.target, one.outcome, one.name] for place, (name, one) in named.items()}
 
 
 def _negative_controls(
@@ -440,6 +443,6 @@ def _family(name: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> d
         "method": "holm",
         "alpha": alpha,
         "size": len(tested),
-        "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),
+        "significant": sum(is_shown(effect.p_adjusted, effect.low, effect.high, alpha) for _, effect in tested),
         "members": [f"{study}: {effect.name}, {effect.outcome} of {effect.target}" for study, effect in tested],
     }

@@ -5,7 +5,7 @@ first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
@@ -24,6 +24,7 @@ from transect.effects.outcomes import OF_TRUTH, Outcome
 from transect.effects.verdicts import (
     EQUIVALENCE,
     Verdict,
+    is_shown,
     judge,
     largest,
     outermost,
@@ -172,8 +173,8 @@ class AttributeVerdict:
     stated. subjects_needed: with which the data could tell; None where that is not known. subjects_to_confirm: with
     which a difference as large as the one measured would be found, where that is beyond the margin and needs more than
     there were; else None. reason: why not estimable, or why not judged: what speaks against all answers of the target,
-    unless a difference was found. sized: of a difference that was found, whether the interval that the report prints
-    excludes 0 (`selection.with_sizes`).
+    unless a difference was found. A difference whose printed interval holds 0, corrected for selection or not, is not
+    found.
     """
 
     study: str
@@ -188,7 +189,6 @@ class AttributeVerdict:
     high: float
     subjects_needed: int | None
     reason: str = ""
-    sized: bool = True
     subjects_to_confirm: int | None = None
 
 
@@ -199,15 +199,18 @@ def judge_all(
     again: Reestimator | None = None,
     *,
     tests: int = 0,
+    unshown: Collection[int] = (),
 ) -> tuple[AttributeVerdict, ...]:
     """A verdict for each attribute and outcome, in the order of the effects; one for outcomes that mirror each other.
 
     effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
-    tests: of the page (default: those of the effects).
+    tests: of the page (default: those of the effects). unshown: effects whose interval holds 0 when corrected for
+    selection.
     """
     tests = tests or distinct_tests(effects)
+    shown = {i for i, each in enumerate(effects) if is_shown(each.p_adjusted, each.low, each.high, ALPHA)}
     untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
     verdicts = []
     place = 0
@@ -220,7 +223,7 @@ def judge_all(
             margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
             if not _about_truth(study, whose) and not _repeats(study, whose, margin, said):
                 said[whose] = margin
-                evidence = _Evidence(study, spread, margin, tests, untested)
+                evidence = _Evidence(study, spread, margin, tests, untested, shown.difference(unshown))
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
     return tuple(verdicts)
 
@@ -247,6 +250,7 @@ class _Evidence:
     margin: float
     family: int
     untested: int
+    shown: Collection[int]
 
 
 def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_VerdictKey, list[int]]:
@@ -288,9 +292,9 @@ def _judged(
         return verdict
     contrasts = [index for index in known if effects[index].kind == "contrast"]
     beyond = [index for index in contrasts if _beyond(effects[index], evidence, again)]
-    lead = _lead(effects, beyond or known)
+    lead = _lead(effects, beyond or known, evidence.shown)
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
-    found = judge(bool(beyond) or effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
+    found = judge(bool(beyond) or lead in evidence.shown, low, high, evidence.margin)
     if doubt and found != "found":
         return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
     verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
@@ -308,10 +312,10 @@ def _beyond(effect: Effect, evidence: _Evidence, again: Reestimator | None) -> b
     return wider.low > evidence.margin or wider.high < -evidence.margin
 
 
-def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
+def _lead(effects: Sequence[Effect], known: Sequence[int], shown: Collection[int]) -> int:
     """The largest significant contrast, else a significant slope, else the largest contrast."""
     return min(known, key=lambda i: (
-        not effects[i].p_adjusted <= ALPHA, effects[i].kind != "contrast", -abs(effects[i].estimate)
+        i not in shown, effects[i].kind != "contrast", -abs(effects[i].estimate)
     ))  # fmt: skip
 
 
@@ -405,19 +409,40 @@ def select(
     return Selection(len(candidates), level, chosen)
 
 
-def with_sizes(
-    verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect], picked: Selection
-) -> tuple[AttributeVerdict, ...]:
-    """The verdicts, with whether the interval of each difference that was found excludes 0."""
-    listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
-    made = []
-    for verdict in verdicts:
-        if verdict.verdict == "found" and verdict.effect is not None:
-            row = listed.get(verdict.effect, effects[verdict.effect])
-            made.append(replace(verdict, sized=row.low > 0 or row.high < 0))  # not without an interval, of NaN ends
-        else:
-            made.append(verdict)
-    return tuple(made)
+def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
+    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
+    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
+
+    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
+        effect = None if verdict.effect is None else effects[verdict.effect]
+        other = effect is None or not effect.unit.startswith("proportion")
+        return (
+            verdict.check and verdict.verdict == "found",
+            ranks.index(verdict.verdict),
+            other,
+            0.0 if effect is None else -abs(effect.estimate),
+        )
+
+    return sorted(verdicts, key=key)
+
+
+def conclude(
+    studies: Sequence[Findings],
+    effects: Sequence[Effect],
+    margins: Mapping[str, float],
+    again: Reestimator | None = None,
+    *,
+    tests: int = 0,
+) -> tuple[list[AttributeVerdict], Selection]:
+    """The verdicts as the page lists them, and the differences found with intervals corrected for their selection."""
+    unshown: set[int] = set()
+    while True:
+        judged = _in_order(judge_all(studies, effects, margins, again, tests=tests, unshown=unshown), effects)
+        picked = select(studies, effects, leads(judged), again)
+        more = {row.effect for row in picked.effects if row.low <= 0 <= row.high} - unshown
+        if not more:
+            return judged, picked
+        unshown |= more
 
 
 @final
@@ -476,10 +501,11 @@ def _shrunken(effects: Sequence[Effect]) -> list[float]:
 
 def _candidates(studies: Sequence[Findings]) -> list[int]:
     """Effects that may be picked: of the truth's own attribute neither those on errors, whose label changes with it,
-    nor those on answers, which check the target.
+    nor those on answers, which check the target; none that repeats another.
     """
     named = [(study, effect) for study in studies for effect in study.effects]
-    return [i for i, (study, effect) in enumerate(named) if effect.attribute != truth_of(study, effect.target)]
+    about = (effect.attribute != truth_of(study, effect.target) for study, effect in named)
+    return [i for i, own in enumerate(about) if own and not named[i][1].same_test_as]
 
 
 _SHOWN: Final = 3

@@ -71,9 +71,9 @@ def analyse_transects(
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences; of single pairs of yes or no both are McNemar's mid-p. people: who is on each subject (default: every subject is another person); where they repeat, intervals
-    and tests are by person, as `repeated` has them, and n_subjects counts people. p_adjusted is left to `adjust`, since
-    the family is the report's.
+    differences; of single pairs of yes or no both are McNemar's mid-p. people: who is on each subject (default: every
+    subject is another person); where they repeat, intervals and tests are by person, and n_subjects counts people.
+    p_adjusted is left to `adjust`, since the family is the report's.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 

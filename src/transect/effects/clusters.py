@@ -68,7 +68,7 @@ def sign_flip(
     resamples: int = resampling.FLIPS,
     seed: int = 0,
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
-    """`resampling.sign_flip`, all differences of one person under one sign; single pairs are none where people repeat."""
+    """`resampling.sign_flip`, all differences of one person under one sign; no single pairs where people repeat."""
     d = of_people(differences, who)
     return resampling.sign_flip(d, single=single if who is None else None, resamples=resamples, seed=seed)
 

@@ -134,7 +134,7 @@ def rosenbaum_bounds(
 ) -> RosenbaumBounds:
     """Rosenbaum's bounds of matched pairs: differences [n] of outcomes, attribute's bearer minus the other.
 
-    Differences of one size (0/1 outcomes: -1, 0, 1): McNemar's statistic, binomial with mid-p. Others: Wilcoxon's signed
+    Differences of one size (0/1 outcomes: -1, 0, 1): McNemar's statistic, binomial mid-p. Others: Wilcoxon's signed
     rank statistic, exact up to 300 pairs that differ, else normal. Pairs that do not differ carry nothing; a NaN is
     no pair. p is two-sided: twice the bound in the direction of the larger sum, at most 1.
 

@@ -179,8 +179,8 @@ SOURCES: Final = {
     "doi:10.1080/01621459.1983.10477990",
     MONTE_CARLO: "Phipson and Smyth 2010, Permutation p-values should never be zero, doi:10.2202/1544-6115.1585",
     PERMUTATION: "Phipson and Smyth 2010, Permutation p-values should never be zero, doi:10.2202/1544-6115.1585",
-    MID_P: "Fagerland, Lydersen and Laake 2013, The McNemar test for binary matched-pairs data: mid-p and asymptotic are "
-    "better than exact conditional, doi:10.1186/1471-2288-13-91",
+    MID_P: "Fagerland, Lydersen and Laake 2013, The McNemar test for binary matched-pairs data: mid-p and asymptotic "
+    "are better than exact conditional, doi:10.1186/1471-2288-13-91",
     MID_P_INTERVAL: "Fay and Lumbard 2021, Confidence intervals for difference in proportions for matched pairs "
     "compatible with exact McNemar's or sign tests, doi:10.1002/sim.8829",
 }
@@ -318,8 +318,8 @@ def mcnemar_interval(positive: int, negative: int, n: int, confidence: float = 0
 
     It leaves out 0 exactly where that p is at most 1 - confidence. Fay and Lumbard 2021, with mid-p.
 
-    >>> [round(end, 3) for end in mcnemar_interval(5, 0, 160)], mcnemar_interval(4, 0, 160)[0] < 0 < mcnemar(4, 0) - 0.05
-    ([0.002, 0.067], True)
+    >>> [round(end, 3) for end in mcnemar_interval(5, 0, 160)]
+    [0.002, 0.067]
     """
     tail = (1 - confidence) / 2
     return _lower_end(positive, negative, n, tail), -_lower_end(negative, positive, n, tail)

@@ -32,6 +32,16 @@ SOURCES: Final = (
 )
 
 
+def is_shown(p_adjusted: float | None, low: float | None, high: float | None, alpha: float = 0.05) -> bool:
+    """Whether an effect is called significant: p is at most alpha, and its interval, if it has one, does not hold 0.
+
+    >>> is_shown(0.01, 0.02, 0.1), is_shown(0.01, -0.02, 0.1), is_shown(0.01, None, None)
+    (True, False, True)
+    """
+    holds_zero = low is not None and high is not None and low <= 0 <= high
+    return p_adjusted is not None and p_adjusted <= alpha and not holds_zero
+
+
 def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
     """The verdict on an attribute. low, high: the outermost ends of the 90 % intervals of all pairs of levels."""
     if significant:

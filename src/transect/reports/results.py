@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
 from transect.records import Basis, Kind
 from transect.reports.entries import (
     ComparedEntry,
     Count,
     EffectEntry,
-    EstimatedEntry,
     Estimate,
+    EstimatedEntry,
     FigureEntry,
     FoundInteraction,
     GalleryEntry,
@@ -120,7 +121,7 @@ class FamilyEntry(Model):
     method: str
     alpha: Probability
     confidence: Probability = Field(default=0.95, description="of every interval")
-    significant: Count = Field(default=0, description="tests with p_adjusted <= alpha")
+    significant: Count = Field(default=0, description="with p_adjusted <= alpha and an interval without 0")
     not_estimable: Count = Field(default=0, description="effects without an estimate")
 
 
@@ -327,8 +328,8 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
 
 
 def significant(effect: EstimatedEntry, alpha: float) -> bool:
-    """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
-    return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+    """Whether the effect is significant after adjustment, and its interval does not hold 0."""
+    return is_shown(effect.p_adjusted, effect.low, effect.high, alpha)
 
 
 def tree(results: Results) -> JsonObject:

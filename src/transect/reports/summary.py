@@ -409,8 +409,8 @@ def _selected(document: Document) -> Markup:
         return Markup()
     return Markup(
         " The differences listed were selected of {} because they are significant, and effects so selected look larger "
-        "than they are. So the intervals are wider (on average at most one in twenty of those listed misses), and the "
-        "likely value is the estimate shrunk towards zero."
+        "than they are. So each also has a wider interval (of these on average at most one in twenty misses), and its "
+        "likely value, the estimate shrunk towards zero."
     ).format(document.counted("/selection/of", "comparison"))
 
 

@@ -13,7 +13,14 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.results import read
-from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
+from transect.reports.wording import (
+    correction_name,
+    effect_numbers,
+    effect_style,
+    outcome_words,
+    rate_style,
+    unit_words,
+)
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
@@ -70,19 +77,6 @@ def tests(results: Mapping[str, Any]) -> str:
 def effect_name(row: Mapping[str, Any]) -> str:
     """What changed: an attribute and its levels."""
     return spaced(row["name"])
-
-
-def effect_numbers(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Estimate, interval and adjusted p as texts with a true minus; a reason or a dash where there is none."""
-    style = effect_style(row["unit"])
-    if row["estimate"] is None:
-        return "not estimable", row["reason"], "–"
-    plus = "+" if row["estimate"] > 0 else ""
-    ends = "no interval"
-    if row["low"] is not None:
-        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
-    p = "–" if row["p_adjusted"] is None else rounded(row["p_adjusted"], "p")
-    return plus + rounded(row["estimate"], style), ends, p
 
 
 def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
