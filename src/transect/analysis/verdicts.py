@@ -31,6 +31,7 @@ from transect.effects.verdicts import (
     pairs_of_levels,
     rounded_up,
     subjects_for,
+    subjects_to_confirm,
     subjects_to_find,
 )
 from transect.experiment import edits as experiment_edits
@@ -356,14 +357,18 @@ def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
 def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
     """Subjects for a difference as large as the one measured, beyond the margin; None where as many took part."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-    size = abs(effect.estimate)
-    if pilot is None or size <= evidence.margin:
+    size, needed = abs(effect.estimate), None
+    if size <= evidence.margin:
         return None
-    share = pilot.planned_discordant
-    needed = subjects_to_find(
-        size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
-        discordant=None if share is None else max(share, size),
-    )  # fmt: skip
+    if pilot is not None:
+        share = pilot.planned_discordant
+        needed = subjects_to_find(
+            size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
+            discordant=None if share is None else max(share, size),
+        )  # fmt: skip
+    elif effect.basis == "observational":
+        n = effect.n_subjects
+        needed = subjects_to_confirm(size, n, effect.low, effect.high, alpha=ALPHA, family=evidence.family)
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 

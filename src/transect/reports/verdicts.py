@@ -27,6 +27,9 @@ from transect.reports.wording import effect_style, level, listed, outcome_words,
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
+UNADJUSTED: Final = "not adjusted for other attributes"
+"""Which estimate a verdict on observed images rests on."""
+
 
 def finding(document: Document, index: int) -> Markup:
     """A difference that was found, in words: who changes, by how much, and how sure that is."""
@@ -64,7 +67,9 @@ def _difference(document: Document, study: int, index: int, subject: Markup) -> 
     effect = document.results.effects[index]
     falls = effect.estimate is not None and effect.estimate < 0
     caused = Markup("{change} {verb} {subject} by <strong>{size}</strong> ({interval}).")
-    associated = Markup("{change} {subject} is {verb} by <strong>{size}</strong> ({interval}): an association.")
+    associated = Markup(
+        "{change} {subject} is {verb} by <strong>{size}</strong> ({interval}): an association, {unadjusted}."
+    )
     experimental = effect.basis == "experimental"
     verbs = ("raises", "lowers") if experimental else ("higher", "lower")
     return (caused if experimental else associated).format(
@@ -72,6 +77,7 @@ def _difference(document: Document, study: int, index: int, subject: Markup) -> 
         verb=verbs[falls],
         subject=subject,
         size=size_words(document, index, negated=falls),
+        unadjusted=UNADJUSTED,
         interval=interval_words(document, index, negated=falls),
     )
 
@@ -315,7 +321,7 @@ def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
     style, decimals = effect_style(_unit(document.results, entry)), decimals_for(entry.low, entry.high)
     ends = (document.number(pointer("verdicts", index, end), style, decimals, signed=True) for end in ("low", "high"))
     compared = (
-        "differences" if document.results.effects[effect].basis == "experimental" else "groups compared differ by"
+        "differences" if document.results.effects[effect].basis == "experimental" else f"{UNADJUSTED}, groups differ by"
     )
     span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, " points" if style == "points" else "")
     if alone:
@@ -334,7 +340,7 @@ def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup
         _subject(document, index),
         size_words(document, effect, signed=True),
         _from_to(document, row, effect),
-        "" if row.basis == "experimental" else ", an association",
+        "" if row.basis == "experimental" else f", an association, {UNADJUSTED}",
         interval_words(document, effect),
         _adjusted(document, row, effect),
         _needs(document, index, alone),

@@ -16,7 +16,7 @@ from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOut
 from transect.effects import multiplicity
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
-from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
+from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, subjects_for
 from transect.runs import report_options, working_folders
 from transect.runs.report_options import margin_of
 
@@ -71,10 +71,9 @@ def _concluded(
     margin = margin_of(margins, row.outcome, row.unit)
     least, most = _outermost(measured.others)
     directed = measured.smaller_is_better
-    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
+    signs = {rows[place].estimate > 0 for place in places if _significant(rows[place])}
     smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
-    significant = row.p_adjusted <= ALPHA
-    verdict = stand(row.estimate, significant, least, most, margin, smaller_is_better=smaller_is_better)
+    verdict = stand(row.estimate, _significant(row), least, most, margin, smaller_is_better=smaller_is_better)
     needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     levels = row.name if len(places) > 1 else ""
     return Conclusion(
@@ -83,10 +82,14 @@ def _concluded(
     )  # fmt: skip
 
 
+def _significant(row: Row) -> bool:
+    return is_shown(row.p_adjusted, row.low, row.high, ALPHA)
+
+
 def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
     """The largest significant difference, else the largest."""
     size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
-    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -size[place]))
+    return min(places, key=lambda place: (not _significant(rows[place]), -size[place]))
 
 
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:

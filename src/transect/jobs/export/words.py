@@ -16,7 +16,6 @@ from transect.reports.results import read
 from transect.reports.wording import (
     correction_name,
     effect_numbers,
-    effect_style,
     outcome_words,
     rate_style,
     unit_words,
