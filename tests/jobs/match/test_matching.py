@@ -176,7 +176,9 @@ def test_outcomes_are_compared_within_pairs(folder):
     assert one["estimate"] == pytest.approx(d.mean())
     assert (one["n_pairs"], one["n_missing"], one["discordant"]) == (len(d), len(a) - len(d), up + down)
     assert one["p"] == pytest.approx(min(1, binom.sf([up - 1, up], up + down, 0.5).sum()))
-    assert one["largest_p"][one["gammas"].index(2.0)] == pytest.approx(min(1, binom.sf([up - 1, up], up + down, 2 / 3).sum()))
+    assert one["largest_p"][one["gammas"].index(2.0)] == pytest.approx(
+        min(1, binom.sf([up - 1, up], up + down, 2 / 3).sum())
+    )
     # no method may see an outcome
     assert "error" not in [row["covariate"] for row in summary["balance"]]
 
