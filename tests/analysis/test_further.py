@@ -1,7 +1,6 @@
 """What stands beside the effects: interactions, projections, negative controls, plans, families; and the page."""
 
 import json
-import shutil
 
 import auditing
 import jsonschema
@@ -12,13 +11,12 @@ from report_reader import classes, loose_digits, number_faults, parse, text_faul
 from scipy.stats import norm
 
 import transect
-from transect.analysis import finished_run, reporting, secondary_results
+from transect.analysis import finished_run, reporting
 from transect.analysis.findings import analyse
 from transect.effects import holm
-from transect.effects.contrasts import factorial_effects, interactions
+from transect.effects.contrasts import interactions
 from transect.experiment.small_runs import control_design
 from transect.records import Design
-from transect.reports import summary
 
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 SHARES = "skin_tone,glasses,share\n1,none,.4\n1,thin frame,.1\n10,none,.2\n10,thin frame,.3\n"
@@ -73,7 +71,7 @@ def test_what_is_written_fits_the_schema(results):
     jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
 
 
-def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, results):
+def test_interactions_are_those_of_the_tables_and_of_one_family_with_the_effects(folder, results):
     found = analyse(finished_run.read(folder / "run"))
     answered = found.answered[0]
     made = interactions(answered.values, answered.reasons, found.design, found.attributes, orders=[2, 3])
@@ -83,42 +81,21 @@ def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, 
     for row, each in zip(rows, made, strict=True):
         assert row["estimate"] == pytest.approx(np.nanmean(each.differences))
         assert (row["attributes"], row["from"], row["to"]) == (list(each.attributes), list(each.origins), list(each.to))
-    p = np.array([row["p"] for row in results["interactions"]])
-    np.testing.assert_allclose([row["p_adjusted"] for row in results["interactions"]], holm(p))
-    families = {family["name"]: family for family in results["families"]}
-    assert families["interactions"]["size"] == len(families["interactions"]["members"]) == 14
-    assert families["effects"]["size"] == results["family"]["size"]
-    assert (
-        "audit: skin_tone × glasses: 1 to 10 × none to thin frame, answer of " in families["interactions"]["members"][0]
+    # The target says 0 or 1 as its score, so that both outcomes are one: of answers four contrasts, a slope and
+    # seven interactions are tests, and those of scores repeat them.
+    every = [*results["effects"], *results["interactions"]]
+    own = [row for row in every if not row["same_test_as"]]
+    assert len(own) == results["family"]["size"] == 12
+    np.testing.assert_allclose([row["p_adjusted"] for row in own], holm(np.array([row["p"] for row in own])))
+    again = [row for row in every if row["outcome"] == "score"]
+    assert all(row["same_test_as"].endswith(", outcome answer") for row in again)
+    assert [row["p_adjusted"] for row in again] == [row["p_adjusted"] for row in every if row["outcome"] == "answer"]
+    assert {row["outcome"] for row in results["verdicts"]} == {"answer"}
+    family, _ = results["families"]
+    assert (family["name"], len(family["members"])) == ("effects and interactions", 12)
+    assert any(
+        "audit: skin_tone × glasses: 1 to 10 × none to thin frame, answer of " in each for each in family["members"]
     )
-
-
-def test_interactions_that_a_page_picks_have_wider_intervals(folder, tmp_path, monkeypatch):
-    """Three of fourteen are shown: each at the level 1 - .05 x 3 / 14, on the page and in results.json."""
-    for module in (secondary_results, summary):
-        monkeypatch.setattr(module, "MOST_ROWS", 3)
-    shutil.copytree(folder / "run", tmp_path / "run")
-    made = reporting.report(tmp_path / "run")
-    found = analyse(finished_run.read(folder / "run"))
-    answered = found.answered[0]
-    level = 1 - 0.05 * 3 / 14
-    effects = factorial_effects(
-        answered.values,
-        answered.reasons,
-        found.design,
-        found.attributes,
-        answered.measure,
-        orders=(2, 3),
-        confidence=level,
-        seed=found.design.seed,
-    )
-    rows = made.results["interactions"]
-    assert [row["spec"]["confidence"] for row in rows] == pytest.approx([level] * 14)
-    ends = [(row["low"], row["high"]) for row in rows[:7]]
-    assert ends == [pytest.approx((effect.low, effect.high), nan_ok=True) for effect in effects]
-    page = parse(made.page.read_text())
-    assert number_faults(page, made.results) == []
-    assert "98.9 % interval" in text_of(next(e for e in page.iter("section") if e.get("id") == "study-0-interactions"))
 
 
 def test_a_negative_control_says_what_it_could_have_found(results):
@@ -159,7 +136,7 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     assert len(made.warning_lines()) == 2
     assert made.headline().endswith(made.warning_lines()[-1])
     assert number_faults(tree, made.results) == []
-    assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
+    assert {family["name"] for family in made.results["families"]} == {"effects and interactions", "negative controls"}
 
 
 def test_a_control_is_made_where_it_is_cheap_and_has_sense():

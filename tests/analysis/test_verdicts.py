@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import transect
-from transect.analysis.verdicts import AttributeVerdict, Picked, Selection, with_sizes
-from transect.records import Effect
+from transect.analysis import finished_run
+from transect.analysis.findings import analyse
+from transect.analysis.verdicts import conclude
 from transect.runs import report_options
 from transect.runs.report_options import ReportSettings
 
@@ -62,24 +63,29 @@ def test_what_a_coin_says_cannot_be_told_from_two_points_with_forty_subjects(run
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "picked", "sized"),
+    ("low", "high", "corrected", "found"),
     [
-        (0.01, 0.2, None, True),
-        (-0.2, -0.01, None, True),
+        (0.01, 0.2, (0.005, 0.3), True),
+        (-0.2, -0.01, (-0.3, -0.005), True),
         (-0.01, 0.2, None, False),
         (0.0, 0.2, None, False),
-        (math.nan, math.nan, None, False),
-        (0.01, 0.2, (-0.02, 0.3), False),  # what is printed is the interval of the selection
+        (math.nan, math.nan, (math.nan, math.nan), True),  # no interval: the test alone
+        (0.01, 0.2, (-0.02, 0.3), False),  # the interval that is corrected for selection is printed too
     ],
 )
-def test_a_difference_whose_printed_interval_holds_zero_has_no_size(low, high, picked, sized):
-    effect = Effect("a", "a", "t", "miss", 0.1, low, high, 0.01, "proportion", 9, 18, p_adjusted=0.01)
-    verdict = AttributeVerdict("s", "t", "miss", "a", "found", 0, False, 0.02, low, high, None)
-    rows = () if picked is None else (Picked(0, *picked, 0.08),)
-    (made,) = with_sizes([verdict], [effect], Selection(2, 0.975, rows))
-    assert made.sized == sized
-    unclear = replace(verdict, verdict="cannot tell")
-    assert with_sizes([unclear], [effect], Selection(2, 0.975, rows)) == (unclear,)
+def test_a_difference_whose_printed_interval_holds_zero_is_not_found(run, low, high, corrected, found):
+    study = analyse(finished_run.read(run))
+    changed = {"estimate": 0.1, "low": low, "high": high, "p_adjusted": 0.01}
+    effects = [replace(effect, p_adjusted=1.0) for effect in study.effects]
+    place = next(i for i, e in enumerate(effects) if (e.outcome, e.attribute) == ("answer", "glasses"))
+    effects[place] = replace(effects[place], **changed)
+
+    def again(study, effect, confidence):
+        return replace(effect, low=corrected[0], high=corrected[1])
+
+    judged, picked = conclude([study], effects, {}, again)
+    assert [verdict.effect for verdict in judged if verdict.verdict == "found"] == [place] * found
+    assert [row.effect for row in picked.effects] == [place] * found
 
 
 def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):

@@ -9,12 +9,11 @@ from transect.effects import (
     adjust,
     analyse_population,
     analyse_transects,
-    paired_score_interval,
     resampling,
     sign_flip,
 )
 from transect.effects.analysis import distinct_tests
-from transect.effects.resampling import bca
+from transect.effects.resampling import bca, mcnemar_interval
 from transect.records import Attribute, Design, Effect
 
 NAN = np.nan
@@ -51,10 +50,10 @@ def test_two_by_three_by_hand():
 
 def test_no_difference_at_all_is_zero_with_an_interval():
     effect = analyse(np.zeros((150, 2)), {"glasses": (0.0, 1.0)}).effects[0]
-    low, high = paired_score_interval(0, 0, 150)
+    low, high = mcnemar_interval(0, 0, 150)
     assert (effect.estimate, effect.p, effect.low, effect.high) == (0, 1, pytest.approx(low), pytest.approx(high))
-    assert effect.interval_method == "paired score"
-    assert "Tango 1998" in effect.citation()[0]
+    assert effect.interval_method == "inverted McNemar mid-p"
+    assert "Fay and Lumbard 2021" in effect.citation()[0]
 
 
 def test_without_any_pair_the_effect_is_nan_with_a_reason():
@@ -156,5 +155,5 @@ def test_the_spec_recreates_the_number():
     assert (effect.low, effect.high) == (again[0][0], again[1][0])
     assert effect.p == sign_flip(d, resamples=spec["flips"], seed=spec["seed"])[0][0]
     exact = analyse((y > 0).astype(np.float64), {"glasses": (0.0, 1.0)}, **options).effects[0]
-    assert exact.test_method == "exact sign-flip"
+    assert exact.test_method == "McNemar mid-p"
     assert exact.spec == {**options, "subjects": 30, "subjects_dropped": 0}

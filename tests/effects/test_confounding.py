@@ -14,8 +14,8 @@ from transect.effects import (
     e_value_of_slope,
     robustness,
     rosenbaum_bounds,
-    sign_flip,
 )
+from transect.effects.resampling import mcnemar
 
 
 def test_the_papers_e_values():
@@ -58,11 +58,12 @@ def test_of_a_slope_a_step_of_the_attribute_counts():
 def test_pairs_of_0_and_1_are_mcnemars_at_gamma_1():
     d = np.array([1.0] * 14 + [-1.0] * 3 + [0.0] * 20)
     made = rosenbaum_bounds(pa.array(d), (1.0, 1.5, 2.0))
-    assert made.largest_p[0] == pytest.approx(sign_flip(d[:, None])[0][0])
-    # P(Bin(17, Γ / (1 + Γ)) >= 14), summed by hand
+    assert made.largest_p[0] == pytest.approx(mcnemar(14, 3))
+    # twice P(Bin(17, Γ / (1 + Γ)) > 14) and once P(= 14), summed by hand
     for p, gamma in zip(made.largest_p, made.gammas, strict=True):
         share = gamma / (1 + gamma)
-        assert p == pytest.approx(2 * sum(math.comb(17, k) * share**k * (1 - share) ** (17 - k) for k in range(14, 18)))
+        chances = [math.comb(17, k) * share**k * (1 - share) ** (17 - k) for k in range(14, 18)]
+        assert p == pytest.approx(2 * sum(chances) - chances[0])
     assert made.n_pairs == 17
     at, beyond = rosenbaum_bounds(d, (made.tolerated, made.tolerated + 0.01)).largest_p
     assert at <= 0.05 < beyond

@@ -14,7 +14,7 @@ from transect.effects.paired_models import (
     gaps_between_groups,
     rate_difference,
 )
-from transect.effects.resampling import sign_flip
+from transect.effects.resampling import mcnemar_interval, sign_flip
 from transect.records import Attribute
 
 
@@ -32,9 +32,8 @@ def test_a_rate_by_hand():
     first, second = np.array([[1.0], [1.0], [1.0], [0.0]]), np.array([[0.0], [0.0], [0.0], [1.0]])
     rate = rate_difference(first, second, True)
     assert (rate.first, rate.second, rate.estimate) == (0.75, 0.25, -0.5)
-    assert rate.p == pytest.approx(2 * (1 + 4) / 2**4)  # at least three of four signs agree
-    low, high = paired_score_interval(1, 3, 4)
-    assert rate.interval(0.95) == pytest.approx((float(low), float(high)), abs=1e-9)
+    assert rate.p == pytest.approx(2 * (1 + 4 / 2) / 2**4)  # mid-p: all signs agree, and half of three of four
+    assert rate.interval(0.95) == pytest.approx(mcnemar_interval(1, 3, 4), abs=1e-9)
 
 
 def test_a_gap_by_hand():

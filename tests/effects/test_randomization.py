@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -6,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.effects_by_loops import sign_flip_p
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
+from scipy.stats import binom
+from statsmodels.stats import contingency_tables
 
 from transect.effects import permutation, sign_flip
-from transect.effects.resampling import exact_sign_flip, lattice, permutations
+from transect.effects.resampling import exact_sign_flip, lattice, mcnemar, mcnemar_interval, permutations
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (5, 5), (3, 9), (1, 12), (40, 22), (300, 250)])
@@ -17,7 +19,7 @@ def test_exact_mcnemar_is_the_case_of_ones(b, c):
     d = np.repeat([1.0, -1.0, 0.0], [b, c, 7])[:, None]
     p, methods = sign_flip(d)
     assert methods == ("exact sign-flip",)
-    np.testing.assert_allclose(p[0], mcnemar([[7, b], [c, 0]], exact=True).pvalue, rtol=1e-9)
+    np.testing.assert_allclose(p[0], contingency_tables.mcnemar([[7, b], [c, 0]], exact=True).pvalue, rtol=1e-9)
     np.testing.assert_allclose(p[0], stats.binomtest(b, b + c).pvalue, rtol=1e-9)
 
 
@@ -102,3 +104,22 @@ def test_tests_that_share_their_shuffles_have_the_p_that_each_has_alone():
         shuffled = np.random.Generator(np.random.Philox(4)).permuted(np.tile(values, (1999, 1)), axis=1)
         extreme = (np.abs((shuffled - values.mean()) @ weights) >= abs(weights @ values) - 1e-9).sum()
         assert p == (1 + extreme) / 2000
+
+
+def test_an_interval_of_single_pairs_leaves_out_zero_exactly_where_mid_p_is_small():
+    """All tables of up to 30 subjects, at three levels: what is significant has an interval that does not hold 0."""
+    for n in range(1, 31):
+        for b, c in (table for table in itertools.product(range(n + 1), repeat=2) if sum(table) <= n):
+            for confidence in (0.95, 0.9, 1 - 0.05 / 7):
+                low, high = mcnemar_interval(b, c, n, confidence)
+                assert low <= (b - c) / n <= high
+                assert (mcnemar(b, c) <= 1 - confidence) == (low > 0 or high < 0), (b, c, n)
+
+
+def test_the_level_of_mid_p_holds_at_every_level_where_at_most_half_of_the_pairs_differ():
+    """Summed over all tables: also at the small levels of a family. Answers that do not avoid each other differ in at
+    most half of the pairs, 2 p (1 - p). Where nearly all pairs differ it may be exceeded up to twice."""
+    for alpha in (0.05, 0.025, 0.05 / 12, 0.05 / 60):
+        rejects = [sum(binom.pmf(b, m, 0.5) for b in range(m + 1) if mcnemar(b, m - b) <= alpha) for m in range(101)]
+        for n, share in itertools.product((5, 8, 12, 20, 30, 50, 100), (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)):
+            assert binom.pmf(np.arange(n + 1), n, share) @ rejects[: n + 1] <= alpha, (n, share, alpha)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from transect.effects.intervals import paired_score_interval
+from transect.effects.resampling import mcnemar_interval
 from transect.effects.samples import Measure
 from transect.effects.verdicts import (
     Bound,
@@ -47,10 +47,10 @@ def test_the_size_of_a_difference_is_bounded_from_both_sides():
     y[:12, 0] = 1
     y[12:15, 1] = 1
     (bound,) = sizes_of_differences(y, 0, MISS)
-    low, high = (float(end) for end in paired_score_interval(3, 12, 200, confidence=0.9))
+    low, high = mcnemar_interval(3, 12, 200, 0.9)
     assert bound.estimate == pytest.approx(9 / 200)
     assert bound.upper == pytest.approx(max(high, -low))
-    strict = [float(end) for end in paired_score_interval(3, 12, 200, confidence=0.95)]
+    strict = mcnemar_interval(3, 12, 200, 0.95)
     assert bound.lower == pytest.approx(max(strict[0], -strict[1]))
     assert bound.n_subjects == 200
 

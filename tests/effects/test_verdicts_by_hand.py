@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from transect.effects.intervals import mean_difference_interval, paired_score_interval
+from transect.effects.intervals import mean_difference_interval
+from transect.effects.resampling import mcnemar_interval
 from transect.effects.samples import Measure
 from transect.effects.verdicts import judge, outermost, pairs_of_levels, subjects_to_tell
 
@@ -24,14 +25,14 @@ def test_equivalence_needs_both_ends_strictly_inside():
 
 
 def test_the_outermost_ends_are_those_of_all_pairs_of_levels():
-    """One attribute with three levels, so that a pair of a subject is one pair of answers: Tango's interval each."""
+    """One attribute with three levels, so that a pair of a subject is one pair of answers: McNemar's interval each."""
     rng = np.random.default_rng(1)
     y = (rng.random((200, 3)) < [0.02, 0.03, 0.05]).astype(float)
     ends = []
     for first, second in itertools.combinations(range(3), 2):
         up = sum(1 for row in y if row[second] == 1 and row[first] == 0)
         down = sum(1 for row in y if row[second] == 0 and row[first] == 1)
-        ends.append([float(end) for end in paired_score_interval(up, down, 200, confidence=0.9)])
+        ends.append(mcnemar_interval(up, down, 200, 0.9))
     low, high = outermost(pairs_of_levels(y, 0, MISS))
     assert low == pytest.approx(min(end for end, _ in ends), abs=1e-9)
     assert high == pytest.approx(max(end for _, end in ends), abs=1e-9)

@@ -70,9 +70,6 @@ def test_verdicts_in_words(snapshot):
     cases = {
         "found, within the margin": verdict(verdict="found", low=0.001, high=0.015),
         "found, beyond the margin": verdict(verdict="found", low=0.001, high=0.021),
-        "found, of any size": verdict(
-            {"estimate": 0.1, "low": -0.02, "high": 0.3, "p_adjusted": 0.03}, verdict="found", low=-0.01, high=0.3, sized=False
-        ),
         "no difference": verdict(verdict="no difference", low=-0.0041, high=0.0104, margin=0.015),
         "cannot tell": verdict(open_effect, **unclear),
         "cannot tell without a margin": verdict(open_effect, **unclear | {"margin": None, "subjects_needed": None}),
@@ -111,8 +108,8 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
     results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
     made = document(results)
     texts = [plain_text(finding(made, index)) for index in (first, second, third)]
-    assert texts[0].endswith("(98.3 % interval 8 to 32; 15 when corrected for selection).")
-    assert texts[1].endswith("(98.3 % interval 8 to 32).")
+    assert texts[0].endswith("(95 % interval 10 to 30; corrected for selection, 98.3 %: 8 to 32, likely 15).")
+    assert texts[1].endswith("(95 % interval 10 to 30; corrected for selection, 98.3 %: 8 to 32).")
     assert texts[2].endswith("(95 % interval 10 to 30).")
     assert "were selected of 9 comparisons" in plain_text(family_words(made))
     results["selection"]["of"] = 3
@@ -139,7 +136,7 @@ def test_an_interaction_is_told_by_the_rates_at_its_corners():
         "n_subjects": 150, "n_images": 600, "excluded": {}, "reason": "", "interval_method": BCA,
         "test_method": "sign flips", "sources": [], "spec": {},
     }]  # fmt: skip
-    results["found_interactions"] = [{"interaction": 0, "low": -0.09, "high": 0.01, "confidence": 0.992}]
+    results["found_interactions"] = [{"interaction": 0, "low": -0.09, "high": -0.001, "confidence": 0.992}]
     planted = {(1.0, -4.0): 0.013, (1.0, 0.0): 0.013, (10.0, -4.0): 0.043, (10.0, 0.0): 0.007}
     for rate in results["rates"]:
         cell = rate["cell"]
@@ -148,7 +145,7 @@ def test_an_interaction_is_told_by_the_rates_at_its_corners():
     assert plain_text(interaction_sentence(document(results), 0)) == (
         "Skin tone × light level, miss rate of frontalface_default: with skin tone 10, 4.3 % at light level −4 against "
         "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gap with skin tone 10 is larger by "
-        "4 points (adjusted p 0.012; its size is uncertain; 99.2 % interval −1 to 9)."
+        "3.6 points (adjusted p 0.012; 95 % interval 0.5 to 8.0; corrected for selection, 99.2 %: 0.1 to 9.0)."
     )
     results["rates"] = [rate for rate in results["rates"] if rate["order"] < 2]
-    assert "together they differ by −4 points" in plain_text(interaction_sentence(document(results), 0))
+    assert "together they differ by −3.6 points" in plain_text(interaction_sentence(document(results), 0))

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from transect.effects import holm, mean_difference_interval, resampling, sign_flip
 from transect.effects.contrasts import level_differences, slopes
-from transect.effects.intervals import wilson_clustered
+from transect.effects.intervals import single_pairs, wilson_clustered
 from transect.effects.observational import FEW_EVENTS, _slope_columns, _slope_influence, _slope_replicates
 from transect.effects.resampling import bca_interval
 
@@ -124,7 +124,8 @@ def binary_rows(design, names, estimands, rates, truths, base, effect, rho, subj
             blocks.append(held(truth, made.low, made.high, 1e-12))
             score.append(np.array(made.methods) == "paired score")
             if 0 in truths:
-                p.append(sign_flip(d, seed=seed + block)[0])
+                single = single_pairs(d, np.full(d.shape[1], pairs), np.full(d.shape[1], reach))
+                p.append(sign_flip(d, single=single, seed=seed + block)[0])
     null, family = np.array(truths) == 0, np.nan
     if 0 in truths and len(names) > 1:
         adjusted = np.apply_along_axis(holm, 0, np.array([np.concatenate(found[name][2]) for name in names]))

@@ -139,6 +139,9 @@ ROWS = (
     Row("shares_of_changes_cover",
         crossed(((0.2, 0.2), (0.05, 0.01)), several((10, 0), (40, 0), (10, 2), (40, 2), (200, 1)), (0.0, 0.6)),
         (((0.2, 0.2), 10, 2, 0.6),), (200, 400), covers=0.93, slack=2 * np.sqrt(0.05 * 0.95 / 400)),
+    # test_family_errors: effects and interactions of all studies of a page
+    Row("a_page_of_several_worlds_with_interactions_claims_what_is_not_in_at_most_five_per_cent", crossed((1, 3)),
+        ((3,),), (150, 1000), rejects=0.05),
     # test_few_subjects_coverage: averages over many cells
     Row("an_effect_in_few_subjects_is_covered", crossed((0.03, 0.05, 0.1), (9, 18)), ((0.05, 9),), (300, 600),
         covers=0.93),
@@ -253,6 +256,10 @@ ROWS = (
     Row("the_three_largest_are_covered_and_not_overstated", crossed((50, 200), ("few", "small", "one")),
         ((50, "small"),), (140, 300), covers=0.93, slack=0.0),
     Row("the_first_of_three_equal_regions_is_not_overstated", NOTHING, (), (0, 500)),
+    # test_single_pair_coverage: McNemar's mid-p
+    Row("differences_of_single_pairs_are_covered", crossed((5, 10, 20, 50, 150), several(
+        (0.02, 0.02), (0.05, 0.01), (0.1, 0.1), (0.2, 0.05), (0.3, 0.1), (0.4, 0.4), (0.6, 0.1),
+     )), ((20, 0.3, 0.1),), (300, 2000), covers=0.95),
     # test_slopes_by_person: populations
     Row("slopes_on_a_skewed_attribute_hold_their_level", ((4, 0.5), (6, 1.5), (15, 0.5), (15, 1.0), (15, 1.5)),
         ((15, 1.0),), (200, 1000), rejects=0.06),

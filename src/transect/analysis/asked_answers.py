@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from transect.analysis.finished_run import Run
 from transect.designs.pairs import Pair, along, cell_pairs, clusters, digest, level_numbers
-from transect.effects import intervals, preferences, resampling
+from transect.effects import preferences, resampling
 from transect.effects.analysis import CONFIDENCE
 from transect.effects.preferences import PREFERRED, Abilities, Preference
 from transect.errors import BadInput
@@ -280,10 +280,10 @@ def _effect(
     run: Run, target: str, name: str, levels: Pair, images: int, decided: Float[np.ndarray, " n"], confidence: float
 ) -> Effect:
     """images: of each subject. decided: whom each of them prefers."""
-    found = preferences.net_preference(decided, confidence=confidence, seed=run.design.seed)
+    found = preferences.net_preference(decided, confidence=confidence)
     left_out = len(decided) - found.subjects
     ends, label = [run.design.levels[name][level] for level in levels], run.attributes[name].label
-    sources = [intervals.SOURCES[intervals.PAIRED_SCORE]] if found.subjects else []
+    sources = [resampling.SOURCES[resampling.MID_P_INTERVAL]] if found.subjects else []
     sources += [resampling.SOURCES[found.test]] if found.subjects and found.test in resampling.SOURCES else []
     return Effect(
         name=f"{name}: {label(ends[0])} to {label(ends[1])}",
@@ -301,7 +301,7 @@ def _effect(
         to=ends[1],
         excluded={INCOMPLETE: images * left_out} if left_out else {},
         reason=found.difference.reason,
-        interval_method=intervals.PAIRED_SCORE if found.subjects else "",
+        interval_method=resampling.MID_P_INTERVAL if found.subjects else "",
         test_method=found.test,
         spec={
             "confidence": confidence,

@@ -13,18 +13,18 @@ import pyarrow as pa
 from transect.experiment.costs import Cost, line
 from transect.records import Effect
 from transect.reports.builder import ShortPageResult
-from transect.reports.entries import MARKS, MOST, EffectEntry, doubted, kind_of, kind_of_pair
-from transect.reports.wording import listed, short_name
+from transect.reports.entries import MARKS, MOST, EffectEntry, doubted, kind_of
+from transect.reports.wording import effect_numbers, listed, short_name, unit_words
 from transect.runs import bounds
 from transect.runs.json_records import plain
 from transect.runs.locks import refuse_links
 from transect.runs.result import JobResult, Result
-from transect.runs.wording import counted, signed, spaced
+from transect.runs.wording import counted, spaced
 
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
 """The page outside its run folder, where pages of other jobs may lie beside it."""
-HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
+HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "unit", "p (adjusted)")
 
 
 @final
@@ -78,9 +78,8 @@ class FolderResult(Result):
 
     def headline(self) -> str:
         """How many effects there are, the largest, and a warning where a negative control shows an effect."""
-        alpha, effects = self.results["family"]["alpha"], self.results["effects"]
-        significant = sum(effect["p_adjusted"] is not None and effect["p_adjusted"] <= alpha for effect in effects)
-        count = f"{significant} of {len(effects)} effects significant after correction"
+        family, effects = self.results["family"], self.results["effects"]
+        count = f"{family['significant']} of {counted(family['size'], 'test')} significant after correction"
         picked = self.results["selection"]["effects"][:1]
         largest = [self._largest(effects[entry["effect"]]) for entry in picked]
         result = "; ".join([count, *largest])
@@ -90,14 +89,15 @@ class FolderResult(Result):
     def _largest(self, effect: Mapping[str, Any]) -> str:
         """The largest effect; where it was picked of several, with what may be said of it after the choice."""
         selection = self.results.get("selection", {"of": 0, "effects": []})
+        estimate, ends, _ = effect_numbers(effect)
+        measured = f"{effect['name']}, {estimate} {unit_words(effect['unit'])} (95 % interval {ends}"
         picked = next(iter(selection["effects"]), None)
         if picked is None or picked["low"] is None or len(selection["effects"]) >= selection["of"]:
-            return f"the largest: {effect['name']}, {signed(effect['estimate'])}"
-        likely = "" if picked["shrunken"] is None else f"likely {signed(picked['shrunken'])}, "
-        return (
-            f"the largest of {selection['of']}: {effect['name']}, {likely}measured {signed(effect['estimate'])} "
-            f"({100 * selection['confidence']:.3g} % interval {signed(picked['low'])} to {signed(picked['high'])})"
-        )
+            return f"the largest: {measured})"
+        likely, wider, _ = effect_numbers({**effect, **picked, "estimate": picked["shrunken"]})
+        corrected = f"corrected for selection, {100 * selection['confidence']:.3g} %: {wider}"
+        words = "" if picked["shrunken"] is None else f", likely {likely}"
+        return f"the largest of {selection['of']}: {measured}; {corrected}{words})"
 
     def verdict_lines(self) -> list[str]:
         """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
@@ -105,9 +105,9 @@ class FolderResult(Result):
         texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
         for row in results["verdicts"]:
             if row["verdict"] != "not judged":
-                texts[kind_of(row["verdict"], check=row["check"], sized=row["sized"])].append(row["text"])
+                texts[kind_of(row["verdict"], check=row["check"])].append(row["text"])
         for row in results["found_interactions"]:
-            texts[kind_of_pair(row["low"], row["high"])].append(row["text"])
+            texts["found"].append(row["text"])
         texts["not judged"] += [
             f"Nothing is concluded about {listed([spaced(name) for name in names]).unescape()} for "
             f"{short_name(target)}: {reason}."
@@ -128,7 +128,7 @@ class FolderResult(Result):
     def _alarm(self) -> Sequence[str]:
         alpha = self.results["family"]["alpha"]
         shown = ", ".join(
-            f"{row['attributes'][0]}, {row['outcome']}: {signed(row['estimate'])}"
+            f"{row['attributes'][0]}, {row['outcome']}: {effect_numbers(row)[0]} {unit_words(row['unit'])}"
             for row in self.results["negative_controls"]
             if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha
         )
@@ -175,12 +175,10 @@ class AuditResult(JobResult[AuditNumbers], FolderResult):
 
 
 def _row(effect: Mapping[str, Any]) -> list[str]:
-    named = [effect["name"], effect["target"], effect["outcome"]]
-    if effect["estimate"] is None:
-        return [*named, "not estimable", effect["reason"], ""]
-    interval = effect["reason"] if effect["low"] is None else f"{signed(effect['low'])} to {signed(effect['high'])}"
-    p = "" if effect["p_adjusted"] is None else f"{effect['p_adjusted']:.2g}"
-    return [*named, signed(effect["estimate"]), interval, p]
+    """As the page prints it."""
+    estimate, ends, p = effect_numbers(effect)
+    ends = effect["reason"] if effect["low"] is None else ends
+    return [effect["name"], effect["target"], effect["outcome"], estimate, ends, unit_words(effect["unit"]), p]
 
 
 @final

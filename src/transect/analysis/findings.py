@@ -2,8 +2,7 @@
 target.
 
 run.json holds what a target's answers mean (task, threshold, labels, box convention), so that a run can be analysed
-again years later, on a machine that lacks the target. Tests share the 5 % of false findings in families: all of a
-report, or those of each world by themselves.
+again years later, on a machine that lacks the target.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -25,7 +23,14 @@ from transect.analysis.asked_answers import Asked, coding_of, preferred
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.error_rates import face_groups
-from transect.effects.analysis import CONFIDENCE, Analysis, adjust, analyse_population, analyse_transects
+from transect.effects.analysis import (
+    CONFIDENCE,
+    Analysis,
+    analyse_population,
+    analyse_transects,
+    mirrors_of,
+    with_mirrors,
+)
 from transect.effects.observational import Groups, cut, pairs
 from transect.effects.outcomes import FACE, IOU, Outcome, Truth, category
 from transect.effects.rates import HIGHEST_ORDER, Rate
@@ -191,7 +196,7 @@ class Findings:
     """The findings of one run folder: its entry in results.json, effects, rates and pictures.
 
     answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
-    in a population study their scores.
+    in a population study their scores. mirrors: by target and outcome the earlier outcome whose differences these are.
     """
 
     spec: RunSpec
@@ -204,6 +209,7 @@ class Findings:
     answered: tuple[TransectOutcome, ...] = ()
     differences: tuple[Float[np.ndarray, " n"], ...] = ()
     answers: tuple[Answers, ...] = ()
+    mirrors: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def in_steps(self) -> bool:
@@ -228,11 +234,16 @@ def analyse(
     galleries: list[Gallery] = []
     answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
+    mirrors: dict[tuple[str, str], str] = {}
     groups: Mapping[str, LevelLabels] = {}
     left_out = 0
     entries, answers = [], []
     for target in run.spec.targets:
         outcomes = TargetOutcomes(run, target)
+        values = {name: outcomes.outcome(name).values for name in run.outcomes(target)}
+        rows = run.design.subjects if run.design.levels else 1
+        alike = mirrors_of({name: column.reshape(rows, -1) for name, column in values.items()})
+        mirrors |= {(target.name, name): other for name, other in alike.items()}
         for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
@@ -247,14 +258,15 @@ def analyse(
         answers.append(replace(one, covariates=tuple(covariates)))
         if pictured:
             galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
+    effects = with_mirrors(effects, mirrors)
     for asked in run.spec.pairs:
-        about_two, behind = preferred(run, asked)
+        about_two, preferences = preferred(run, asked)
         effects += about_two
-        differences += behind
+        differences += preferences
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
-        tuple(answered), tuple(differences), tuple(answers),
+        tuple(answered), tuple(differences), tuple(answers), mirrors,
     )  # fmt: skip
 
 
@@ -479,20 +491,6 @@ def in_several_worlds(studies: Sequence[Findings]) -> bool:
     """Whether one experiment was made in several worlds: in several generators, or on several sets of photographs."""
     generators = [each.spec.generator for each in studies if each.design.levels and not each.in_steps]
     return len({(each.name, str(each.facts.get("pictures_sha256", ""))) for each in generators}) > 1
-
-
-def of_effects(studies: Sequence[Findings]) -> list[str]:
-    """For each effect of some studies, in order, the family that it is tested in."""
-    several = in_several_worlds(studies)
-    return [study.spec.name if several else "" for study in studies for _ in study.effects]
-
-
-def corrected(effects: Sequence[Effect], families: Sequence[str]) -> tuple[Effect, ...]:
-    """The effects with adjusted p, each family by itself. families: of each effect, those of one family in a row."""
-    made: list[Effect] = []
-    for _, members in groupby(families):
-        made += adjust(effects[len(made) : len(made) + sum(1 for _ in members)])
-    return tuple(made)
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:

@@ -23,7 +23,7 @@ from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.replicated import replicating
-from transect.analysis.secondary_results import Further, analyse_further, with_always_valid
+from transect.analysis.secondary_results import Further, analyse_further, interactions_of, with_always_valid
 from transect.analysis.sections import build as build_sections
 from transect.analysis.sections import canary_drift, curves, exclusion_comparison, interpolation, two_images
 from transect.analysis.sections import directions as fitted_directions
@@ -32,17 +32,13 @@ from transect.analysis.sections.edits import adjusted_table, edit_failures_secti
 from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
 from transect.analysis.verdicts import (
     ALPHA,
-    AttributeVerdict,
     Reestimator,
+    conclude,
     failed_edits,
-    judge_all,
-    leads,
-    select,
     warnings_of,
-    with_sizes,
 )
 from transect.datasets.labelled import SUBJECT
-from transect.effects.analysis import distinct_tests
+from transect.effects.analysis import adjust, distinct_tests
 from transect.effects.clusters import clusters_of
 from transect.effects.intervals import SOURCES
 from transect.effects.multiplicity import SELECTION_SOURCES as SOURCES_OF_SELECTION
@@ -98,8 +94,7 @@ def publish(
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
-    All effects are one family: their p-values are adjusted together (Holm). Where an experiment was made in several
-    worlds, the effects of each study are a family (`families`).
+    All effects and interactions are one family: their p-values are adjusted together (Holm).
 
     controls: the negative control of each study, or None. shares: populations to project to. limits: further limits
     that the page states. sections: further sections, after the standard ones. margins: of equivalence, by outcome.
@@ -108,18 +103,17 @@ def publish(
     """
     from transect.reports.page import publish as write_page
 
-    effects = _adjusted(studies)
-    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA)
+    effects, crossed = _adjusted(studies)
+    tests = distinct_tests([*effects, *(effect for _, effect in crossed)])
+    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, crossed, ALPHA)
     names = [study.spec.name for study in studies for _ in study.effects]
     entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
     worlds = replicating.replication_of(folder, studies, entries, margins or {})
     built = [*build_sections([answers for study in studies for answers in study.answers]), *sections]
     built = [*replicating.sections(worlds), *built]
-    judged = _in_order(judge_all(studies, effects, margins or {}, again), effects)
-    picked = select(studies, effects, leads(judged), again)
-    verdicts = with_sizes(judged, effects, picked)
+    verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
-        **_results(studies, effects, entries, further, built, [*limits, *_left_out(effects)]),
+        **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
         "verdicts": plain(verdicts),
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": plain(picked),
@@ -132,9 +126,12 @@ def publish(
     return AuditResult(AuditNumbers(effects), folder, results)
 
 
-def _adjusted(studies: Sequence[Findings]) -> tuple[Effect, ...]:
-    effects = [effect for study in studies for effect in _extendable(study)]
-    return findings.corrected(effects, findings.of_effects(studies))
+def _adjusted(studies: Sequence[Findings]) -> tuple[tuple[Effect, ...], list[tuple[str, Effect]]]:
+    """Effects, and interactions with the names of their studies, of all studies; p is corrected over both together."""
+    effects, crossed = [effect for study in studies for effect in _extendable(study)], interactions_of(studies)
+    made = adjust([*effects, *(effect for _, effect in crossed)])
+    names = (name for name, _ in crossed)
+    return made[: len(effects)], list(zip(names, made[len(effects) :], strict=True))
 
 
 def _left_out(effects: Sequence[Effect]) -> list[str]:
@@ -149,23 +146,6 @@ def _left_out(effects: Sequence[Effect]) -> list[str]:
         f"{'it' if len(outcomes) == 1 else 'them'}."
         for target, outcomes in of.items()
     ]
-
-
-def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
-    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
-    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
-
-    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
-        effect = None if verdict.effect is None else effects[verdict.effect]
-        other = effect is None or not effect.unit.startswith("proportion")
-        return (
-            verdict.check and verdict.verdict == "found",
-            ranks.index(verdict.verdict),
-            other,
-            0.0 if effect is None else -abs(effect.estimate),
-        )
-
-    return sorted(verdicts, key=key)
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
@@ -183,6 +163,7 @@ def _results(
     entries: Sequence[Mapping[str, object]],
     further: Further,
     sections: Sequence[Section],
+    tests: int,
     limits: Sequence[str],
 ) -> dict[str, object]:
     specs = [study.spec for study in studies]
@@ -198,12 +179,7 @@ def _results(
         "studies": [study.entry for study in studies],
         "effects": list(entries),
         "rates": [rate for study in studies for rate in study.rates],
-        "family": {
-            "size": distinct_tests(effects),
-            "method": "holm",
-            "alpha": ALPHA,
-            "by_study": findings.in_several_worlds(studies),
-        },
+        "family": {"size": tests, "method": "holm", "alpha": ALPHA},
         "world": {
             **rendered[0],
             "photographs": all(spec.generator.of_photographs for spec in specs),

@@ -1,13 +1,12 @@
 """Entries of results.json other than effects: interactions, variance, projections, negative controls, plans; and
 intervals that stay valid when an audit is extended.
 
-Interactions and negative controls are separate families of tests, since they answer other questions than the
-effects.
+Effects and interactions of a page are one family of tests, whatever its studies; negative controls, which are alarms
+and no findings, are another.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,19 +17,19 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis import findings, finished_run
-from transect.analysis.findings import Findings, TransectOutcome, corrected, in_several_worlds, of_effects
+from transect.analysis.findings import Findings, TransectOutcome
 from transect.effects import planning
 from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
-from transect.effects.analysis import CONFIDENCE, distinct_tests
+from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, with_mirrors
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
 from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
 from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
+from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
 from transect.records import Design, Effect
-from transect.reports.summary import MOST_ROWS
 
 
 @final
@@ -113,13 +112,14 @@ def plan_next(
     """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
 
     effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
-    of the pilot's report, slopes among them. Subjects are counted for the pilot's whole design, from the upper 80 %
-    limit of the pilot's spread, so that four of five pilots plan enough.
+    of the pilot's report, slopes and interactions among them. Subjects are counted for the pilot's whole design, from
+    the upper 80 % limit of the pilot's spread, so that four of five pilots plan enough.
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
     study, known = _estimated(folder)
-    size = max(distinct_tests(study.effects), len(known)) if family is None else family
+    tests = distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))])
+    size = max(tests, len(known)) if family is None else family
     return _largest(known, partial(planning.plan_from_pilot, effect, power=power, alpha=alpha, family=size))
 
 
@@ -207,6 +207,7 @@ def _with(effect: Effect, interval: AlwaysValid) -> Effect:
 
 
 Entry = dict[str, Any]
+EFFECTS: Final = "effects and interactions"
 POWER: Final = 0.9
 CONTROL_POWER: Final = 0.8
 """The power at which a negative control's smallest detectable effect is stated."""
@@ -232,39 +233,20 @@ def analyse_further(
     controls: Sequence[Findings | None],
     shares: Sequence[PopulationShares],
     effects: Sequence[Effect],
+    crossed: Sequence[tuple[str, Effect]],
     alpha: float,
 ) -> Further:
-    """Everything but the effects of some studies. controls: the negative control of each study, or None."""
-    crossed = _adjusted([(study, _interactions(study)) for study in studies])
-    tests = [() if control is None else _effects(control, control.answered, orders=(1,)) for control in controls]
-    controlled = _adjusted(list(zip(studies, tests, strict=True)))
-    projections = [projection for population in shares for projection in _projections(studies, population)]
+    """Everything but the effects of some studies. controls: the negative control of each study, or None.
+
+    effects, crossed: of all studies, in order, with p corrected in one family; interactions with their study's name.
+    """
     names = [study.spec.name for study in studies for _ in study.effects]
-    tested = list(zip(of_effects(studies), names, effects, strict=True))
-    sizes = Counter(family for family, _, effect in tested if distinct_tests([effect]))
-    several = in_several_worlds(studies)
-    plans = [
-        _plan(study, contrast, max(sizes[study.spec.name if several else ""], 1), alpha)
-        for study in studies
-        for contrast in pilot_contrasts(study)
-    ]
+    controlled = _controlled(studies, controls)
+    projections = [projection for population in shares for projection in _projections(studies, population)]
+    tests = max(distinct_tests([*effects, *(effect for _, effect in crossed)]), 1)
+    plans = [_plan(study, contrast, tests, alpha) for study in studies for contrast in pilot_contrasts(study)]
     families = [
-        *(
-            _family(
-                f"effects of {key}" if key else "effects",
-                alpha,
-                [(name, effect) for family, name, effect in tested if family == key],
-            )
-            for key in dict.fromkeys(family for family, _, _ in tested)
-        ),
-        *(
-            _family(
-                f"interactions of {key}" if key else "interactions",
-                alpha,
-                [each for each in crossed if key in ("", each[0])],
-            )
-            for key in ([study.spec.name for study in studies] if several else [""])
-        ),
+        _family(EFFECTS, alpha, [*zip(names, effects, strict=True), *crossed]),
         _family("negative controls", alpha, controlled),
     ]
     sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
@@ -283,19 +265,28 @@ def analyse_further(
     )
 
 
-def _interactions(study: Findings) -> list[Effect]:
-    """Interactions; where a page picks the surest of them, with intervals that allow for it (false coverage rate)."""
-    effects = _effects(study, study.answered, orders=(2, 3))
-    if len(effects) <= MOST_ROWS:
-        return effects
-    return _effects(study, study.answered, orders=(2, 3), confidence=confidence_of(MOST_ROWS, len(effects)))
+def interactions_of(studies: Sequence[Findings]) -> list[tuple[str, Effect]]:
+    """The interactions of all studies, each with the name of its study; p is not corrected."""
+    return [(study.spec.name, effect) for study in studies for effect in _effects(study, study.answered, orders=(2, 3))]
+
+
+def _controlled(studies: Sequence[Findings], controls: Sequence[Findings | None]) -> list[tuple[str, Effect]]:
+    """The effects of the negative controls, corrected over these."""
+    found = [
+        (study.spec.name, effect)
+        for study, control in zip(studies, controls, strict=True)
+        if control is not None
+        for effect in _effects(control, control.answered, orders=(1,))
+    ]
+    corrected = adjust([effect for _, effect in found])
+    return [(name, effect) for (name, _), effect in zip(found, corrected, strict=True)]
 
 
 def _effects(
     study: Findings, answers: Sequence[TransectOutcome], *, orders: Sequence[int], confidence: float = CONFIDENCE
 ) -> list[Effect]:
     """Effects of these orders on each outcome: 1 of single attributes, 2 and 3 of interactions."""
-    return [
+    found = (
         effect
         for answered in answers
         for effect in factorial_effects(
@@ -309,26 +300,38 @@ def _effects(
             confidence=confidence,
             seed=study.design.seed,
         )
-    ]
+    )
+    return with_mirrors(found, study.mirrors)
 
 
 def _found(studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], alpha: float) -> list[dict[str, object]]:
-    """The significant interactions, the surest first, with intervals that allow for their being picked."""
-    found = [place for place, (_, effect) in enumerate(crossed) if effect.p_adjusted <= alpha]
-    level = confidence_of(len(found), sum(effect.p == effect.p for _, effect in crossed))
-    again: dict[tuple[str, str, str], list[Effect]] = {}
-    entries: list[dict[str, object]] = []
-    for place in sorted(found, key=lambda place: (crossed[place][1].p_adjusted, crossed[place][1].p)):
-        name, effect = crossed[place]
-        key = name, effect.target, effect.outcome
-        if key not in again:
-            study = next(study for study in studies if study.spec.name == name)
-            answers = [each for each in study.answered if (each.measure.target, each.measure.outcome) == key[1:]]
-            again[key] = _effects(study, answers, orders=(2, 3), confidence=level)
-        wider = next(each for each in again[key] if each.name == effect.name)
-        ends = {"low": wider.low, "high": wider.high}
-        entries.append({"interaction": place, **ends, "confidence": level})
-    return entries
+    """The significant interactions, the surest first, with intervals that allow for their being picked, without 0."""
+    effects = [effect for _, effect in crossed]
+    shown = [is_shown(each.p_adjusted, each.low, each.high, alpha) and not each.same_test_as for each in effects]
+    found, lost = [place for place, is_found in enumerate(shown) if is_found], [-1]
+    while lost:
+        level = confidence_of(len(found), distinct_tests(effects))
+        ends = _ends(studies, crossed, found, level)
+        lost = [place for place in found if ends[place][0] <= 0 <= ends[place][1]]
+        found = [place for place in found if place not in lost]
+    return [
+        {"interaction": place, "low": ends[place][0], "high": ends[place][1], "confidence": level}
+        for place in sorted(found, key=lambda place: (effects[place].p_adjusted, effects[place].p))
+    ]
+
+
+def _ends(
+    studies: Sequence[Findings], crossed: Sequence[tuple[str, Effect]], places: Sequence[int], level: float
+) -> dict[int, tuple[float, float]]:
+    """The intervals of some interactions at another level."""
+    again = {
+        (study.spec.name, effect.target, effect.outcome, effect.name): (effect.low, effect.high)
+        for study in studies
+        if any(crossed[place][0] == study.spec.name for place in places)
+        for effect in _effects(study, study.answered, orders=(2, 3), confidence=level)
+    }
+    named = {place: crossed[place] for place in places}
+    return {place: again[name, one.target, one.outcome, one.name] for place, (name, one) in named.items()}
 
 
 def _negative_controls(
@@ -354,17 +357,9 @@ def _negative_controls(
     return rows
 
 
-def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[str, Effect]]:
-    """The effects with adjusted p, in one family or one for each study, each with the name of its study."""
-    effects = [effect for _, effects in pairs for effect in effects]
-    names = [study.spec.name for study, effects in pairs for _ in effects]
-    families = names if in_several_worlds([study for study, _ in pairs]) else [""] * len(names)
-    return list(zip(names, corrected(effects, families), strict=True))
-
-
 _OF_EFFECT: Final = (
     *("target", "outcome", "name", "unit", "estimate", "low", "high", "p", "p_adjusted", "n_subjects", "n_images"),
-    *("excluded", "reason", "interval_method", "test_method", "sources"),
+    *("excluded", "reason", "interval_method", "test_method", "sources", "same_test_as"),
 )
 
 
@@ -448,6 +443,6 @@ def _family(name: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> d
         "method": "holm",
         "alpha": alpha,
         "size": len(tested),
-        "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),
+        "significant": sum(is_shown(effect.p_adjusted, effect.low, effect.high, alpha) for _, effect in tested),
         "members": [f"{study}: {effect.name}, {effect.outcome} of {effect.target}" for study, effect in tested],
     }

@@ -5,15 +5,14 @@ first.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 
 from transect.analysis.asked_answers import named, preferred
-from transect.analysis.findings import Findings, estimate, of_effects, pairs_of_groups
+from transect.analysis.findings import Findings, estimate, pairs_of_groups
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
 from transect.analysis.sections import spoken_answers
@@ -25,12 +24,14 @@ from transect.effects.outcomes import OF_TRUTH, Outcome
 from transect.effects.verdicts import (
     EQUIVALENCE,
     Verdict,
+    is_shown,
     judge,
     largest,
     outermost,
     pairs_of_levels,
     rounded_up,
     subjects_for,
+    subjects_to_confirm,
     subjects_to_find,
 )
 from transect.experiment import edits as experiment_edits
@@ -173,8 +174,8 @@ class AttributeVerdict:
     stated. subjects_needed: with which the data could tell; None where that is not known. subjects_to_confirm: with
     which a difference as large as the one measured would be found, where that is beyond the margin and needs more than
     there were; else None. reason: why not estimable, or why not judged: what speaks against all answers of the target,
-    unless a difference was found. sized: of a difference that was found, whether the interval that the report prints
-    excludes 0 (`selection.with_sizes`).
+    unless a difference was found. A difference whose printed interval holds 0, corrected for selection or not, is not
+    found.
     """
 
     study: str
@@ -189,7 +190,6 @@ class AttributeVerdict:
     high: float
     subjects_needed: int | None
     reason: str = ""
-    sized: bool = True
     subjects_to_confirm: int | None = None
 
 
@@ -198,31 +198,33 @@ def judge_all(
     effects: Sequence[Effect],
     margins: Mapping[str, float],
     again: Reestimator | None = None,
+    *,
+    tests: int = 0,
+    unshown: Collection[int] = (),
 ) -> tuple[AttributeVerdict, ...]:
-    """A verdict for each attribute and outcome, in the order of the effects.
+    """A verdict for each attribute and outcome, in the order of the effects; one for outcomes that mirror each other.
 
     effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
+    tests: of the page (default: those of the effects). unshown: effects whose interval holds 0 when corrected for
+    selection.
     """
-    families = of_effects(studies)
-    sizes = Counter(family for family, effect in zip(families, effects, strict=True) if distinct_tests([effect]))
-    untested = Counter(
-        family
-        for family, effect in zip(families, effects, strict=True)
-        if effect.test_method == UNTESTED and effect.estimable
-    )
+    tests = tests or distinct_tests(effects)
+    shown = {i for i, each in enumerate(effects) if is_shown(each.p_adjusted, each.low, each.high, ALPHA)}
+    untested = sum(effect.test_method == UNTESTED and effect.estimable for effect in effects)
     verdicts = []
     place = 0
     for study in studies:
         of_study = range(place, place + len(study.effects))
         place += len(study.effects)
         spread = {(pilot.target, pilot.outcome, pilot.name): pilot for pilot in pilot_contrasts(study)}
+        said: dict[_VerdictKey, float] = {}
         for whose, indices in _by_attribute(study, effects, of_study).items():
-            if not _about_truth(study, whose):
-                margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
-                family = families[indices[0]]
-                evidence = _Evidence(study, spread, margin, sizes[family], untested[family])
+            margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
+            if not _about_truth(study, whose) and not _repeats(study, whose, margin, said):
+                said[whose] = margin
+                evidence = _Evidence(study, spread, margin, tests, untested, shown.difference(unshown))
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
     return tuple(verdicts)
 
@@ -249,6 +251,7 @@ class _Evidence:
     margin: float
     family: int
     untested: int
+    shown: Collection[int]
 
 
 def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) -> dict[_VerdictKey, list[int]]:
@@ -262,6 +265,13 @@ def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) ->
 def _about_truth(study: Findings, whose: _VerdictKey) -> bool:
     _, target, outcome, attribute = whose
     return outcome in OF_TRUTH and attribute == truth_of(study, target)
+
+
+def _repeats(study: Findings, whose: _VerdictKey, margin: float, said: Mapping[_VerdictKey, float]) -> bool:
+    """Whether the verdict on an outcome that this one mirrors says the same: unless another margin was stated."""
+    name, target, outcome, attribute = whose
+    first = name, target, study.mirrors.get((target, outcome), ""), attribute
+    return first in said and not abs(said[first] - margin) > 0
 
 
 def _judged(
@@ -283,9 +293,9 @@ def _judged(
         return verdict
     contrasts = [index for index in known if effects[index].kind == "contrast"]
     beyond = [index for index in contrasts if _beyond(effects[index], evidence, again)]
-    lead = _lead(effects, beyond or known)
+    lead = _lead(effects, beyond or known, evidence.shown)
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
-    found = judge(bool(beyond) or effects[lead].p_adjusted <= ALPHA, low, high, evidence.margin)
+    found = judge(bool(beyond) or lead in evidence.shown, low, high, evidence.margin)
     if doubt and found != "found":
         return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
     verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
@@ -303,10 +313,10 @@ def _beyond(effect: Effect, evidence: _Evidence, again: Reestimator | None) -> b
     return wider.low > evidence.margin or wider.high < -evidence.margin
 
 
-def _lead(effects: Sequence[Effect], known: Sequence[int]) -> int:
+def _lead(effects: Sequence[Effect], known: Sequence[int], shown: Collection[int]) -> int:
     """The largest significant contrast, else a significant slope, else the largest contrast."""
     return min(known, key=lambda i: (
-        not effects[i].p_adjusted <= ALPHA, effects[i].kind != "contrast", -abs(effects[i].estimate)
+        i not in shown, effects[i].kind != "contrast", -abs(effects[i].estimate)
     ))  # fmt: skip
 
 
@@ -347,14 +357,18 @@ def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
 def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
     """Subjects for a difference as large as the one measured, beyond the margin; None where as many took part."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-    size = abs(effect.estimate)
-    if pilot is None or size <= evidence.margin:
+    size, needed = abs(effect.estimate), None
+    if size <= evidence.margin:
         return None
-    share = pilot.planned_discordant
-    needed = subjects_to_find(
-        size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
-        discordant=None if share is None else max(share, size),
-    )  # fmt: skip
+    if pilot is not None:
+        share = pilot.planned_discordant
+        needed = subjects_to_find(
+            size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
+            discordant=None if share is None else max(share, size),
+        )  # fmt: skip
+    elif effect.basis == "observational":
+        n = effect.n_subjects
+        needed = subjects_to_confirm(size, n, effect.low, effect.high, alpha=ALPHA, family=evidence.family)
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 
@@ -400,19 +414,40 @@ def select(
     return Selection(len(candidates), level, chosen)
 
 
-def with_sizes(
-    verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect], picked: Selection
-) -> tuple[AttributeVerdict, ...]:
-    """The verdicts, with whether the interval of each difference that was found excludes 0."""
-    listed = {row.effect: row for row in picked.effects if math.isfinite(row.low) and len(picked.effects) < picked.of}
-    made = []
-    for verdict in verdicts:
-        if verdict.verdict == "found" and verdict.effect is not None:
-            row = listed.get(verdict.effect, effects[verdict.effect])
-            made.append(replace(verdict, sized=row.low > 0 or row.high < 0))  # not without an interval, of NaN ends
-        else:
-            made.append(verdict)
-    return tuple(made)
+def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
+    """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
+    ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
+
+    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
+        effect = None if verdict.effect is None else effects[verdict.effect]
+        other = effect is None or not effect.unit.startswith("proportion")
+        return (
+            verdict.check and verdict.verdict == "found",
+            ranks.index(verdict.verdict),
+            other,
+            0.0 if effect is None else -abs(effect.estimate),
+        )
+
+    return sorted(verdicts, key=key)
+
+
+def conclude(
+    studies: Sequence[Findings],
+    effects: Sequence[Effect],
+    margins: Mapping[str, float],
+    again: Reestimator | None = None,
+    *,
+    tests: int = 0,
+) -> tuple[list[AttributeVerdict], Selection]:
+    """The verdicts as the page lists them, and the differences found with intervals corrected for their selection."""
+    unshown: set[int] = set()
+    while True:
+        judged = _in_order(judge_all(studies, effects, margins, again, tests=tests, unshown=unshown), effects)
+        picked = select(studies, effects, leads(judged), again)
+        more = {row.effect for row in picked.effects if row.low <= 0 <= row.high} - unshown
+        if not more:
+            return judged, picked
+        unshown |= more
 
 
 @final
@@ -471,10 +506,11 @@ def _shrunken(effects: Sequence[Effect]) -> list[float]:
 
 def _candidates(studies: Sequence[Findings]) -> list[int]:
     """Effects that may be picked: of the truth's own attribute neither those on errors, whose label changes with it,
-    nor those on answers, which check the target.
+    nor those on answers, which check the target; none that repeats another.
     """
     named = [(study, effect) for study in studies for effect in study.effects]
-    return [i for i, (study, effect) in enumerate(named) if effect.attribute != truth_of(study, effect.target)]
+    about = (effect.attribute != truth_of(study, effect.target) for study, effect in named)
+    return [i for i, own in enumerate(about) if own and not named[i][1].same_test_as]
 
 
 _SHOWN: Final = 3

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.effects import clusters, intervals, observational, resampling
-from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.contrasts import Contrast, contrasts, known_means
 from transect.effects.multiplicity import HOLM, holm
 from transect.effects.rates import (
     HIGHEST_ORDER,
@@ -29,6 +29,8 @@ from transect.records import Attribute, Design, Effect
 CONFIDENCE: Final = 0.95
 NO_PAIR: Final = "no subject has a valid pair"
 ONE_SUBJECT: Final = "one subject: no interval"
+OF_OUTCOME: Final = ", outcome "
+"""Between the name and the outcome of an effect whose test another outcome repeats."""
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
 NO_VARIATION: Final = "the differences do not vary: no interval"
 
@@ -69,9 +71,9 @@ def analyse_transects(
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences. people: who is on each subject (default: every subject is another person); where they repeat, intervals
-    and tests are by person, as `repeated` has them, and n_subjects counts people. p_adjusted is left to `adjust`, since
-    the family is the report's.
+    differences; of single pairs of yes or no both are McNemar's mid-p. people: who is on each subject (default: every
+    subject is another person); where they repeat, intervals and tests are by person, and n_subjects counts people.
+    p_adjusted is left to `adjust`, since the family is the report's.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 
@@ -82,32 +84,38 @@ def analyse_transects(
     >>> table = analyse_transects(y, np.full((4, 2), "", dtype=object), Design({"glasses": (0.0, 1.0)}, subjects=4),
     ...                           {"glasses": glasses}, Measure("mine", "miss"))
     >>> effect = table.effects[0]
-    >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 2 / 2^3
-    ('glasses: off to on', 0.75, 0.25, 'paired score')
+    >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 1 / 2^3
+    ('glasses: off to on', 0.75, 0.125, 'inverted McNemar mid-p')
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
     who = clusters.clusters_of(people)
     d = np.stack([contrast.differences for contrast in rows], axis=1)
+    reach = np.array([contrast.reach for contrast in rows])
+    pairs = measure.answers * np.array([contrast.pairs for contrast in rows])
     bounds = clusters.mean_difference_interval(
         d,
         who,
         binary=measure.is_share,
         base=np.array([contrast.base for contrast in rows]),
-        reach=np.array([contrast.reach for contrast in rows]),
-        pairs=measure.answers * np.array([contrast.pairs for contrast in rows]),
+        reach=reach,
+        pairs=pairs,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
     why = measure.untested or ("" if measure.tested else UNTESTED)
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
-    p, tests = untested if why else clusters.sign_flip(d, who, seed=seed)
+    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
+    p, tests = untested if why else clusters.sign_flip(d, who, single=single, seed=seed)
+    tested = [column - bool(contrast.same_test_as) for column, contrast in enumerate(rows)]
     n = clusters.people_with(d, who)
     shown = design.subjects if who is None else int(who.max()) + 1
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": shown}
     effects = tuple(
-        _experimental(contrast, column, bounds, float(p[column]), tests[column], int(n[column]), measure, spec)
+        _experimental(
+            contrast, column, bounds, float(p[tested[column]]), tests[tested[column]], int(n[column]), measure, spec
+        )
         for column, contrast in enumerate(rows)
     )
     rates = transect_rates(
@@ -218,19 +226,61 @@ def adjust(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     )
 
 
+def mirrors_of(outcomes: Mapping[str, Float[np.ndarray, "n cells"]]) -> dict[str, str]:
+    """The outcomes whose differences within each row are those of an earlier one, up to one sign, with that one.
+
+    outcomes: by name the values of the cells of each subject, or of observed images all in one row. Error is 1 - answer
+    where the truth is always yes, and then both are one hypothesis.
+
+    >>> answer = np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> mirrors_of({"answer": answer, "error": 1 - answer, "score": answer / 2})
+    {'error': 'answer'}
+    """
+    within = {name: values - known_means(values, axis=1)[:, None] for name, values in outcomes.items()}
+    found: dict[str, str] = {}
+    for name, moved in within.items():
+        first = next((other for other in within if other == name or _mirrored(within[other], moved)), name)
+        found |= {name: first} if first != name else {}
+    return found
+
+
+def _mirrored(one: Float[np.ndarray, "n cells"], other: Float[np.ndarray, "n cells"]) -> bool:
+    """Whether values are equal, or opposite, to the last bits of their sums; not where nothing moves."""
+    size = float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0))
+    return size > 0 and any(
+        np.allclose(one, sign * other, rtol=0, atol=1e-12 * size, equal_nan=True) for sign in (1, -1)
+    )
+
+
+def with_mirrors(effects: Iterable[Effect], mirrors: Mapping[tuple[str, str], str]) -> list[Effect]:
+    """The effects, those on an outcome that mirrors another pointing at it. mirrors: by target and outcome."""
+    return [
+        replace(effect, same_test_as=f"{effect.name}{OF_OUTCOME}{mirrors[effect.target, effect.outcome]}")
+        if (effect.target, effect.outcome) in mirrors
+        else effect
+        for effect in effects
+    ]
+
+
 def distinct_tests(effects: Sequence[Effect]) -> int:
     """How many different tests are behind some effects: those that are corrected for (`Effect.same_test_as`)."""
     return sum(math.isfinite(effect.p) and not effect.same_test_as for effect in effects)
 
 
 def _first_tested(effects: Sequence[Effect]) -> Int[np.ndarray, " m"]:
-    """The place of the effect whose test each one shares: its own, but for slopes that repeat their contrast's."""
-    places: dict[tuple[str, str, str], int] = {}
+    """The place of the effect whose test each one shares: its own, but for those that repeat an earlier one's."""
+    places: dict[tuple[str, str], int] = {}
     first = np.arange(len(effects))
     for place, effect in enumerate(effects):
-        places[effect.target, effect.outcome, effect.name] = place
-        first[place] = places.get((effect.target, effect.outcome, effect.same_test_as), place)
+        first[place] = places.get((effect.target, _named(effect)), place)
+        places[effect.target, f"{effect.name}{OF_OUTCOME}{effect.outcome}"] = int(first[place])
     return first
+
+
+def _named(effect: Effect) -> str:
+    """The effect whose test this one repeats, with its outcome; "" where it repeats none."""
+    same = effect.same_test_as
+    return same if not same or OF_OUTCOME in same else f"{same}{OF_OUTCOME}{effect.outcome}"
 
 
 def _experimental(

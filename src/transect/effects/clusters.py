@@ -64,11 +64,13 @@ def sign_flip(
     differences: Float[np.ndarray, "n k"],
     who: Int[np.ndarray, " n"] | None = None,
     *,
+    single: Bool[np.ndarray, " k"] | None = None,
     resamples: int = resampling.FLIPS,
     seed: int = 0,
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
-    """`randomization.sign_flip`, all differences of one person under one sign."""
-    return resampling.sign_flip(of_people(differences, who), resamples=resamples, seed=seed)
+    """`resampling.sign_flip`, all differences of one person under one sign; no single pairs where people repeat."""
+    d = of_people(differences, who)
+    return resampling.sign_flip(d, single=single if who is None else None, resamples=resamples, seed=seed)
 
 
 def mean_difference_interval(

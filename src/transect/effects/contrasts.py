@@ -157,19 +157,23 @@ def factorial_effects(
         return ()
     who = clusters.clusters_of(people)
     d = np.stack([row.differences for row in rows], axis=1)
+    reach = np.array([row.reach for row in rows])
+    pairs = measure.answers * np.array([row.pairs for row in rows])
     bounds = clusters.mean_difference_interval(
         d,
         who,
         binary=measure.is_share,
         base=np.array([row.base for row in rows]),
-        reach=np.array([row.reach for row in rows]),
-        pairs=measure.answers * np.array([row.pairs for row in rows]),
+        reach=reach,
+        pairs=pairs,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
     untested = np.full(len(rows), np.nan), (measure.untested,) * len(rows)
-    p, tests = untested if measure.untested or not measure.tested else clusters.sign_flip(d, who, seed=seed)
+    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
+    flipped = clusters.sign_flip(d, who, single=single, seed=seed)
+    p, tests = untested if measure.untested or not measure.tested else flipped
     n, subjects = clusters.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
     settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": subjects}
     return tuple(

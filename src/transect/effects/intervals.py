@@ -83,6 +83,7 @@ SOURCES: Final = {
     "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
     STUDENT: "Student 1908, The probable error of a mean, doi:10.1093/biomet/6.1.1",
     resampling.METHOD: resampling.SOURCE,
+    resampling.MID_P_INTERVAL: resampling.SOURCES[resampling.MID_P_INTERVAL],
 }
 
 RARE: Final = 0.05
@@ -347,9 +348,27 @@ def mean_difference_interval(
     score = _prefers_score(differences, valid, base) | _few_averages(n, averaged)
     tango_low, tango_high = paired_score_clustered(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
     low, high = np.where(score, scale * tango_low, by_mean.low), np.where(score, scale * tango_high, by_mean.high)
+    single = single_pairs(differences, np.full(n.shape, np.inf) if pairs is None else pairs, scale)
+    for column in np.flatnonzero(single):
+        d = differences[valid[:, column], column]
+        counts = int((d > 0).sum()), int((d < 0).sum()), len(d)
+        low[column], high[column] = resampling.mcnemar_interval(*counts, confidence) if len(d) else (np.nan, np.nan)
     known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
     names = np.where(known, np.where(score, PAIRED_SCORE, np.array(by_mean.methods)), NO_INTERVAL)
+    names = np.where(known & single, resampling.MID_P_INTERVAL, names)
     return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
+
+
+def single_pairs(
+    differences: Float[np.ndarray, "n k"],
+    pairs: Float[np.ndarray, " k"],
+    reach: Float[np.ndarray, " k"],
+    *,
+    binary: bool = True,
+) -> Bool[np.ndarray, " k"]:
+    """The columns with one pair of yes or no of each subject: their test and interval are McNemar's mid-p."""
+    whole = np.isin(differences, (-1.0, 0.0, 1.0)) | ~np.isfinite(differences)
+    return np.asarray(binary & (pairs == 1) & (reach == 1) & whole.all(axis=0))
 
 
 def _prefers_score(

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import stdtr, stdtrit
 
 from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
-from transect.effects.intervals import CONFIDENCE, mean_difference_interval, wilson
+from transect.effects.intervals import CONFIDENCE, mean_difference_interval, single_pairs, wilson
 from transect.effects.resampling import sign_flip
 from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
@@ -310,7 +310,8 @@ def pair_outcome(
     narrower = mean_difference_interval(
         known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=EQUIVALENCE, seed=seed
     )
-    p, tests = sign_flip(known[:, None], seed=seed)
+    single = single_pairs(known[:, None], most, most, binary=reach > 0)
+    p, tests = sign_flip(known[:, None], single=single, seed=seed)
     return PairOutcome(
         float(known.mean()),
         float(bounds.low[0]),

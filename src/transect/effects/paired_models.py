@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from transect.effects import clusters
 from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
-from transect.effects.intervals import effective_images, paired_score_interval, wilson
+from transect.effects.intervals import effective_images, paired_score_interval, single_pairs, wilson
 from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
 from transect.effects.planning import upper_deviation
 from transect.effects.recognition import GroupErrors, difference_of_means
@@ -150,7 +150,9 @@ class Difference:
     @property
     def p(self) -> float:
         """Two-sided p of the sign-flip test: both models are as likely to have either's answers of a subject."""
-        return float(clusters.sign_flip(self.differences[:, None], self.who, seed=self.seed)[0][0])
+        d = self.differences[:, None]
+        single = single_pairs(d, np.array([self.pairs]), np.array([self.reach]), binary=self.binary)
+        return float(clusters.sign_flip(d, self.who, single=single, seed=self.seed)[0][0])
 
     @property
     def spread(self) -> float:

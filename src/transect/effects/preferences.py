@@ -343,7 +343,7 @@ def decisions(
 class NetPreference:
     """The share of subjects that prefer the second level less that of those that prefer the first, -1 to 1.
 
-    p: that subjects with a preference prefer either as often, by the sign test of `preference`. subjects: with answers
+    p: that subjects with a preference prefer either as often, by McNemar's mid-p. subjects: with answers
     in both orders.
     """
 
@@ -353,16 +353,15 @@ class NetPreference:
     subjects: int
 
 
-def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95, seed: int = 0) -> NetPreference:
-    """The difference of both shares among subjects, with the paired score interval (Tango 1998)."""
+def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95) -> NetPreference:
+    """The difference of both shares among subjects, with McNemar's mid-p and its interval."""
     known = decided[np.isfinite(decided)]
     if not len(known):
         return NetPreference(Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan, "", 0)
-    second, first = float((known > 0).sum()), float((known < 0).sum())
-    low, high = intervals.paired_score_interval(second, first, len(known), confidence=confidence)
-    p, tests = resampling.sign_flip(known[:, None], seed=seed)
-    share = Bounded(float(known.mean()), float(low), float(high))
-    return NetPreference(share, float(p[0]), tests[0], len(known))
+    second, first = int((known > 0).sum()), int((known < 0).sum())
+    low, high = resampling.mcnemar_interval(second, first, len(known), confidence)
+    p = resampling.mcnemar(second, first)
+    return NetPreference(Bounded(float(known.mean()), low, high), p, resampling.MID_P, len(known))
 
 
 def _check(*answers: Float[np.ndarray, "n pairs wordings *repeats"]) -> None:
@@ -412,5 +411,6 @@ def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed
         apart[:, None], binary=True, pairs=np.array([pairs]), confidence=confidence, seed=seed
     )
     low, high = float(found.low[0]), float(found.high[0])
-    p = float(resampling.sign_flip(apart[:, None], seed=seed)[0][0])
+    single = intervals.single_pairs(apart[:, None], np.array([pairs]), np.ones(1))
+    p = float(resampling.sign_flip(apart[:, None], single=single, seed=seed)[0][0])
     return Bounded(float(apart.mean()), low, high, "" if np.isfinite(low) else FEW), p

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.special import ndtr, ndtri, stdtrit
+from jaxtyping import Bool, Float, Int
+from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrc, betainc, betaincinv, ndtr, ndtri, stdtrit
 
 METHOD: Final = "BCa bootstrap by subject"
 SOURCE: Final = (
@@ -169,6 +170,8 @@ def _quantile(
 
 
 EXACT: Final = "exact sign-flip"
+MID_P: Final = "McNemar mid-p"
+MID_P_INTERVAL: Final = "inverted McNemar mid-p"
 MONTE_CARLO: Final = "Monte Carlo sign-flip"
 PERMUTATION: Final = "Monte Carlo permutation"
 SOURCES: Final = {
@@ -176,6 +179,10 @@ SOURCES: Final = {
     "doi:10.1080/01621459.1983.10477990",
     MONTE_CARLO: "Phipson and Smyth 2010, Permutation p-values should never be zero, doi:10.2202/1544-6115.1585",
     PERMUTATION: "Phipson and Smyth 2010, Permutation p-values should never be zero, doi:10.2202/1544-6115.1585",
+    MID_P: "Fagerland, Lydersen and Laake 2013, The McNemar test for binary matched-pairs data: mid-p and asymptotic "
+    "are better than exact conditional, doi:10.1186/1471-2288-13-91",
+    MID_P_INTERVAL: "Fay and Lumbard 2021, Confidence intervals for difference in proportions for matched pairs "
+    "compatible with exact McNemar's or sign tests, doi:10.1002/sim.8829",
 }
 
 LARGEST_DENOMINATOR: Final = 840  # lowest common multiple of 1 to 8
@@ -188,10 +195,16 @@ _WORTH_MOVING = 2
 _FEW = 8
 _FIRST = 24
 _DOUBLINGS = 512  # far from the largest float
+_NODES = (np.polynomial.legendre.leggauss(128)[0] + 1) / 2
+_WEIGHTS = np.polynomial.legendre.leggauss(128)[1] / 2
 
 
 def sign_flip(
-    differences: Float[np.ndarray, "n k"], *, resamples: int = FLIPS, seed: int = 0
+    differences: Float[np.ndarray, "n k"],
+    *,
+    single: Bool[np.ndarray, " k"] | None = None,
+    resamples: int = FLIPS,
+    seed: int = 0,
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
     """Two-sided p of each column's sum of subjects' differences (NaN: the subject has none) under random signs.
 
@@ -202,7 +215,7 @@ def sign_flip(
 
     Exact by convolution where the absolute differences lie on a lattice (shares of cells, counts); exact McNemar is the
     case of -1, 0 and 1. Otherwise by Monte Carlo, (1 + extreme flips) / (1 + flips), all columns on the same flips.
-    Differences of 0 carry nothing.
+    Differences of 0 carry nothing. single: columns of one pair of yes or no per subject, which have McNemar's mid-p.
 
     Returns p in (0, 1] and each column's method; p is 1 where all differences are 0, NaN where there is none.
 
@@ -216,7 +229,9 @@ def sign_flip(
     for column in range(n_columns):
         d = differences[np.isfinite(differences[:, column]), column]
         steps = lattice(d) if len(d) else None
-        if steps is not None:
+        if steps is not None and single is not None and single[column]:
+            p[column], methods[column] = mcnemar(int((steps > 0).sum()), int((steps < 0).sum())), MID_P
+        elif steps is not None:
             key = np.abs(steps[steps != 0]).tobytes(), abs(int(steps.sum()))
             if key not in known:
                 known[key] = exact_sign_flip(steps)
@@ -278,6 +293,62 @@ def exact_sign_flip(steps: Int[np.ndarray, " n"]) -> float:
     tail = np.ascontiguousarray(ways[::-1]).sum() * 0.5**subjects
     # A probability too small for a float is still not zero.
     return float(min(1.0, max(2 * tail, np.finfo(np.float64).tiny)))
+
+
+def mcnemar(positive: int, negative: int) -> float:
+    """McNemar's two-sided mid-p: that of the exact test, less half of what the observed split adds to each tail.
+
+    Fagerland, Lydersen and Laake 2013.
+
+    >>> mcnemar(5, 0), mcnemar(3, 3)
+    (0.03125, 1.0)
+    """
+    return 2 * min(_mid_p(positive, negative), _mid_p(negative, positive))
+
+
+def _mid_p(positive: int, negative: int) -> float:
+    """The chance of more heads than the positive changes among as many fair coins, and half that of as many."""
+    m = positive + negative
+    more = bdtr(negative - 1, m, 0.5) if negative else 0.0
+    return float(more + bdtr(negative, m, 0.5)) / 2
+
+
+def mcnemar_interval(positive: int, negative: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval of a paired difference of proportions, (positive - negative) / n, that inverts `mcnemar`.
+
+    It leaves out 0 exactly where that p is at most 1 - confidence. Fay and Lumbard 2021, with mid-p.
+
+    >>> [round(end, 3) for end in mcnemar_interval(5, 0, 160)]
+    [0.002, 0.067]
+    """
+    tail = (1 - confidence) / 2
+    return _lower_end(positive, negative, n, tail), -_lower_end(negative, positive, n, tail)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _lower_end(positive: int, negative: int, n: int, tail: float) -> float:
+    """Where the confidence that the difference is smaller reaches `tail`.
+
+    The difference is D (2 θ - 1), D the share that changes and θ the share of changes that are positive. Of D the end
+    that is further from 0 counts where the difference is negative, else the nearer one.
+    """
+    m, below_zero = positive + negative, _mid_p(positive, negative) > tail
+    a, b = (m + 1, n - m) if below_zero else (m, n - m + 1)
+    shares = betaincinv(a, b, _NODES) if b else np.ones(len(_NODES))
+
+    def at_least(k: int, x: float) -> float:
+        """By Beta(k, m - k + 1), as θ is distributed where k changes or more were positive."""
+        if k == 0:  # θ is 0
+            return 1.0 if x >= 0 else 1 - float(betainc(a, b, -x)) if b else float(x >= -1)
+        if k > m:  # θ is 1
+            return float(betainc(a, b, x)) if x > 0 else 0.0
+        return float(_WEIGHTS @ bdtrc(k - 1, m, np.clip((1 + x / shares) / 2, 0.0, 1.0)))
+
+    def excess(x: float) -> float:
+        return (at_least(positive, x) + at_least(positive + 1, x)) / 2 - tail
+
+    ends = (-1.0, 0.0) if below_zero else (0.0, 1.0)
+    return -1.0 if below_zero and excess(-1.0) >= 0 else float(brentq(excess, *ends, xtol=1e-12))
 
 
 def permutation(

@@ -32,6 +32,16 @@ SOURCES: Final = (
 )
 
 
+def is_shown(p_adjusted: float | None, low: float | None, high: float | None, alpha: float = 0.05) -> bool:
+    """Whether an effect is called significant: p is at most alpha, and its interval, if it has one, does not hold 0.
+
+    >>> is_shown(0.01, 0.02, 0.1), is_shown(0.01, -0.02, 0.1), is_shown(0.01, None, None)
+    (True, False, True)
+    """
+    holds_zero = low is not None and high is not None and low <= 0 <= high
+    return p_adjusted is not None and p_adjusted <= alpha and not holds_zero
+
+
 def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
     """The verdict on an attribute. low, high: the outermost ends of the 90 % intervals of all pairs of levels."""
     if significant:
@@ -164,13 +174,30 @@ def subjects_by_interval(
     margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
 ) -> int | None:
     """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n."""
-    half = (high - low) / 2
-    if not (margin > 0 and half > 0 and n > 1):
-        return None
-    error = half / float(ndtri((1 + confidence) / 2))
-    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(POWER))
+    found = subjects_to_confirm(margin, n, low, high, confidence=confidence, alpha=alpha, family=family)
     none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
-    needed = n * (max(tests, none) * error / margin) ** 2
+    equal = _by_interval(none, margin, n, low, high, confidence)
+    return None if found is None or equal is None else max(found, equal)
+
+
+def subjects_to_confirm(
+    size: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+) -> int | None:
+    """Subjects with which a difference of this size is found with a power of 90 %, by the interval of n subjects.
+
+    >>> subjects_to_confirm(0.1, 100, 0.0, 0.2)  # (1.96 + 1.28)² (0.1 / 1.96)² / 0.1² of 100
+    274
+    """
+    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(POWER))
+    return _by_interval(tests, size, n, low, high, confidence)
+
+
+def _by_interval(errors: float, size: float, n: int, low: float, high: float, confidence: float) -> int | None:
+    """Subjects whose standard error goes so many times into the size."""
+    half = (high - low) / 2
+    if not (size > 0 and half > 0 and n > 1):
+        return None
+    needed = n * (errors * half / float(ndtri((1 + confidence) / 2)) / size) ** 2
     return math.ceil(needed) if needed <= 1e7 else None
 
 

@@ -57,6 +57,11 @@ class EstimatedEntry(OfOutcome):
     spec: JsonObject = Field(
         default={}, description="settings of the interval and the test: confidence, resamples, seed"
     )
+    same_test_as: str = Field(
+        default="",
+        description="the effect whose test this one repeats, counted once: of a slope over three evenly spaced levels "
+        "its contrast, of an outcome that mirrors another (error = 1 - answer) that one's",
+    )
 
 
 class EffectEntry(EstimatedEntry):
@@ -74,9 +79,6 @@ class EffectEntry(EstimatedEntry):
     always_method: str = ""
     always_reason: str = Field(
         default="", description="why there is no always-valid interval; empty where there is one"
-    )
-    same_test_as: str = Field(
-        default="", description="the contrast whose test this slope repeats (three evenly spaced levels): counted once"
     )
 
 
@@ -159,7 +161,6 @@ ON_FIRST_SCREEN: Final = 4
 """Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {
     "found": "▲",
-    "unsized": "△",
     "not judged": "!",
     "cannot tell": "?",
     "no difference": "=",
@@ -169,16 +170,9 @@ MARKS: Final = {
 """The mark of each kind of verdict, in the order of the page; every shape is different, so color is never needed."""
 
 
-def kind_of(verdict: str, *, check: bool, sized: bool = True) -> str:
+def kind_of(verdict: str, *, check: bool) -> str:
     """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
-    if verdict != "found":
-        return verdict
-    return "check" if check else "found" if sized else "unsized"
-
-
-def kind_of_pair(low: float | None, high: float | None) -> str:
-    """The kind of an interaction that was found, by its interval."""
-    return "found" if low is not None and high is not None and (low > 0 or high < 0) else "unsized"
+    return "check" if verdict == "found" and check else verdict
 
 
 def doubted(rows: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], dict[str, int]]:
@@ -214,7 +208,6 @@ class VerdictEntry(OfOutcome):
         description="subjects that would find a difference as large as the one measured; null: not known, none needed",
     )
     reason: str = Field(default="", description="why nothing is estimable, or judged")
-    sized: bool = Field(default=True, description="false: found, but the interval of the effect holds 0")
     text: str = Field(default="", description="the verdict in words, as the page has it")
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
 from transect.records import Basis, Kind
 from transect.reports.entries import (
@@ -19,6 +20,7 @@ from transect.reports.entries import (
     Count,
     EffectEntry,
     Estimate,
+    EstimatedEntry,
     FigureEntry,
     FoundInteraction,
     GalleryEntry,
@@ -118,11 +120,8 @@ class FamilyEntry(Model):
     size: Count
     method: str
     alpha: Probability
-    by_study: bool = Field(
-        default=False, description="each study's tests are corrected by themselves: an experiment in several worlds"
-    )
     confidence: Probability = Field(default=0.95, description="of every interval")
-    significant: Count = Field(default=0, description="tests with p_adjusted <= alpha")
+    significant: Count = Field(default=0, description="with p_adjusted <= alpha and an interval without 0")
     not_estimable: Count = Field(default=0, description="effects without an estimate")
 
 
@@ -300,7 +299,8 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     family = results.family.model_copy(
         update={
             "significant": sum(
-                significant(effect, results.family.alpha) and not effect.same_test_as for effect in results.effects
+                significant(effect, results.family.alpha) and not effect.same_test_as
+                for effect in (*results.effects, *results.interactions)
             ),
             "not_estimable": sum(effect.estimate is None for effect in results.effects),
         }
@@ -327,9 +327,9 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     return whole
 
 
-def significant(effect: EffectEntry, alpha: float) -> bool:
-    """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
-    return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+def significant(effect: EstimatedEntry, alpha: float) -> bool:
+    """Whether the effect is significant after adjustment, and its interval does not hold 0."""
+    return is_shown(effect.p_adjusted, effect.low, effect.high, alpha)
 
 
 def tree(results: Results) -> JsonObject:

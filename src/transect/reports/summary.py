@@ -386,14 +386,13 @@ def family_words(document: Document) -> Markup:
     family = document.results.family
     verb = "is" if family.significant == 1 else "are"
     opening = Markup(
-        "{} of {} {} significant at the {} % level after correction for multiple tests ({} method{})."
+        "{} of {} {} significant at the {} % level after correction for multiple tests ({} method)."
     ).format(
         document.number("/family/significant", "count"),
         document.counted("/family/size", "test"),
         verb,
         document.number("/family/alpha", "percent", 0),
         correction(document),
-        ", each study by itself" if family.by_study else "",
     )
     opening += _selected(document) + _unlisted(document)
     if not family.not_estimable:
@@ -410,8 +409,8 @@ def _selected(document: Document) -> Markup:
         return Markup()
     return Markup(
         " The differences listed were selected of {} because they are significant, and effects so selected look larger "
-        "than they are. So the intervals are wider (on average at most one in twenty of those listed misses), and the "
-        "likely value is the estimate shrunk towards zero."
+        "than they are. So each also has a wider interval (of these on average at most one in twenty misses), and its "
+        "likely value, the estimate shrunk towards zero."
     ).format(document.counted("/selection/of", "comparison"))
 
 

@@ -21,12 +21,14 @@ from transect.reports.entries import (
     VerdictEntry,
     doubted,
     kind_of,
-    kind_of_pair,
 )
-from transect.reports.results import Results, StudyEntry, names_of, significant
+from transect.reports.results import Results, StudyEntry, names_of
 from transect.reports.wording import effect_style, level, listed, outcome_words, rate_style, short_name, with_unit
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
+
+UNADJUSTED: Final = "not adjusted for other attributes"
+"""Which estimate a verdict on observed images rests on."""
 
 
 def finding(document: Document, index: int) -> Markup:
@@ -65,7 +67,9 @@ def _difference(document: Document, study: int, index: int, subject: Markup) -> 
     effect = document.results.effects[index]
     falls = effect.estimate is not None and effect.estimate < 0
     caused = Markup("{change} {verb} {subject} by <strong>{size}</strong> ({interval}).")
-    associated = Markup("{change} {subject} is {verb} by <strong>{size}</strong> ({interval}): an association.")
+    associated = Markup(
+        "{change} {subject} is {verb} by <strong>{size}</strong> ({interval}): an association, {unadjusted}."
+    )
     experimental = effect.basis == "experimental"
     verbs = ("raises", "lowers") if experimental else ("higher", "lower")
     return (caused if experimental else associated).format(
@@ -73,6 +77,7 @@ def _difference(document: Document, study: int, index: int, subject: Markup) -> 
         verb=verbs[falls],
         subject=subject,
         size=size_words(document, index, negated=falls),
+        unadjusted=UNADJUSTED,
         interval=interval_words(document, index, negated=falls),
     )
 
@@ -125,50 +130,46 @@ def size_words(document: Document, index: int, *, negated: bool = False, signed:
 
 
 def interval_words(document: Document, index: int, *, negated: bool = False) -> Markup:
-    """The interval of an effect: of a picked one that of its selection, and the estimate drawn towards 0."""
+    """The interval of an effect; of a picked one also what its selection leaves: a wider one, a smaller estimate."""
     effect = document.results.effects[index]
     if effect.low is None or effect.high is None:
         return Markup("no interval can be given")
     style, decimals = effect_style(effect.unit), decimals_for(effect.low, effect.high)
-    place, level = _picked_at(document, index)
-    ends = ("high", "low") if negated else ("low", "high")
-    low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
-    interval = Markup("{} % interval {} to {}").format(level, low, high)
-    interval += _unsure(document, place, effect)
+
+    def ends(place: str) -> Markup:
+        names = ("high", "low") if negated else ("low", "high")
+        low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in names)
+        return Markup("{} to {}").format(low, high)
+
+    interval = Markup("{} % interval {}").format(document.level("/family/confidence"), ends(pointer("effects", index)))
+    place = _picked_at(document, index)
+    if not place:
+        return interval
     likely = _likely(document, place, style, decimals, negated=negated)
-    return Markup("{}; {} when corrected for selection").format(interval, likely) if likely else interval
+    words = Markup(", likely {}").format(likely) if likely else ""
+    corrected = Markup("{}; corrected for selection, {} %: {}{}")
+    return corrected.format(interval, document.level("/selection/confidence"), ends(place), words)
 
 
-def _unsure(document: Document, place: str, effect: EffectEntry) -> str:
-    """That a significant effect can have any size near zero, where its interval holds zero."""
-    holds_zero = document.value(f"{place}/low") <= 0 <= document.value(f"{place}/high")
-    sure = significant(effect, document.results.family.alpha)
-    return "; its size is uncertain" if holds_zero and sure else ""
-
-
-def _picked_at(document: Document, index: int) -> tuple[str, Markup]:
-    """Where the interval of an effect stands, and its level: that of the selection where the effect was picked."""
+def _picked_at(document: Document, index: int) -> str:
+    """Where the interval that allows for the selection of an effect stands; "" where it was not picked of more."""
     selection = document.results.selection
-    for place, picked in enumerate(selection.effects):
-        if picked.effect == index and picked.low is not None and len(selection.effects) < selection.of:
-            return pointer("selection", "effects", place), document.level("/selection/confidence")
-    return pointer("effects", index), document.level("/family/confidence")
+    picked = len(selection.effects) < selection.of
+    at = (place for place, row in enumerate(selection.effects) if row.effect == index and row.low is not None)
+    return next((pointer("selection", "effects", place) for place in at if picked), "")
 
 
 def _likely(document: Document, place: str, style: Style, decimals: int, *, negated: bool) -> Markup:
-    """The estimate drawn towards 0, where that can be seen; nothing for an effect that was not picked."""
-    drawn = document.value(f"{place}/shrunken") if place.startswith("/selection") else None
-    if drawn is None:
-        return Markup()
+    """The estimate of a picked effect drawn towards 0, where that can be seen."""
+    drawn = document.value(f"{place}/shrunken")
     measured = document.value(pointer("effects", document.value(f"{place}/effect"), "estimate"))
-    if rounded(measured, style, decimals) == rounded(drawn, style, decimals):
+    if drawn is None or rounded(measured, style, decimals) == rounded(drawn, style, decimals):
         return Markup()
     return document.number(f"{place}/shrunken", style, decimals, negated=negated)
 
 
 _HEADINGS: Final = {
     "found": "Differences found",
-    "unsized": "Differences found, size uncertain",
     "not judged": "Not judged",
     "cannot tell": "Cannot tell",
     "no difference": "No difference larger than",
@@ -196,10 +197,8 @@ def groups(document: Document) -> tuple[Group, ...]:
         if entry.verdict != "not judged":
             rows[_kind(entry)].append(sentence(document, index))
     rows["not judged"] = _not_judged(document)
-    pairs: dict[str, list[Markup]] = {"found": [], "unsized": []}
-    for index, pair in enumerate(results.found_interactions):
-        pairs[kind_of_pair(pair.low, pair.high)].append(interaction_sentence(document, index))
-    rows |= {kind: _in_turn(rows[kind], sentences) for kind, sentences in pairs.items()}
+    pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
+    rows["found"] = _in_turn(rows["found"], pairs)
     return tuple(
         Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
         for kind, mark in MARKS.items()
@@ -208,7 +207,7 @@ def groups(document: Document) -> tuple[Group, ...]:
 
 
 def _kind(entry: VerdictEntry) -> str:
-    return kind_of(entry.verdict, check=entry.check, sized=entry.sized)
+    return kind_of(entry.verdict, check=entry.check)
 
 
 def _not_judged(document: Document) -> list[Markup]:
@@ -322,7 +321,7 @@ def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
     style, decimals = effect_style(_unit(document.results, entry)), decimals_for(entry.low, entry.high)
     ends = (document.number(pointer("verdicts", index, end), style, decimals, signed=True) for end in ("low", "high"))
     compared = (
-        "differences" if document.results.effects[effect].basis == "experimental" else "groups compared differ by"
+        "differences" if document.results.effects[effect].basis == "experimental" else f"{UNADJUSTED}, groups differ by"
     )
     span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, " points" if style == "points" else "")
     if alone:
@@ -341,7 +340,7 @@ def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup
         _subject(document, index),
         size_words(document, effect, signed=True),
         _from_to(document, row, effect),
-        "" if row.basis == "experimental" else ", an association",
+        "" if row.basis == "experimental" else f", an association, {UNADJUSTED}",
         interval_words(document, effect),
         _adjusted(document, row, effect),
         _needs(document, index, alone),
@@ -352,13 +351,8 @@ def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
     """That a difference whose interval alone excludes zero is not shown once all comparisons are corrected for."""
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
-    families = [f"effects of {row.study}", "effects"]
-    size = next(
-        (pointer("families", at, "size") for at, each in enumerate(document.results.families) if each.name in families),
-        "/family/size",
-    )
     return Markup(" for it alone; not shown among {}, adjusted p {}").format(
-        document.counted(size, "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
+        document.counted("/family/size", "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
     )
 
 
@@ -487,12 +481,15 @@ def _amount(
     if found.low is None or found.high is None:
         return Markup("{}{}").format(size, points)
     ends = ("high", "low") if negated else ("low", "high")
-    low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in ends)
-    p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
-    unsure = "; its size is uncertain" if found.low <= 0 <= found.high else ""
-    return Markup("{}{} (adjusted p {}{}; {} % interval {} to {})").format(
-        size, points, p, unsure, document.level(f"{place}/confidence"), low, high
+    own, corrected = (
+        [document.number(f"{at}/{end}", style, decimals, negated=negated) for end in ends]
+        for at in (pointer("interactions", found.interaction), place)
     )
+    p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
+    text = Markup("{}{} (adjusted p {}; {} % interval {} to {}{})")
+    level = document.level(f"{place}/confidence")
+    wider = Markup("; corrected for selection, {} %: {} to {}").format(level, *corrected) if own != corrected else ""
+    return text.format(size, points, p, document.level("/family/confidence"), *own, wider)
 
 
 def with_texts(results: Results) -> Results:

@@ -26,7 +26,7 @@ def plain(value: object) -> Any:
     """The value in JSON's own types: dict, list, str, int, float, bool and None.
 
     Dataclasses become objects by field, arrays and sets lists (sets sorted), enumerations and paths text, and numbers
-    that are not finite null.
+    that are not finite null. -0.0 is 0.0.
     """
     numpy: Any = sys.modules.get("numpy")  # until it is loaded no value is of it; `transect --help` does without
     if numpy and isinstance(value, numpy.generic):
@@ -34,7 +34,7 @@ def plain(value: object) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return value + 0.0 if math.isfinite(value) else None  # -0.0 + 0.0 is 0.0
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, str):

@@ -66,18 +66,16 @@ def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(ru
     assert results["sections"][0]["key"] == "replication"
 
 
-def test_each_study_corrects_its_own_tests(run):
-    """By Holm's method over the effects of each study alone, however many labels are observed in another."""
+def test_all_studies_of_a_page_are_corrected_together(run):
+    """By Holm's method over the effects and interactions of all worlds: the page claims each of them."""
     results = json.loads((run / "results.json").read_text())
-    for study in ("experiment", "repeat-darker", "observation"):
-        rows = [row for row in results["effects"] if row["study"] == study and row["p"] is not None]
-        expected = multipletests([row["p"] for row in rows], method="holm")[1]
-        assert [row["p_adjusted"] for row in rows] == pytest.approx(expected)
-        (family,) = (each for each in results["families"] if each["name"] == f"effects of {study}")
-        assert family["size"] == len(rows)
-        assert all(member.startswith(f"{study}: ") for member in family["members"])
-    assert results["family"]["by_study"] is True
-    assert results["family"]["size"] == sum(row["p"] is not None for row in results["effects"])
+    rows = [row for row in (*results["effects"], *results["interactions"]) if row["p"] is not None]
+    own = [row for row in rows if not row["same_test_as"]]
+    expected = multipletests([row["p"] for row in own], method="holm")[1]
+    assert [row["p_adjusted"] for row in own] == pytest.approx(expected)
+    (family,) = (each for each in results["families"] if each["name"] == "effects and interactions")
+    assert family["size"] == len(own) == results["family"]["size"]
+    assert {member.partition(":")[0] for member in family["members"]} == {"experiment", "repeat-darker", "observation"}
 
 
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):

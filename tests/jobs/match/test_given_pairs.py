@@ -32,12 +32,12 @@ def given(pairs=PAIRS, table=TABLE, treatment="group", features=None, **options)
 
 
 def test_the_outcome_within_given_pairs_is_counted_by_hand():
-    """12 of 20 pairs differ, all one way: .6 and McNemar's exact p of 2 / 2^12. Ages of each pair are equal."""
+    """12 of 20 pairs differ, all one way: .6 and McNemar's mid-p of 1 / 2^12. Ages of each pair are equal."""
     result = given(outcomes=["error"])
     numbers = result.numbers
     assert (numbers.method, numbers.pairs, numbers.treated, numbers.control) == ("as given", 20, 20, 20)
     assert numbers.outcomes[0].estimate == pytest.approx(0.6)
-    assert numbers.outcomes[0].p == pytest.approx(2 / 2**12)
+    assert numbers.outcomes[0].p == pytest.approx(1 / 2**12)
     assert numbers.outcomes[0].discordant == 12
     assert {row.covariate: row.after for row in numbers.balance}["age"] == 0
     assert result.table.column_names == ["a", "b", "distance"]
@@ -127,7 +127,7 @@ def seven():
 
 
 def test_outcomes_of_seven_groups_are_compared_with_the_base():
-    """a minus b is 1, a minus the others .5: 6 of 12 pairs, p = 2 / 2^6; 2 / 2^12 for b; corrected for 6 groups."""
+    """a minus b is 1, a minus the others .5: 6 of 12 pairs, mid-p = 1 / 2^6; 1 / 2^12 for b; corrected for 6 groups."""
     table = seven()
     features = np.array(table["age"])[:, None] + np.linspace(0, 0.1, 84)[:, None]
     options = MatchOptions(base="a")
@@ -136,9 +136,9 @@ def test_outcomes_of_seven_groups_are_compared_with_the_base():
     assert list(outcomes) == ["b", "c", "d", "e", "f", "g"]
     assert outcomes["b"].estimate == 1
     assert outcomes["c"].estimate == pytest.approx(0.5)
-    assert outcomes["c"].p == pytest.approx(2 / 2**6)
-    assert outcomes["b"].p_groups == pytest.approx(6 * 2 / 2**12)
-    assert outcomes["c"].p_groups == pytest.approx(5 * 2 / 2**6)
+    assert outcomes["c"].p == pytest.approx(1 / 2**6)
+    assert outcomes["b"].p_groups == pytest.approx(6 / 2**12)
+    assert outcomes["c"].p_groups == pytest.approx(5 / 2**6)
     assert outcomes["c"].label == "error (with c)"
     fits(result)
     again = given(result.table, table, "race", outcomes="error", covariates="age")

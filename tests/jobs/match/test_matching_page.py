@@ -165,6 +165,6 @@ def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
 
 
 def test_no_difference_above_the_margin_needs_the_90_percent_interval_inside_it():
-    """Of 400 equal pairs the interval ends at z² / (400 + z²), .67 %."""
+    """Of 400 equal pairs the interval ends at 1 - .1^(1 / 400), .57 %."""
     summed_up = first_screen_of(outcomes(np.zeros(400), np.zeros(400)))
-    assert "<b>error: no difference larger than 2.0 points (90 % interval −0.7 to 0.7).</b>" in summed_up
+    assert "<b>error: no difference larger than 2.0 points (90 % interval −0.6 to 0.6).</b>" in summed_up

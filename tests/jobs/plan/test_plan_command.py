@@ -48,10 +48,10 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
     assert most.planned_deviation == max(contrast.planned_deviation for contrast in known)
     assert most.planned_deviation > most.deviation
-    assert (made.family, made.images) == (2, 4 * made.subjects)
+    assert (made.family, made.images) == (3, 4 * made.subjects)  # two contrasts and their interaction
     # What so many subjects would find is the effect that was asked for.
-    assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
-    assert smallest_detectable(most, family=2, power=0.8) > 0.1
+    assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.05 / 3) == pytest.approx(0.1, rel=0.01)
+    assert smallest_detectable(most, family=3, power=0.8) > 0.1
     said = json.loads(
         run_here("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
     )

@@ -54,7 +54,7 @@ KEYS = {
     "/effects/0": "study name attribute outcome target kind from to estimate low high p p_adjusted unit n_subjects n_images "
     "excluded basis reason interval_method test_method sources spec always_low always_high always_method always_reason same_test_as",
     "/rates/0": "study target outcome cell order rate low high n_subjects n_images excluded method unit",
-    "/family": "size method alpha by_study confidence significant not_estimable",
+    "/family": "size method alpha confidence significant not_estimable",
     "/plans/0": "study target outcome name unit n_subjects power detectable_difference target_difference subjects_needed",
     "/families/0": "name method alpha size significant members",
 }

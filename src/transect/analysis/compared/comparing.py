@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias, final
@@ -11,12 +11,20 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from transect.analysis.compared import measuring
-from transect.analysis.compared.conclusions import CompareNumbers, Conclusion, DifferingImage, Row, answers, with_texts
+from transect.analysis.compared.conclusions import (
+    LISTED,
+    CompareNumbers,
+    Conclusion,
+    DifferingImage,
+    Row,
+    answers,
+    with_texts,
+)
 from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
-from transect.effects.verdicts import EQUIVALENCE, largest, subjects_for
+from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, subjects_for
 from transect.runs import report_options, working_folders
 from transect.runs.report_options import margin_of
 
@@ -44,37 +52,47 @@ def conclude(found: Sequence[Measured], rows: Sequence[Row], margins: Mapping[st
         if row.kind in JUDGED:
             groups.setdefault((row.study, row.model, row.outcome, row.attribute), []).append(place)
     family = sum(math.isfinite(rows[place].p) for places in groups.values() for place in places)
-    made = [_concluded(places, found, rows, margins, family) for places in groups.values()]
-    level = _level(made, rows)
-    return tuple(_listed(conclusion, found, level) for conclusion in made)
+    shown = {place for place, row in enumerate(rows) if is_shown(row.p_adjusted, row.low, row.high, ALPHA)}
+    while True:
+        made = [_concluded(places, found, rows, margins, family, shown) for places in groups.values()]
+        level = _level(made, rows)
+        listed = tuple(_listed(conclusion, found, level) for conclusion in made)
+        lost = {each.row for each in listed if each.verdict in LISTED and each.low <= 0 <= each.high} & shown
+        if not lost:
+            return listed
+        shown -= lost
 
 
 def _level(made: Sequence[Conclusion], rows: Sequence[Row]) -> float:
     """Of the intervals of the differences that are listed, which were picked of all rates and gaps."""
-    listed = sum(conclusion.verdict in ("better", "worse", "differs") for conclusion in made)
+    listed = sum(conclusion.verdict in LISTED for conclusion in made)
     candidates = sum(row.kind in JUDGED and math.isfinite(row.estimate) for row in rows)
     return confidence_of(listed, candidates) if listed else CONFIDENCE
 
 
 def _listed(conclusion: Conclusion, found: Sequence[Measured], level: float) -> Conclusion:
-    if conclusion.verdict not in ("better", "worse", "differs"):
+    if conclusion.verdict not in LISTED:
         return conclusion
     low, high = found[conclusion.row].quantity.interval(level)
     return replace(conclusion, low=low, high=high, confidence=level)
 
 
 def _concluded(
-    places: Sequence[int], found: Sequence[Measured], rows: Sequence[Row], margins: Mapping[str, float], family: int
+    places: Sequence[int],
+    found: Sequence[Measured],
+    rows: Sequence[Row],
+    margins: Mapping[str, float],
+    family: int,
+    shown: Collection[int],
 ) -> Conclusion:
-    lead = _lead(places, rows)
+    lead = _lead(places, rows, shown)
     row, measured = rows[lead], found[lead]
     margin = margin_of(margins, row.outcome, row.unit)
     least, most = _outermost(measured.others)
     directed = measured.smaller_is_better
-    signs = {rows[place].estimate > 0 for place in places if rows[place].p_adjusted <= ALPHA}
+    signs = {rows[place].estimate > 0 for place in places if place in shown}
     smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
-    significant = row.p_adjusted <= ALPHA
-    verdict = stand(row.estimate, significant, least, most, margin, smaller_is_better=smaller_is_better)
+    verdict = stand(row.estimate, lead in shown, least, most, margin, smaller_is_better=smaller_is_better)
     needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
     levels = row.name if len(places) > 1 else ""
     return Conclusion(
@@ -83,10 +101,10 @@ def _concluded(
     )  # fmt: skip
 
 
-def _lead(places: Sequence[int], rows: Sequence[Row]) -> int:
+def _lead(places: Sequence[int], rows: Sequence[Row], shown: Collection[int]) -> int:
     """The largest significant difference, else the largest."""
     size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
-    return min(places, key=lambda place: (not rows[place].p_adjusted <= ALPHA, -size[place]))
+    return min(places, key=lambda place: (place not in shown, -size[place]))
 
 
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:

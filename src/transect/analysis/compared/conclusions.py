@@ -14,6 +14,8 @@ from transect.reports.builder import decimals, significant
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 
+LISTED: Final = ("better", "worse", "differs")
+"""Verdicts that claim a difference, whose interval allows for its selection and does not hold 0."""
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "better": ("+", "better"),
     "worse": ("−", "worse"),

@@ -120,8 +120,9 @@ def _agreed(finding: Finding) -> str:
 def _reach(finding: Finding) -> str:
     """By how much sizes differ at most, which is not shown to be less than the margin."""
     reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit)
-    margin = "none" if math.isnan(finding.margin) else amount(finding.margin, finding.unit)
-    return f"sizes differ by {reach} at most (90 % intervals), the stated margin is {margin}"
+    none = math.isnan(finding.margin)
+    margin = "no margin is stated" if none else f"the margin is {amount(finding.margin, finding.unit)}"
+    return f"sizes differ by {reach} at most (90 % intervals), {margin}"
 
 
 def _for_sizes(finding: Finding) -> str:

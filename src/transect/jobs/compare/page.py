@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from transect.analysis.compared.conclusions import (
     CALLED,
+    LISTED,
     MARKS,
     MOST,
     CompareNumbers,
@@ -215,12 +216,12 @@ def _plot(numbers: CompareNumbers, name: str, unit: str, chosen: Sequence[Conclu
             100 * scale.fraction(end) if np.isfinite(end) else None
             for end in (row.estimate, conclusion.low, conclusion.high)
         )
-        marks = [] if at is None else [Interval(at, low, high, filled=bool(row.p_adjusted <= 0.05))]
+        marks = [] if at is None else [Interval(at, low, high, filled=conclusion.verdict in LISTED)]
         label = _label(numbers, conclusion, row)
         words = f"{label}: {amount(row.estimate, unit, signed=True)}"
         track = svg.track(f"{name}-{place}", words, "", [(tick.at, tick.value or 0.0) for tick in ticks], marks)
         value = f"{number(row.estimate, unit, signed=True)} ({interval(conclusion.low, conclusion.high, unit)})"
-        drawn.append(blocks.Row(label, track, value, bool(row.p_adjusted <= 0.05)))
+        drawn.append(blocks.Row(label, track, value, conclusion.verdict in LISTED))
     caption = Markup("<strong>{}</strong> {}").format(
         "Model minus baseline",
         tag("span", "left of 0 is less than the baseline; filled marks are significant", class_="fine"),

@@ -13,7 +13,13 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.results import read
-from transect.reports.wording import correction_name, effect_style, outcome_words, rate_style, unit_words
+from transect.reports.wording import (
+    correction_name,
+    effect_numbers,
+    outcome_words,
+    rate_style,
+    unit_words,
+)
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
@@ -64,26 +70,12 @@ def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str
 def tests(results: Mapping[str, Any]) -> str:
     """How p was adjusted, and over how many tests."""
     family = results["family"]
-    apart = ", those of each study by themselves" if family.get("by_study") else ""
-    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests{apart}."
+    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests."
 
 
 def effect_name(row: Mapping[str, Any]) -> str:
     """What changed: an attribute and its levels."""
     return spaced(row["name"])
-
-
-def effect_numbers(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Estimate, interval and adjusted p as texts with a true minus; a reason or a dash where there is none."""
-    style = effect_style(row["unit"])
-    if row["estimate"] is None:
-        return "not estimable", row["reason"], "–"
-    plus = "+" if row["estimate"] > 0 else ""
-    ends = "no interval"
-    if row["low"] is not None:
-        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
-    p = "–" if row["p_adjusted"] is None else rounded(row["p_adjusted"], "p")
-    return plus + rounded(row["estimate"], style), ends, p
 
 
 def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:

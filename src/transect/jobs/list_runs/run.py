@@ -116,7 +116,7 @@ def _progress(runs: list[FinishedRun]) -> str:
 def _verdict(folder: Path) -> str:
     try:
         results = read_json(folder / "results.json", "the results of an audit", _ADVICE)
-        kinds = [kind_of(row["verdict"], check=row["check"], sized=row["sized"]) for row in results["verdicts"]]
+        kinds = [kind_of(row["verdict"], check=row["check"]) for row in results["verdicts"]]
         texts = [str(row["text"]) for row, kind in zip(results["verdicts"], kinds, strict=True) if kind in _FOUND]
         texts += [str(row["text"]) for row in results["found_interactions"]]
         warnings = len(results["warnings"])

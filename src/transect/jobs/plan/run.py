@@ -114,7 +114,7 @@ def plan(
     without a contrast.
 
     >>> plan(0.05, 0.1, power=0.9).numbers.subjects
-    715
+    679
     """
     if (effect is None) == (margin is None):
         raise BadInput("expected --effect, to detect it, or --margin, to show that no difference is larger; give one")
