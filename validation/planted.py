@@ -361,14 +361,6 @@ def _twins(rng: np.random.Generator, on: float) -> Table:
     return {"photographed": photographed, "rendered": 0.08 + 0.8 * photographed + 0.1 * rng.standard_normal(1000)}
 
 
-def _several_worlds(rng: np.random.Generator, on: float) -> Table:
-    """Six worlds around .1, with standard deviation .06; 25 to 400 subjects each, who differ by .4."""
-    subjects = np.array([25, 50, 100, 100, 200, 400])
-    own = 0.1 * on + 0.06 * rng.standard_normal(6)
-    errors = 0.4 / np.sqrt(subjects)
-    return {"estimates": own + errors * rng.standard_normal(6), "errors": errors}
-
-
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
@@ -409,7 +401,6 @@ FURTHER: Final = (
         _twins,
         {"effect": 0.1},
     ),
-    PlantedWorld("several worlds", "six worlds, each with an effect of its own", _several_worlds, {"mean": 0.1}),
     PlantedWorld(
         "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}
     ),
