@@ -467,7 +467,7 @@ FACES: Final = (
 )
 
 
-WORDINGS: Final = 6
+WORDINGS: Final = 8
 _APART: Final = 0.15
 BY_PLACE: Final = 0.2
 """Share of questions in which the stub takes the first place, whatever stands there."""
@@ -481,7 +481,7 @@ FIRST: Final = 20
 
 
 def _wordings(rng: np.random.Generator, on: float) -> Table:
-    """Six paraphrases drawn from all: each has an effect within .15 of the mean of all, .15 on and 0 off."""
+    """Eight paraphrases drawn from all: each has an effect within .15 of the mean of all, .15 on and 0 off."""
     effect = 0.15 * on + rng.uniform(-_APART, _APART, WORDINGS)
     rates = np.stack([np.full(WORDINGS, 0.4), 0.4 + effect])
     return {"answers": answers(rng, np.broadcast_to(rates, (80, 2, WORDINGS)), 0.4)}
@@ -548,7 +548,7 @@ def _share_of_first() -> float:
 
 SPOKEN: Final = (
     PlantedWorld(
-        "wordings", "a question in six paraphrases, whose effects differ by up to .15 from the mean of all that could "
+        "wordings", "a question in eight paraphrases, whose effects differ by up to .15 from the mean of all that could "
         "have been asked", _wordings, {"effect": 0.15},
     ),
     PlantedWorld(

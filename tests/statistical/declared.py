@@ -202,6 +202,9 @@ ROWS = (
     Row("flaws_that_few_subjects_have_do_not_pass",
         crossed((10, 30, 120), several((0.1, 5.0), (0.2, 2.5), (0.5, 1.0)), (False, True)), ((30, 0.2, 2.5, False),),
         (200, 1000), rejects=0.05),
+    # test_projected_ratio_coverage: what a population would see
+    Row("the_ratio_of_rates_is_covered", crossed((20, 50, 150), ((0.1, 0.2), (0.05, 0.1), (0.3, 0.3)), (0.0, 0.5, 0.9)),
+        ((20, (0.1, 0.2), 0.5),), (150, 1000), covers=0.93),
     # test_rate_gaps_coverage, test_recognition_coverage
     Row("equal_groups_rarely_differ", crossed(((20,) * 2, (10,) * 8, (20,) * 8, (40, *(10,) * 4), (80, *(10,) * 7))),
         (((10,) * 8,),), (100, 400), rejects=0.05),
@@ -269,7 +272,7 @@ ROWS = (
     Row("where_nothing_differs_a_difference_is_found_in_at_most_five_per_cent", ((100, 0.05), (300, 0.2)),
         ((300, 0.2),), (100, 400), rejects=0.05),
     # test_words_coverage: answers in words
-    Row("a_sample_of_wordings_covers_the_mean_of_all_wordings", crossed((5, 10), (20, 50, 200)), ((5, 50),),
+    Row("a_sample_of_wordings_covers_the_mean_of_all_wordings", crossed((8, 10), (20, 50, 200)), ((8, 50),),
         (150, 200), covers=0.93),
     Row("effects_of_an_audit_on_refusals_are_covered", (
         (100, (0.005, 0.005)), (100, (0.03, 0.08)), (50, (0.01, 0.06)), (50, (0.0, 0.05)), (100, (0.0, 0.03)),
