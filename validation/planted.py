@@ -548,8 +548,8 @@ def _share_of_first() -> float:
 
 SPOKEN: Final = (
     PlantedWorld(
-        "wordings", "a question in eight paraphrases, whose effects differ by up to .15 from the mean of all that could "
-        "have been asked", _wordings, {"effect": 0.15},
+        "wordings", "a question in eight paraphrases, whose effects differ by up to .15 from the mean of all that "
+        "could have been asked", _wordings, {"effect": 0.15},
     ),
     PlantedWorld(
         "refusals", "a model refuses 2 % of the images, and mostly all three paraphrases of one", _refusals,

@@ -6,7 +6,7 @@ The exclusion restriction must hold: an intended value changes the answer only t
 the model.
 
 Below a first-stage F of 104.7 the estimate has no interval: Student's is too short for weaker instruments (Lee et al.
-2022). From 10 on, as was usual, the printed ones missed in 11 to 87 % where noise is alike and the median F is 2 to 14.
+2022). From 10 on, as was usual, those printed missed in 11 to 87 % where noise is alike and the median F is 2 to 14.
 """
 
 from __future__ import annotations
