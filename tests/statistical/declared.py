@@ -204,7 +204,7 @@ ROWS = (
         (200, 1000), rejects=0.05),
     # test_projected_ratio_coverage: what a population would see
     Row("the_ratio_of_rates_is_covered", crossed((20, 50, 150), ((0.1, 0.2), (0.05, 0.1), (0.3, 0.3)), (0.0, 0.5, 0.9)),
-        ((20, (0.1, 0.2), 0.5),), (150, 1000), covers=0.93),
+        ((20, (0.1, 0.2), 0.5),), (150, 400), covers=0.93),
     # test_rate_gaps_coverage, test_recognition_coverage
     Row("equal_groups_rarely_differ", crossed(((20,) * 2, (10,) * 8, (20,) * 8, (40, *(10,) * 4), (80, *(10,) * 7))),
         (((10,) * 8,),), (100, 400), rejects=0.05),
