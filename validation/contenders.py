@@ -24,7 +24,6 @@ from transect.effects import (
     ppi_difference,
     ppi_mean,
     project,
-    random_effects,
     sign_flip,
     transported,
     wilson,
@@ -218,20 +217,6 @@ def _family(corrected: Callable[[np.ndarray], np.ndarray]) -> Contender:
 
 uncorrected_family = _family(lambda p: p)
 holm_family = _family(holm)
-
-
-def common_effect(tables: Tables) -> SimulatedEstimates:
-    """Several worlds as if they had one effect: weighted by the inverse variances."""
-    weights = tables["errors"] ** -2.0
-    mean = (weights * tables["estimates"]).sum(axis=1) / weights.sum(axis=1)
-    half = 1.96 * weights.sum(axis=1) ** -0.5
-    return SimulatedEstimates.without_test(mean, mean - half, mean + half)
-
-
-def mean_world(tables: Tables) -> SimulatedEstimates:
-    """Several worlds with an effect of their own each: random effects, Hartung and Knapp's interval."""
-    found = [random_effects(*row) for row in zip(tables["estimates"], tables["errors"], strict=True)]
-    return SimulatedEstimates.of([(each.estimate, each.low, each.high, np.nan) for each in found])
 
 
 _RESAMPLED_FITS: Final = 200

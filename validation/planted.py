@@ -361,14 +361,6 @@ def _twins(rng: np.random.Generator, on: float) -> Table:
     return {"photographed": photographed, "rendered": 0.08 + 0.8 * photographed + 0.1 * rng.standard_normal(1000)}
 
 
-def _several_worlds(rng: np.random.Generator, on: float) -> Table:
-    """Six worlds around .1, with standard deviation .06; 25 to 400 subjects each, who differ by .4."""
-    subjects = np.array([25, 50, 100, 100, 200, 400])
-    own = 0.1 * on + 0.06 * rng.standard_normal(6)
-    errors = 0.4 / np.sqrt(subjects)
-    return {"estimates": own + errors * rng.standard_normal(6), "errors": errors}
-
-
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
@@ -409,7 +401,6 @@ FURTHER: Final = (
         _twins,
         {"effect": 0.1},
     ),
-    PlantedWorld("several worlds", "six worlds, each with an effect of its own", _several_worlds, {"mean": 0.1}),
     PlantedWorld(
         "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}
     ),
@@ -476,7 +467,7 @@ FACES: Final = (
 )
 
 
-WORDINGS: Final = 6
+WORDINGS: Final = 8
 _APART: Final = 0.15
 BY_PLACE: Final = 0.2
 """Share of questions in which the stub takes the first place, whatever stands there."""
@@ -490,7 +481,7 @@ FIRST: Final = 20
 
 
 def _wordings(rng: np.random.Generator, on: float) -> Table:
-    """Six paraphrases drawn from all: each has an effect within .15 of the mean of all, .15 on and 0 off."""
+    """Eight paraphrases drawn from all: each has an effect within .15 of the mean of all, .15 on and 0 off."""
     effect = 0.15 * on + rng.uniform(-_APART, _APART, WORDINGS)
     rates = np.stack([np.full(WORDINGS, 0.4), 0.4 + effect])
     return {"answers": answers(rng, np.broadcast_to(rates, (80, 2, WORDINGS)), 0.4)}
@@ -557,8 +548,8 @@ def _share_of_first() -> float:
 
 SPOKEN: Final = (
     PlantedWorld(
-        "wordings", "a question in six paraphrases, whose effects differ by up to .15 from the mean of all that could "
-        "have been asked", _wordings, {"effect": 0.15},
+        "wordings", "a question in eight paraphrases, whose effects differ by up to .15 from the mean of all that "
+        "could have been asked", _wordings, {"effect": 0.15},
     ),
     PlantedWorld(
         "refusals", "a model refuses 2 % of the images, and mostly all three paraphrases of one", _refusals,

@@ -64,7 +64,8 @@ SMILE: Final = WordQuestion(
     Kind.YES_NO,
     tuple(f"{asked} Yes or no." for asked in (
         "Is this person smiling?", "Do you see a smile?", "Does this person smile?", "Is there a smile?",
-        "Would you say that this person smiles?",
+        "Would you say that this person smiles?", "Is the person in this picture smiling?", "Can you see a smile here?",
+        "Does this face smile?",
     )),
 )  # fmt: skip
 ROLE: Final = WordQuestion(

@@ -41,7 +41,7 @@ def test_findings_in_words(snapshot):
         "opposite directions": (
             concluded(("drawn", [sure]), ("photos", [(-0.08, 0.02)]), margin=0.05), "differs, 1 of these in opposite",
         ),
-        "seen nowhere": (concluded(("drawn", [none]), ("photos", [(-0.001, 0.002)])), "Seen in no world"),
+        "agrees": (concluded(("drawn", [none]), ("photos", [(-0.001, 0.002)])), "seen in 0 of 2 worlds"),
         "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2.0 points"),
     }  # fmt: skip
     lines = []

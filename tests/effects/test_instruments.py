@@ -85,9 +85,9 @@ def test_conditional_f_is_small_where_two_attributes_are_moved_alike():
 
 
 @pytest.mark.coverage
-@pytest.mark.parametrize("pull", [0.2, 0.7, 3.0])
+@pytest.mark.parametrize("pull", [0.2, 0.5, 0.7, 3.0])
 def test_of_all_samples_few_have_an_interval_that_misses(pull):
-    """First-stage F near 1, 13 and 250, noise alike to 87 %. Without the rule 19 % miss at the first."""
+    """First-stage F near 1, 6.5, 13 and 250, noise alike to 87 %. Of those printed from F 10 on, 13 % missed at 6.5."""
     missed, printed = 0, 0
     for seed in range(150):
         rng = np.random.default_rng([int(10 * pull), seed])
@@ -98,7 +98,7 @@ def test_of_all_samples_few_have_an_interval_that_misses(pull):
         printed += np.isfinite(effect.low)
         missed += np.isfinite(effect.low) and not effect.low <= 1 <= effect.high
     assert missed <= 18  # of 150: more than that once in ten thousand, where 5 % miss
-    assert (printed == 150) == (pull == 3)
+    assert printed == (150 if pull == 3 else 0)
 
 
 def test_weak_instruments_have_an_estimate_without_an_interval():

@@ -3,7 +3,16 @@ import pytest
 
 from transect.designs import transect_design, transect_latents
 from transect.effects import project, shares_of
-from transect.effects.projection import GROUP, IMPACT, RATE, RATIO, TREATMENT, PopulationShares
+from transect.effects.projection import (
+    GROUP,
+    IMPACT,
+    NO_RATES,
+    NOT_ABOVE_ZERO,
+    RATE,
+    RATIO,
+    TREATMENT,
+    PopulationShares,
+)
 from transect.generators import load
 from transect.records import Attribute
 
@@ -37,6 +46,26 @@ def test_every_quantity_by_hand():
     assert one[TREATMENT, "tone", 10.0] == pytest.approx(0.35)
     assert one[TREATMENT, "glasses", 1.0] == pytest.approx(0.5 * 0.5 + 0.5 * 0.75)
     assert all(row.low <= row.estimate <= row.high for row in made.rows)
+
+
+def test_a_ratio_has_the_log_mover_interval_of_both_groups():
+    """20 of 40 and 10 of 40 subjects, drawn apart: r = 2, and its ends are those of both Wilson intervals by MOVER."""
+    y = np.zeros((40, 2))
+    y[:10, 0], y[5:25, 1] = 1.0, 1.0
+    only = PopulationShares("p", ("glasses",), np.array([[0.0], [1.0]]), np.array([0.5, 0.5]))
+    made = project(y, {"glasses": (0.0, 1.0)}, only, KNOWN)
+    first, second = (row for row in made.rows if row.quantity == GROUP)
+    (ratio,) = rows_of(made, RATIO, "glasses")
+    alike = np.corrcoef(y.T)[0, 1]  # 0: 5 of the 10 are among the 20
+    down, up = np.log(second.estimate / second.low), np.log(first.high / first.estimate)
+    assert alike == pytest.approx(0.0, abs=1e-12)
+    assert (ratio.estimate, ratio.low) == pytest.approx((2.0, 2.0 * np.exp(-np.hypot(down, up))))
+    y[:, 1] = 0.0
+    (ratio,) = rows_of(project(y, {"glasses": (0.0, 1.0)}, only, KNOWN), RATIO, "glasses")
+    assert (ratio.estimate, ratio.reason) == (0.0, NOT_ABOVE_ZERO)
+    scores = np.random.default_rng(0).uniform(1, 2, (40, 2))
+    (ratio,) = rows_of(project(scores, {"glasses": (0.0, 1.0)}, only, KNOWN, is_binary=False), RATIO, "glasses")
+    assert (np.isfinite(ratio.estimate), np.isnan(ratio.low), ratio.reason) == (True, True, NO_RATES)
 
 
 def test_an_attribute_that_is_not_spoken_of_counts_equally():

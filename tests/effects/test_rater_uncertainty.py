@@ -82,9 +82,11 @@ def test_what_cannot_be_told_has_a_reason():
     one = raters_resampled(mean, [annotations(np.array([[0.1], [0.5], [0.9]]))], np.arange(3))
     assert one.estimate[0] == pytest.approx(0.5)
     assert np.isnan(one.low[0])
-    assert one.reason == "fewer than two raters: their variance is not estimable"
+    assert one.reason == "fewer than three raters: their variance is not known"
     nan = np.nan
-    once = raters_resampled(mean, [annotations(np.array([[0.1, nan], [nan, 0.5]]))], np.arange(2))
+    once = raters_resampled(
+        mean, [annotations(np.array([[0.1, nan, nan], [nan, 0.5, nan], [nan, nan, 0.4]]))], np.arange(3)
+    )
     assert once.reason == "one answer per image: the variance of raters is not estimable"
     assert raters_resampled(mean, [annotations(np.ones((2, 2)))], np.zeros(2, dtype=int)).reason.startswith("fewer")
 

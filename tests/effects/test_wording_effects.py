@@ -48,9 +48,9 @@ def test_the_spread_is_that_of_the_sums_of_squares(wordings):
 
 
 def test_the_interval_over_a_sample_of_wordings_by_hand():
-    first, second = asked(np.random.default_rng(3), 60, 6, 0.3)
+    first, second = asked(np.random.default_rng(3), 60, 8, 0.3)
     found = wording_effects(first, second, binary=False)
-    further = student.ppf(0.975, 5) * found.spread / np.sqrt(6)
+    further = student.ppf(0.975, 7) * found.spread / np.sqrt(8)
     assert found.sampled.low == pytest.approx(
         found.mean.estimate - np.hypot(found.mean.estimate - found.mean.low, further)
     )
@@ -61,10 +61,10 @@ def test_the_interval_over_a_sample_of_wordings_by_hand():
 
 def test_wordings_that_all_do_the_same_have_no_spread():
     change = np.repeat(np.arange(30) < 9, 1).astype(float)[:, None, None]
-    found = wording_effects(np.zeros((30, 1, 5)), np.broadcast_to(change, (30, 1, 5)), binary=True)
+    found = wording_effects(np.zeros((30, 1, 8)), np.broadcast_to(change, (30, 1, 8)), binary=True)
     assert (found.spread, found.p) == (0.0, 1.0)
     assert (found.sampled.low, found.sampled.high) == (found.mean.low, found.mean.high)
-    assert [each.deviation for each in found.each] == [0.0] * 5
+    assert [each.deviation for each in found.each] == [0.0] * 8
 
 
 def test_planted_spread_is_found_and_its_wording_named():
@@ -82,9 +82,9 @@ def test_planted_spread_is_found_and_its_wording_named():
 def test_what_cannot_be_estimated_has_a_reason():
     one = wording_effects(np.zeros((30, 1, 1)), np.ones((30, 1, 1)), binary=True)
     assert (one.reason, np.isnan(one.p), np.isnan(one.spread)) == (ALONE, True, True)
-    four = wording_effects(np.zeros((30, 1, 4)), np.ones((30, 1, 4)), binary=True)
-    assert (four.sampled.reason, np.isnan(four.sampled.low), four.reason) == (TOO_FEW, True, "")
-    none = wording_effects(np.full((30, 1, 5), np.nan), np.ones((30, 1, 5)), binary=True)
+    seven = wording_effects(np.zeros((30, 1, 7)), np.ones((30, 1, 7)), binary=True)
+    assert (seven.sampled.reason, np.isnan(seven.sampled.low), seven.reason) == (TOO_FEW, True, "")
+    none = wording_effects(np.full((30, 1, 8), np.nan), np.ones((30, 1, 8)), binary=True)
     assert (none.mean.reason, none.reason, none.sampled.reason) == (NO_SUBJECTS,) * 3
     assert none.subjects == none.incomplete == 0
     same = wording_effects(np.zeros((30, 1, 5)), np.ones((30, 1, 5)), binary=False)

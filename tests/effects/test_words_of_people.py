@@ -17,7 +17,7 @@ def copies(values, times):
 
 def test_copies_of_subjects_add_nothing_to_effects_of_wordings():
     rng = np.random.default_rng(1)
-    first, second = rng.normal(size=(2, 8, 1, 5))
+    first, second = rng.normal(size=(2, 8, 1, 8))
     alone = wording_effects(first, second, binary=False)
     many, people = copies(first, 5)
     found = wording_effects(many, np.repeat(second, 5, axis=0), binary=False, people=people)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transect.effects import WorldEstimate, agreements, random_effects, transported
+from transect.effects import WorldEstimate, agreements, transported
 
 MARGIN = 0.05
 Z = 1.959964
@@ -30,8 +30,17 @@ def share(found, verdict):
 def test_an_effect_of_one_world_alone_has_one_direction_in_at_most_two_and_a_half_per_cent(size, other, errors):
     """.1 in one world and 0 or the opposite in the other: beyond the margin, so that it hardly replicates."""
     found = verdicts(size.tables, (0.1, other), errors)
-    size.rejects(share(found, "same direction"))
-    assert share(found, "replicates") <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / size.tables)
+    size.rejects(share(found, "same direction") + share(found, "replicates"))
+
+
+def test_an_effect_of_one_world_alone_inside_the_margin_does_not_replicate(size, effects, errors):
+    """.03 or .02 and 0, which differ by less than .05: that worlds agree is no evidence of an effect in each of them.
+
+    Where evidence in one world was enough, .22 to .88 of these tables were said to replicate.
+    """
+    found = verdicts(size.tables, effects, errors)
+    size.rejects(share(found, "same direction") + share(found, "replicates"))
+    assert share(found, "agrees") > 0.15
 
 
 def test_sizes_that_differ_by_more_than_the_margin_are_called_replicated_in_at_most_five_per_cent(
@@ -46,20 +55,6 @@ def test_equal_effects_replicate_where_worlds_are_precise_and_have_one_direction
     found = verdicts(size.tables, (0.1, 0.1), errors)
     size.rejects(share(found, "differs"))
     assert (share(found, "replicates") > 0.8) == (errors[0] < 0.02)
-
-
-def test_the_mean_world_and_the_next_one_are_held(size, tau, k):
-    """Errors from .03 to .12: both cover at least 95 %, and more where worlds hardly spread."""
-    rng = np.random.default_rng([k, int(100 * tau)])
-    errors = np.geomspace(0.03, 0.12, k)
-    mean, ahead, spread = [], [], []
-    for _ in range(size.tables):
-        own = 0.1 + tau * rng.standard_normal(k)
-        result = random_effects(own + errors * rng.standard_normal(k), errors)
-        mean.append(result.low <= 0.1 <= result.high)
-        ahead.append(result.prediction_low <= 0.1 + tau * rng.standard_normal() <= result.prediction_high)
-        spread.append(result.tau2_low <= tau**2 <= result.tau2_high)
-    size.covers(np.mean([mean, ahead, spread], axis=1))
 
 
 def planted(rng, n, m, off, likeness, binary):

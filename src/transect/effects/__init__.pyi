@@ -54,7 +54,6 @@ from .sensitivity import perception_sensitivity as perception_sensitivity
 from .sensitivity import score_sensitivity as score_sensitivity
 from .several_worlds import WorldEstimate as WorldEstimate
 from .several_worlds import agreements as agreements
-from .several_worlds import random_effects as random_effects
 from .several_worlds import transported as transported
 from .wordings import incomplete_bounds as incomplete_bounds
 from .wordings import wording_effects as wording_effects

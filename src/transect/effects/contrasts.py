@@ -56,14 +56,6 @@ class CellMeans:
         """Cells without any valid image."""
         return int((~np.isfinite(self.means)).sum())
 
-    def resampled(
-        self, resamples: int, seed: int
-    ) -> Iterator[tuple[Float[np.ndarray, "b n"], Float[np.ndarray, "b c"]]]:
-        """Blocks of bootstrap resamples of subjects: how often each is drawn, and the cell means (NaN: no image)."""
-        for counts in resampling.resample_counts(len(self.values), resamples, seed):
-            above, below = counts @ self.values, counts @ self.valid
-            yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-
     def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
         """For each weighted sum of cell means, a value per subject whose mean is the sum and whose spread its error."""
         empty = ~np.isfinite(self.means)

@@ -5,8 +5,8 @@ The intended values are set by us, so they are as good as randomised: they are i
 The exclusion restriction must hold: an intended value changes the answer only through the perceived attributes in
 the model.
 
-Below a first-stage F of 10 the estimate has no interval. Screening harder would distort those that are printed
-(Angrist and Kolesar 2024).
+Below a first-stage F of 104.7 the estimate has no interval: Student's is too short for weaker instruments (Lee et al.
+2022). From 10 on, as was usual, those printed missed in 11 to 87 % where noise is alike and the median F is 2 to 14.
 """
 
 from __future__ import annotations
@@ -34,15 +34,12 @@ CONDITIONAL_F: Final = (
     "Sanderson and Windmeijer 2016, A weak instrument F-test in linear IV models with multiple endogenous variables, "
     "doi:10.1016/j.jeconom.2015.06.004"
 )
-JUST_IDENTIFIED: Final = (
-    "Angrist and Kolesar 2024, One instrument to rule them all: the bias and coverage of just-ID IV, "
-    "Journal of Econometrics 240(2), 105398"
-)
 WEAK_SOURCE: Final = (
-    "Staiger and Stock 1997, Instrumental variables regression with weak instruments, doi:10.2307/2171753"
+    "Lee, McCrary, Moreira and Porter 2022, Valid t-ratio inference for IV, American Economic Review 112(10), "
+    "doi:10.1257/aer.20211063"
 )
-WEAK: Final = 10.0
-"""First-stage F below which there is no interval (Staiger and Stock 1997)."""
+WEAK: Final = 104.7
+"""First-stage F below which there is no interval (Lee et al. 2022)."""
 
 
 @final
@@ -82,7 +79,7 @@ def instrumental(
 
     Returns one Effect per endogenous column, in order, with basis "experimental" unless `labels` says otherwise. NaN
     with the reason where the instruments do not determine it; no interval and no p, with the reason, where one of
-    these F is below 10.
+    these F is below 104.7.
 
     Raises BadInput where lengths differ, a column is text, or there are fewer instruments than endogenous columns.
 
@@ -110,7 +107,7 @@ def instrumental(
             names,
             method="two-stage least squares",
             unit=f"{names.unit} per unit of {name}",
-            sources=(SOURCE, CONDITIONAL_F, WEAK_SOURCE, JUST_IDENTIFIED),
+            sources=(SOURCE, CONDITIONAL_F, WEAK_SOURCE),
             confidence=confidence,
             details=details,
         )

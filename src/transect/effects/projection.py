@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import clusters, intervals, resampling
+from transect.effects import clusters, intervals
 from transect.effects.contrasts import CellMeans, empty_cells
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
@@ -166,6 +166,8 @@ SOURCES: Final = (
     "Neison 1844, On a method recently proposed for conducting inquiries into the comparative sanatory condition of "
     "various districts, doi:10.2307/2337820",
     "Barocas and Selbst 2016, Big data's disparate impact, doi:10.15779/Z38BG31",
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
 )
 RATE: Final = "expected rate"
 GROUP: Final = "rate of a group"
@@ -174,6 +176,11 @@ TREATMENT: Final = "disparate treatment"
 RATIO: Final = "ratio of rates"
 NOBODY: Final = "nobody of the population is in this group"
 ZERO_RATE: Final = "the group that is compared with has a rate of 0"
+NOT_ABOVE_ZERO: Final = "nobody of the group has the outcome: no interval of a ratio"
+NO_RATES: Final = "a ratio has an interval where it is of rates, of subjects who are each another person"
+FEW_BEARERS: Final = 10
+"""Subjects with the outcome, in either group, below which their correlation does not narrow a ratio."""
+LOG_MOVER: Final = "MOVER of the logarithms of both groups' limits"
 _ROUNDING: Final = 1e-12
 
 
@@ -229,9 +236,10 @@ def project(
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
     Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
     known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
-    subjects, their differences BCa or the paired score interval, ratios BCa. answers: of how many answers of 0 or 1 an
-    image's value is the share (is_binary: as of one). people: who is on each subject; where
-    several show one person, all intervals are BCa, or Student's t below 10 people, by person.
+    subjects, their differences BCa or the paired score interval, their ratios MOVER of the logarithms of both groups'
+    limits. answers: of how many answers of 0 or 1 an image's value is the share (is_binary: as of one). people: who is
+    on each subject; where several show one person, all intervals are BCa, or Student's t below 10 people, by person,
+    and ratios have none. Nor have ratios of scores.
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
@@ -376,7 +384,7 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: 
         if empty:
             rows.append(_row(quantity, cells, empty_cells(empty)))
         elif quantity.below is not None:
-            rows.append(_ratio(quantity, cells, options))
+            rows.append(_ratio(quantity, cells, answers, options))
         else:
             rows.append(_sum(quantity, cells, answers, options))
     return rows
@@ -411,32 +419,36 @@ def _sum(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampli
     return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
 
 
-def _ratio(quantity: _Quantity, cells: CellMeans, options: _Resampling) -> Projected:
-    means = np.nan_to_num(cells.means)
-    above, below = float(means @ quantity.weights), float(means @ np.asarray(quantity.below))
-    if below <= 0:
-        return _row(quantity, cells, ZERO_RATE)
-    replicates = []
-    for _, resampled in cells.resampled(options.resamples, options.seed):
-        filled = np.where(np.isfinite(resampled), resampled, means)
-        bottom = filled @ np.asarray(quantity.below)
-        replicates.append(
-            np.divide(filled @ quantity.weights, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0)
-        )
-    influence = cells.influence @ (quantity.weights - above / below * np.asarray(quantity.below))
-    influence[np.abs(influence) <= _ROUNDING] = 0.0
-    estimate = np.array([above / below])
-    ends = resampling.bca_interval(
-        estimate,
-        np.concatenate(replicates)[:, None],
-        influence[:, None],
-        options.confidence,
-        np.array([len(influence)]),
+def _ratio(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampling) -> Projected:
+    """The interval of the ratio of both groups' own intervals, by their logarithms and the correlation of subjects."""
+    top, bottom = (
+        _sum(replace(quantity, quantity=GROUP, weights=weights, below=None), cells, answers, options)
+        for weights in (quantity.weights, np.asarray(quantity.below))
     )
-    low, high = float(ends[0][0]), float(ends[1][0])
-    known = np.isfinite(low) and len(influence) > 1
-    method = resampling.METHOD if known else ""
-    return _row(quantity, cells, "" if known else _no_interval(len(influence)), (above / below, low, high), method)
+    if bottom.estimate <= 0:
+        return _row(quantity, cells, ZERO_RATE)
+    ratio = top.estimate / bottom.estimate
+    if not answers or not top.low > 0:
+        return _row(quantity, cells, NOT_ABOVE_ZERO if answers else NO_RATES, (ratio, np.nan, np.nan))
+    (m, m_low, m_high), (e, e_low, e_high) = (
+        np.log([one.estimate, one.low, one.high]).tolist() for one in (top, bottom)
+    )
+    alike = _correlation(cells, quantity.weights, np.asarray(quantity.below))
+    below, above = _spread(m - m_low, e_high - e, alike), _spread(m_high - m, e - e_low, alike)
+    return _row(quantity, cells, "", (ratio, ratio * math.exp(-below), ratio * math.exp(above)), LOG_MOVER)
+
+
+def _spread(first: float, second: float, alike: float) -> float:
+    return math.sqrt(max(first**2 + second**2 - 2 * alike * first * second, 0.0))
+
+
+def _correlation(cells: CellMeans, first: Float[np.ndarray, " cells"], second: Float[np.ndarray, " cells"]) -> float:
+    """Of two weighted sums over subjects; none above 0 where few subjects have the outcome in one of them."""
+    one, other = cells.influence @ first, cells.influence @ second
+    scale = math.sqrt(float(one @ one) * float(other @ other))
+    alike = float(one @ other) / scale if scale > _ROUNDING else 0.0
+    bearers = min(int((cells.values[:, used > 0] != 0).any(axis=1).sum()) for used in (first, second))
+    return alike if bearers >= FEW_BEARERS else min(alike, 0.0)
 
 
 def _no_interval(n: int) -> str:

@@ -103,6 +103,8 @@ def _square(values: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> f
 
 
 METHOD: Final = "bootstrap by subject and by rater"
+LEAST_RATERS: Final = 3
+"""Two raters agree by chance so often that intervals of 95 % covered 79 to 93 %."""
 SOURCE: Final = (
     "Cameron, Gelbach & Miller 2011, Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Owen "
     "2007, The pigeonhole bootstrap, doi:10.1214/07-AOAS122"
@@ -191,8 +193,7 @@ def raters_resampled(
     sizes = n_raters, n_cells
     added = _added(rng, statistic, answers, n, sizes, answers_per_image, resamples)
     whole = by_subject + added
-    freedom = whole**2 / np.maximum(by_subject**2 / (n_subjects - 1) + added**2 / (n_raters - 1), 1e-300)
-    half = stdtrit(np.maximum(freedom, 1.0), (1 + CONFIDENCE) / 2) * np.sqrt(whole)
+    half = stdtrit(min(n_subjects, n_raters) - 1.0, (1 + CONFIDENCE) / 2) * np.sqrt(whole)
     share = np.divide(added, whole, out=np.full(len(whole), np.nan), where=whole > 0)
     low, high = estimate - half, estimate + half
     return RaterUncertainty(
@@ -292,8 +293,8 @@ def _reason(
         return "not estimable from these ratings"
     if subjects < 2:
         return "fewer than two subjects"
-    if raters < 2:
-        return "fewer than two raters: their variance is not estimable"
+    if raters < LEAST_RATERS:
+        return "fewer than three raters: their variance is not known"
     if not answers_per_image > 1:
         return "one answer per image: the variance of raters is not estimable"
     nameless = all(len(np.unique(question.rater)) == len(question.rater) for question in answers)

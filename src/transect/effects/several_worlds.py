@@ -1,10 +1,7 @@
-"""Does an effect hold in several worlds? Verdicts of agreement, random effects, and an effect on photographs with the
-help of renderings.
-"""
+"""Does an effect hold in several worlds? Verdicts of agreement, and an effect on photographs with renderings' help."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -14,8 +11,7 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import chdtrc, chdtri, ndtri, stdtrit
+from scipy.special import ndtri
 
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Disagreement, disagreement_of_designs
@@ -23,196 +19,21 @@ from transect.effects.prediction_powered import SOURCES as SOURCES_OF_MEANS
 from transect.effects.prediction_powered import ppi_mean
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
-from transect.runs.wording import counted
 
-SOURCES: Final = (
-    "Paule and Mandel 1982, Consensus values and weighting factors, doi:10.6028/jres.087.022",
-    "Hartung and Knapp 2001, A refined method for the meta-analysis of controlled clinical trials with binary outcome, "
-    "doi:10.1002/sim.1009",
-    "Rover, Knapp and Friede 2015, Hartung-Knapp-Sidik-Jonkman approach and its modification for random-effects "
-    "meta-analysis with few studies, doi:10.1186/s12874-015-0091-1",
-    "Nagashima, Noma and Furukawa 2019, Prediction intervals for random-effects meta-analysis: a confidence "
-    "distribution approach, doi:10.1177/0962280218773520",
-    "Viechtbauer 2007, Confidence intervals for the amount of heterogeneity in meta-analysis, doi:10.1002/sim.2514",
-    "Cochran 1954, The combination of estimates from different experiments, doi:10.2307/3001666",
-)
-LEAST: Final = 3
-"""Worlds that a summary needs."""
-FEW: Final = "two worlds: their difference can be tested, a mean world and the next one cannot be told"
-_ONE: Final = "one world: nothing to compare"
-_TOLERANCE: Final = 1e-12
-_DRAWS: Final = 2000
-_GRID: Final = 400
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RandomEffects:
-    """Worlds summarized; NaN with a reason where they are too few.
-
-    estimate, low, high: the mean world's effect. prediction_low, prediction_high: of the effect in one more world like
-    these. tau2, tau2_low, tau2_high: variance between worlds, with its Q-profile interval. q, p: Cochran's test that
-    all worlds have the same effect. share: of the estimates' variance that is between worlds (I²).
-    """
-
-    estimate: float
-    low: float
-    high: float
-    prediction_low: float
-    prediction_high: float
-    tau2: float
-    tau2_low: float
-    tau2_high: float
-    q: float
-    p: float
-    share: float
-    n_worlds: int
-    reason: str = ""
-
-    @property
-    def tau(self) -> float:
-        """Standard deviation between worlds, in the unit of the effect."""
-        return math.sqrt(self.tau2)
-
-
-def random_effects(estimates: ArrayLike, errors: ArrayLike, confidence: float = 0.95) -> RandomEffects:
-    """The mean world's effect, and how far worlds differ.
-
-    estimates, errors: [k] float64, each world's effect and standard error, of different subjects. Worlds without an
-    estimate (NaN) are left out.
-
-    Returns RandomEffects: of two worlds only Q and its p, of one nothing, each with its reason.
-
-    Raises BadInput where lengths differ or an error is not above 0.
-
-    >>> worlds = random_effects([0.1, 0.2, 0.3], [0.05, 0.05, 0.05])
-    >>> round(worlds.estimate, 3), round(worlds.q, 3), round(worlds.tau2, 4)  # (.01 + .01) / .0025; .01 - .0025
-    (0.2, 8.0, 0.0075)
-    """
-    values, spreads = _checked(estimates, errors)
-    k = len(values)
-    if k < 2:
-        return RandomEffects(*(math.nan,) * 11, k, _ONE)
-    variances = spreads**2
-    q = _spread(values, variances, 0.0)
-    p = float(chdtrc(k - 1, q))
-    share = max(0.0, 1 - (k - 1) / q) if q > 0 else 0.0
-    if k < LEAST:
-        return RandomEffects(*(math.nan,) * 8, q, p, share, k, FEW)
-    tau2 = _solved(values, variances, k - 1.0)
-    ends = [_solved(values, variances, float(chdtri(k - 1, tail))) for tail in _tails(confidence)]
-    mean, error = _mean(values, variances + tau2)
-    scale = max(1.0, _spread(values, variances, tau2) / (k - 1))
-    half = float(stdtrit(k - 1, (1 + confidence) / 2)) * error * math.sqrt(scale)
-    below, above = _next_world(values, variances, confidence)
-    ahead = min(below, mean - half), max(above, mean + half)  # no world is known better than the mean
-    return RandomEffects(mean, mean - half, mean + half, *ahead, tau2, ends[0], ends[1], q, p, share, k)
-
-
-def _checked(estimates: ArrayLike, errors: ArrayLike) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    values, spreads = np.asarray(estimates, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if values.shape != spreads.shape or values.ndim != 1:
-        raise BadInput(f"expected one error per estimate, got {spreads.shape} for {values.shape}; give lists alike")
-    known = np.isfinite(values) & np.isfinite(spreads)
-    if (spreads[known] <= 0).any():
-        raise BadInput(f"expected standard errors above 0, got {spreads[known].min():g}; leave such a world out")
-    return values[known], spreads[known]
-
-
-def _tails(confidence: float) -> tuple[float, float]:
-    """Upper tails of chi² at the low and at the high end of tau²: a larger tau² leaves a smaller Q."""
-    return (1 - confidence) / 2, (1 + confidence) / 2
-
-
-def _mean(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"]) -> tuple[float, float]:
-    """The mean weighted by the inverse variances, and its standard error."""
-    weights = 1 / variances
-    return float(weights @ values / weights.sum()), float(weights.sum() ** -0.5)
-
-
-def _spread(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], tau2: float) -> float:
-    """Cochran's Q with tau² added to each variance; it falls as tau² grows."""
-    mean, _ = _mean(values, variances + tau2)
-    return float(((values - mean) ** 2 / (variances + tau2)).sum())
-
-
-def _solved(values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], wanted: float) -> float:
-    """The tau² at which Q is as large as wanted; 0 where it is smaller without any."""
-
-    def excess(tau2: float) -> float:
-        return _spread(values, variances, tau2) - wanted
-
-    if excess(0.0) <= 0:
-        return 0.0
-    above = max(float(np.ptp(values)) ** 2, float(variances.max()))
-    while excess(above) > 0:
-        above *= 2
-    return float(brentq(excess, 0.0, above, xtol=_TOLERANCE * above, rtol=1e-12))
-
-
-def _next_world(
-    values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], confidence: float
-) -> tuple[float, float]:
-    """The interval of one more world: tau² is drawn from its confidence distribution."""
-    k = len(values)
-    tail, normal, student = _draws(k)
-    tau2 = _profiled(values, variances, chdtri(k - 1, tail))
-    weights = 1 / (variances + tau2[:, None])
-    total = weights.sum(axis=1)
-    means = weights @ values / total
-    spread = (weights * (values - means[:, None]) ** 2).sum(axis=1) / (k - 1)
-    errors = np.sqrt(np.maximum(spread, 1.0) / total)
-    moved = np.sqrt(tau2) * normal + errors * student
-    low, high = np.quantile(np.concatenate([means + moved, means - moved]), _tails(confidence))
-    return float(low), float(high)
-
-
-@functools.cache
-def _draws(k: int) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
-    """Tails of chi² at equal steps, and normal and Student's numbers in another order each."""
-    rng = np.random.default_rng(k)
-    steps = (np.arange(_DRAWS) + 0.5) / _DRAWS
-    return steps, ndtri(rng.permutation(steps)), stdtrit(k - 1, rng.permutation(steps))
-
-
-def _profiled(
-    values: Float[np.ndarray, " k"], variances: Float[np.ndarray, " k"], wanted: Float[np.ndarray, " d"]
-) -> Float[np.ndarray, " d"]:
-    """The tau² at which Q is as large as each wanted value, on a fine grid; 0 where it is smaller without any."""
-    most = _solved(values, variances, float(wanted.min()))
-    if most <= 0:
-        return np.zeros(len(wanted))
-    grid = np.concatenate([[0.0], np.geomspace(1e-4 * float(variances.min()), most, _GRID)])
-    weights = 1 / (variances + grid[:, None])
-    means = weights @ values / weights.sum(axis=1)
-    q = (weights * (values - means[:, None]) ** 2).sum(axis=1)
-    return np.asarray(np.interp(-wanted, -q, grid))
-
-
-def few(n_worlds: int) -> str:
-    """What to know of a summary of few worlds; "" from ten on."""
-    if not LEAST <= n_worlds < 10:
-        return ""
-    return (
-        f"{counted(n_worlds, 'world')} are few: their spread is hardly known, so that the interval of the next world "
-        "is wide"
-    )
-
-
-Standing = Literal["replicates", "same direction", "none seen", "differs", "cannot tell", "not estimable"]
+Standing = Literal["replicates", "same direction", "agrees", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
 CONFIDENCE: Final = 0.95
 MOST_SUBJECTS: Final = 10_000_000
-AGREEMENT_SOURCES: Final = (
+SOURCES: Final = (
     "Gelman and Stern 2006, The difference between significant and not significant is not itself statistically "
     "significant, doi:10.1198/000313006X152649",
     "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
     "doi:10.1002/sim.3095",
+    "Benjamini and Heller 2008, Screening for partial conjunction hypotheses, doi:10.1111/j.1541-0420.2007.00984.x",
     "Bogomolov and Heller 2013, Discovering findings that replicate from a primary study of high dimension to a "
     "follow-up study, doi:10.1080/01621459.2013.829002",
     "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
 )
-_SHARED: Final = "worlds share subjects: a mean world would look more certain than it is"
 _TWO_SIDED: Final = float(ndtri(1 - ALPHA / 2))
 _FOUND: Final = _TWO_SIDED + float(ndtri(POWER))
 _EQUAL: Final = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
@@ -265,10 +86,10 @@ class Agreement:
 
     seen_in: positions of the worlds that show it, in the direction that most of them have; against: of those that show
     the opposite. first, second: the two worlds that differ most, and difference: second minus first, its interval at
-    `confidence` (several pairs share 5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: of the
-    test that all worlds have one effect, p_adjusted over all effects (Holm). within: shown to differ by less than the
-    margin. needed: with which the data could tell (of one direction: whether sizes are alike), empty where that is not
-    known. summary: the worlds' random effects.
+    `confidence` (several pairs share 5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: the
+    smallest of all pairs' times their number, p_adjusted over all effects (Holm). within: shown to differ by less than
+    the margin. needed: with which the data could tell (of one direction: whether sizes are alike), empty where that is
+    not known.
     """
 
     verdict: Standing
@@ -287,24 +108,21 @@ class Agreement:
     p_adjusted: float
     within: bool
     needed: tuple[Needed, ...]
-    summary: RandomEffects
     reason: str = ""
 
 
-def agreements(
-    effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float], independent: Sequence[bool] = ()
-) -> tuple[Agreement, ...]:
+def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float]) -> tuple[Agreement, ...]:
     """The verdict on each effect, given as its estimates in all worlds; p of all effects corrected together (Holm).
 
     effects: of each the worlds in one order, NaN where one has no estimate. margins: the largest difference between
-    worlds that does not matter, NaN where none is stated: then equivalence is never shown. independent: of each,
-    whether its worlds have different subjects (by default all have). Worlds that share subjects have no summary, which
-    would look more certain than it is, and p is the smallest of all pairs' times their number; where their estimates
-    move together, intervals of differences are too wide.
+    worlds that does not matter, NaN where none is stated: then equivalence is never shown. Where worlds share subjects
+    and their estimates move together, intervals of differences are too wide.
 
-    Where worlds differ by the margin or more, an effect is called replicated in at most 5 % of cases, however its signs
-    are; where it is 0 or of opposite sign in a world, it is said to have one direction in at most 2.5 %; where worlds
-    do not differ, it is called different in at most 5 % of cases, over all effects. A world with an estimate and no
+    An effect replicates where every world shows it in one direction (p of a partial conjunction: the largest of the
+    worlds') and all differences are inside the margin; inside it alone, worlds agree. Where it is 0 or of opposite sign
+    in a world, it replicates or has one direction in at most 2.5 % of cases; where worlds differ by the margin or more,
+    it replicates in at most 5 %; where worlds do not differ, it is called different in at most 5 %, over all effects. A
+    world with an estimate and no
     interval agrees with none: the others can differ, and else it cannot be told. One without an estimate does not
     count.
 
@@ -316,11 +134,7 @@ def agreements(
     """
     if len(effects) != len(margins):
         raise BadInput(f"expected a margin for each of {len(effects)} effects, got {len(margins)}; NaN stands for none")
-    alone = list(independent) or [True] * len(effects)
-    if len(effects) != len(alone):
-        raise BadInput(f"independent: expected one for each of {len(effects)} effects, got {len(alone)}; give all")
-    given = zip(effects, margins, alone, strict=True)
-    measured = [_measured(tuple(worlds), margin, apart) for worlds, margin, apart in given]
+    measured = [_measured(tuple(worlds), margin) for worlds, margin in zip(effects, margins, strict=True)]
     adjusted = holm(np.array([each.p for each in measured], dtype=np.float64)).tolist() if measured else []
     return tuple(
         _judged(replace(each, p_adjusted=p), worlds)
@@ -328,15 +142,12 @@ def agreements(
     )
 
 
-def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool) -> Agreement:
+def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     """All but the verdict."""
     known = [place for place, world in enumerate(worlds) if world.known]
-    summary = random_effects([worlds[i].estimate for i in known], [worlds[i].error for i in known])
-    if not independent and len(known) >= LEAST:
-        summary = RandomEffects(*(math.nan,) * 11, len(known), _SHARED)
     nothing = Agreement(
         "not estimable", (), (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
-        False, (), summary, "fewer than two worlds have an estimate with an interval",
+        False, (), "fewer than two worlds have an estimate with an interval",
     )  # fmt: skip
     seen_in, against = _seen(worlds)
     if len(known) < 2:
@@ -346,7 +157,6 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool)
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
     first, second = max(pairs, key=lambda pair: abs(differences[pair].difference))
     chosen = differences[first, second]
-    of_pairs = min(1.0, len(pairs) * min(each.p for each in differences.values()))
     narrow = [_difference(worlds, pair, EQUIVALENCE) for pair in pairs]
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
     return replace(
@@ -361,7 +171,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float, independent: bool)
         confidence=confidence,
         least=least,
         most=most,
-        p=summary.p if independent and len(known) > 2 else of_pairs,
+        p=min(1.0, len(pairs) * min(each.p for each in differences.values())),
         within=bool(-margin < least and most < margin),
         reason="",
     )
@@ -387,12 +197,12 @@ def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
     told = len(known) == sum(math.isfinite(world.estimate) for world in worlds)  # each estimate has an interval
+    everywhere = told and set(known) <= set(each.seen_in)
     if each.within and told and not each.against:
-        return replace(each, verdict="replicates" if each.seen_in else "none seen")
+        return replace(each, verdict="replicates" if everywhere else "agrees")
     if each.p_adjusted <= ALPHA and (each.against or not each.within):
         return replace(each, verdict="differs")
-    alike = told and set(known) <= set(each.seen_in)
-    return replace(each, verdict="same direction" if alike else "cannot tell", needed=_needed(each, worlds, known))
+    return replace(each, verdict="same direction" if everywhere else "cannot tell", needed=_needed(each, worlds, known))
 
 
 def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int]) -> tuple[Needed, ...]:

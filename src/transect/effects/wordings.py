@@ -73,7 +73,7 @@ def incomplete_bounds(
     return Bounds(*ends, found.reason)
 
 
-FEWEST_SAMPLED: Final = 5
+FEWEST_SAMPLED: Final = 8
 """Paraphrases from which they are counted as a sample of wordings."""
 SAMPLED: Final = "subjects crossed with paraphrases, Banerjee's interval"
 SOURCES: Final = (
@@ -159,7 +159,7 @@ def wording_effects(
     >>> some[:10, 0, 0] = 1.0  # ten subjects of forty change in the first wording, nobody in the second
     >>> found = wording_effects(none, some, binary=True)
     >>> [each.effect.estimate for each in found.each], found.mean.estimate, found.sampled.reason
-    ([0.25, 0.0], 0.125, 'fewer than 5 paraphrases: no sample of wordings')
+    ([0.25, 0.0], 0.125, 'fewer than 8 paraphrases: no sample of wordings')
     >>> round(found.spread, 3), bool(found.p < 0.01)  # .25² / 2, less .25 * .75 / 39 / 2 of chance
     (0.17, True)
     """

@@ -20,7 +20,7 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("≠", "differs"),
     "replicates": ("=", "replicates"),
     "same direction": ("⇉", "same direction; sizes not shown alike"),
-    "none seen": ("○", "seen in no world"),
+    "agrees": ("≈", "agrees within the margin; not seen in every world"),
     "cannot tell": ("?", "cannot tell"),
     "not estimable": ("–", "not estimable"),
 }
@@ -32,7 +32,10 @@ _COUNTED: Final[dict[Standing, tuple[str, str]]] = {
         "{} has the same direction but sizes not shown alike",
         "{} have the same direction but sizes not shown alike",
     ),
-    "none seen": ("{} is seen in no world", "{} are seen in no world"),
+    "agrees": (
+        "{} agrees within the margin and is not seen in every world",
+        "{} agree within the margin and are not seen in every world",
+    ),
     "cannot tell": ("{} cannot be told", "{} cannot be told"),
     "not estimable": ("{} is not estimable", "{} are not estimable"),
 }
@@ -71,12 +74,10 @@ def sentence(finding: Finding) -> str:
     """One finding with its verdict, and in how many worlds it was seen."""
     head = f"{verdict(finding).capitalize()}: {about(finding)}"
     match finding.verdict:
-        case "replicates":
+        case "replicates" | "agrees":
             return f"{head}, {seen(finding)} ({_sizes(finding)}); {_agreed(finding)}{_signs(finding)}."
         case "same direction":
             return f"{head}, {seen(finding)} ({_sizes(finding)}); {_reach(finding)}; {_for_sizes(finding)}."
-        case "none seen":
-            return f"{head} ({_sizes(finding)}); {_agreed(finding)}."
         case "differs":
             return f"{head}, {seen(finding)}: {_differ(finding)}{_signs(finding)}."
         case "cannot tell":
@@ -290,27 +291,6 @@ class SubjectsNeeded:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """The mean world and the next one, from three worlds on; NaN with a reason where there are fewer.
-
-    tau: standard deviation between worlds, with the ends of its interval.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    prediction_low: float
-    prediction_high: float
-    tau: float
-    tau_low: float
-    tau_high: float
-    share: float
-    n_worlds: int
-    reason: str
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Finding:
     """One effect in several worlds, and what is concluded.
 
@@ -345,7 +325,6 @@ class Finding:
     p_adjusted: float
     within: bool
     needed: tuple[SubjectsNeeded, ...]
-    summary: Summary
     reason: str = ""
     text: str = ""
 

@@ -37,15 +37,15 @@ from transect.targets.reopening import without_versions
 
 _SEED: Final = (
     "{first} and {other} are of one generator and draw their subjects by the same seed: their estimates may move "
-    "together, which makes the intervals of differences too wide, and they have no mean world; use another --seed"
+    "together, which makes the intervals of differences too wide; use another --seed"
 )
 _PHOTOGRAPHS: Final = (
     "{first} and {other} show the same photographs or people: their estimates may move together, which makes the "
-    "intervals of differences too wide, and they have no mean world; use other photographs"
+    "intervals of differences too wide; use other photographs"
 )
 _PERHAPS: Final = (
     "{first} and {other} may show the same photographs, since one is of inverted photographs: their estimates may move "
-    "together, which makes the intervals of differences too wide, and they have no mean world"
+    "together, which makes the intervals of differences too wide"
 )
 
 
@@ -98,16 +98,16 @@ def _people(place: Path) -> frozenset[int] | None:
         return None
 
 
-def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[tuple[int, int, str]]:
-    """The positions of each two worlds with subjects in common, and that in words. shown: of each its photographs."""
+def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[str]:
+    """In words, of each two worlds with subjects in common, that they have. shown: of each its photographs."""
     for (at, first), (to, other) in combinations(enumerate(worlds), 2):
         one_seed = first.seed is not None and (first.generator, first.seed) == (other.generator, other.seed)
         if shown[at].shares(shown[to]):
-            yield at, to, _PHOTOGRAPHS.format(first=first.name, other=other.name)
+            yield _PHOTOGRAPHS.format(first=first.name, other=other.name)
         elif shown[at].may_share(shown[to]):
-            yield at, to, _PERHAPS.format(first=first.name, other=other.name)
+            yield _PERHAPS.format(first=first.name, other=other.name)
         elif one_seed and not shown[at].table:
-            yield at, to, _SEED.format(first=first.name, other=other.name)
+            yield _SEED.format(first=first.name, other=other.name)
 
 
 ALONE: Final = "no other attribute is known, so that nothing can be adjusted for"

@@ -6,7 +6,7 @@ Effects are the same where attribute, outcome, truth and model are; levels that 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -32,7 +32,7 @@ from transect.analysis.replicated.reading import Reading, digest, read, shared
 from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
-from transect.effects.several_worlds import Agreement, RandomEffects, Transported, WorldEstimate
+from transect.effects.several_worlds import Agreement, Transported, WorldEstimate
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.reports.entries import EffectEntry
@@ -54,7 +54,7 @@ _SEVERAL: Final = "{}: matched pairs name no model, and the other runs audit sev
 class SameEffect:
     """One effect in the worlds that have it.
 
-    effects: by position of the world, in the unit that is compared. independent: no two worlds share subjects.
+    effects: by position of the world, in the unit that is compared.
     """
 
     target: str
@@ -65,7 +65,6 @@ class SameEffect:
     levels: str
     scaled: bool
     effects: tuple[WorldEffect, ...]
-    independent: bool = True
 
 
 @final
@@ -84,8 +83,7 @@ def match(readings: Sequence[Reading]) -> Matched:
     effects = _of_one_model(readings)
     notes = [f"{world.name}: {note}" for world in worlds for note in world.notes]
     shown = [reading.photographed for reading in readings]
-    sharing = {frozenset((first, other)): note for first, other, note in shared(worlds, shown)}
-    notes += [*sharing.values(), *_unnamed(worlds), *_other_models(worlds, effects), *_sizes(worlds)]
+    notes += [*shared(worlds, shown), *_unnamed(worlds), *_other_models(worlds, effects), *_sizes(worlds)]
     found: list[SameEffect] = []
     for key in dict.fromkeys((e.digest, e.attribute, e.outcome) for e in effects):
         alike = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
@@ -97,14 +95,7 @@ def match(readings: Sequence[Reading]) -> Matched:
         why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
         raise BadInput(f"expected an effect that two worlds share, got none ({why_none}); audit one model with the "
                        "same attributes and outcomes in both")  # fmt: skip
-    told = tuple(dict.fromkeys(notes))
-    return Matched(tuple(replace(each, independent=_independent(each, sharing)) for each in found), told)
-
-
-def _independent(same: SameEffect, sharing: Iterable[frozenset[int]]) -> bool:
-    """Whether no two of its worlds share subjects."""
-    places = {effect.world for effect in same.effects}
-    return not any(pair <= places for pair in sharing)
+    return Matched(tuple(found), tuple(dict.fromkeys(notes)))
 
 
 def _check_held(worlds: Sequence[World]) -> None:
@@ -486,19 +477,18 @@ def replicated(readings: Sequence[Reading], margins: Mapping[str, float]) -> Rep
         findings=findings,
         combined=(),
         notes=matched.notes,
-        works=tuple(dict.fromkeys((*several_worlds.AGREEMENT_SOURCES, *several_worlds.SOURCES))),
+        works=several_worlds.SOURCES,
     )
 
 
 def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, float]) -> tuple[Finding, ...]:
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
-    independent = [same.independent for same in matched.effects]
     estimates = [
         [WorldEstimate(each.estimate, each.low, each.high, each.n_subjects, _seen(each)) for each in same.effects]
         for same in matched.effects
     ]
-    concluded = several_worlds.agreements(estimates, stated, independent)
+    concluded = several_worlds.agreements(estimates, stated)
     made = [_finding(same, each, worlds) for same, each in zip(matched.effects, concluded, strict=True)]
 
     def order(finding: Finding) -> tuple[int, float]:
@@ -537,7 +527,6 @@ def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Find
         least=max(each.least, -2 * bound),
         most=min(each.most, 2 * bound),
         needed=tuple(conclusions.SubjectsNeeded(names[need.world], need.subjects) for need in each.needed),
-        summary=_summary(each.summary, bound),
     )
 
 
@@ -548,31 +537,13 @@ def _in_world(effect: WorldEffect, name: str) -> conclusions.InWorld:
     )  # fmt: skip
 
 
-def _summary(found: RandomEffects, bound: float) -> conclusions.Summary:
-    def within(end: float) -> float:
-        return min(max(end, -bound), bound)
-
-    return conclusions.Summary(
-        estimate=found.estimate,
-        low=within(found.low),
-        high=within(found.high),
-        prediction_low=within(found.prediction_low),
-        prediction_high=within(found.prediction_high),
-        tau=found.tau,
-        tau_low=math.sqrt(found.tau2_low),
-        tau_high=math.sqrt(found.tau2_high),
-        share=found.share,
-        n_worlds=found.n_worlds,
-        reason=found.reason,
-    )
-
-
 _TEXT: Final = (
     "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
     "effect is seen in a world where it is significant there after correction for its own tests. It replicates "
-    "where worlds are shown to differ by less than the margin and one at least shows it; it differs where the test of "
-    "agreement finds a difference. Where every world shows it in the same direction and neither is so, sizes are not "
-    "shown alike: they may be very different. Worlds are not drawn at random."
+    "where every world shows it in the same direction and worlds are shown to differ by less than the margin; where "
+    "the second alone is so, worlds agree. It differs where the test of agreement finds a difference. Where every "
+    "world shows it in the same direction and sizes are not shown alike, they may be very different. Worlds are not "
+    "drawn at random."
 )
 
 

@@ -15,7 +15,8 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects.intervals import mean_interval, wilson_clustered
+from transect.effects import clusters
+from transect.effects.intervals import wilson_clustered
 from transect.effects.prediction_powered import SOURCES as PREDICTION_POWERED
 from transect.effects.prediction_powered import PredictionPowered, ppi_difference, ppi_mean
 from transect.runs.human_answers import Agreement, Figure
@@ -23,6 +24,7 @@ from transect.runs.human_answers import Agreement, Figure
 SOURCES: Final = (
     "Korn and Graubard 1998, Confidence intervals for proportions with small expected number of positive counts "
     "estimated from survey data, Survey Methodology 24, 193-201",
+    clusters.SOURCES[clusters.PAIRED_SCORE],
     *PREDICTION_POWERED[:2],
 )
 
@@ -52,8 +54,8 @@ def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " 
     return np.where(yes == no, np.nan, (yes > no).astype(np.float64))
 
 
-def agreement(codes: Codes, seed: int = 0) -> Agreement:
-    """The figures of the texts that both coded, with 95 % intervals by subject (Wilson's with its design effect)."""
+def agreement(codes: Codes) -> Agreement:
+    """The figures of the texts that both coded, with 95 % intervals by subject: Wilson's and the paired score one."""
     both = codes.take(codes.both)
     counts = _by_subject(both)
     yes = counts[:, 0] + counts[:, 1]
@@ -62,7 +64,7 @@ def agreement(codes: Codes, seed: int = 0) -> Agreement:
         yes=int(yes.sum()),
         sensitivity=_share(counts[:, 0], yes, "people say yes to no text"),
         specificity=_share(counts[:, 3], counts[:, 2] + counts[:, 3], "people say no to no text"),
-        excess=_excess(counts, seed),
+        excess=_excess(both),
     )
 
 
@@ -112,13 +114,12 @@ def _share(hits: Float[np.ndarray, " s"], counts: Float[np.ndarray, " s"], reaso
     return Figure(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
 
 
-def _excess(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
-    if not len(counts):
+def _excess(codes: Codes) -> Figure:
+    if not len(codes.judge):
         return Figure(None, None, None, "no text has both codes")
-    found = mean_interval((counts[:, 2] - counts[:, 1])[:, None], counts.sum(axis=1)[:, None], seed=seed)
-    texts = counts.sum()
-    estimate = float((counts[:, 2] - counts[:, 1]).sum() / texts)
-    low, high = float(found.low[0]), float(found.high[0])
-    if not math.isfinite(low):
-        return Figure(estimate, None, None, "no interval: the judge is off by the same for every subject")
-    return Figure(estimate, low, high)
+    off = codes.judge - codes.people
+    names, subject = np.unique(codes.subjects, return_inverse=True)
+    if len(names) < 2:
+        return Figure(float(off.mean()), None, None, "no interval: texts of one subject alone")
+    low, high = clusters.paired_score(off[:, None], subject, np.ones(1), 0.95)
+    return Figure(float(off.mean()), float(low[0]), float(high[0]))

@@ -17,14 +17,12 @@ from transect.analysis.replicated.conclusions import (
     Finding,
     InWorld,
     ReplicateNumbers,
-    Summary,
     about,
     lacking,
     models,
     size,
     verdict,
 )
-from transect.effects.several_worlds import few
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
 from transect.reports.builder import probability
@@ -47,19 +45,14 @@ _METHOD: Final = (
     "An effect is the same where the model (by the digest of its description), the attribute, the outcome, the unit "
     "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
     "report’s tests, is at most 5 %. The test of agreement is of the difference of two worlds (square-and-add of both "
-    "intervals), or Cochran’s Q of more; its p is corrected over the effects of this page (Holm). An effect replicates "
-    "where worlds are shown to differ by less than the margin (90 % interval of every difference inside it) and one at "
-    "least shows it; where none does, they agree, and there is no effect that could replicate. It differs where the "
-    "test finds a difference, and that is not inside the margin or worlds show opposite directions. Where every world "
-    "shows it in the same direction and neither is so, sizes are not shown alike: they may be very different. Else "
+    "intervals), of more worlds of all pairs; its p is corrected over the effects of this page (Holm). An effect "
+    "replicates where every world shows it in the same direction (p of a partial conjunction: the largest of the "
+    "worlds’) and worlds are shown to differ by less than the margin (90 % interval of every difference inside it). "
+    "Where the second alone is so, worlds agree within the margin, which is no evidence of an effect in each. It "
+    "differs where the test finds a difference, and that is not inside the margin or worlds show opposite directions. "
+    "Where every world shows it in the same direction and sizes are not shown alike, they may be very different. Else "
     "the data cannot tell. The subjects named would settle it with a power of 90 %, if an effect as large as elsewhere "
     "is there, or the difference is as estimated, or there is none."
-)
-_SUMMARY: Final = (
-    "From three worlds on, the diamond is the mean world (random effects; tau² by Paule and Mandel, interval by "
-    "Hartung and Knapp, never narrower than the worlds’ own errors imply), and the dashed line holds the effect in one "
-    "more world like these with 95 % (tau² drawn from its confidence distribution). Two worlds have neither: their "
-    "spread cannot be told from one difference."
 )
 _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
@@ -81,7 +74,7 @@ def page_of(numbers: ReplicateNumbers) -> Page:
         blocks.summary(answer, _worlds(numbers), limits),
         Part("effects", "Effects side by side", tuple(_effects(numbers))),
         Part("combined", "Photographs with the help of the rendering", tuple(_combined(numbers))),
-        Part("numbers", "All numbers", (_table(numbers), *_summaries(numbers)), folded=True),
+        Part("numbers", "All numbers", (_table(numbers),), folded=True),
         Part("methods", "Methods", tuple(_methods(numbers))),
     )
     titled = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
@@ -132,17 +125,14 @@ def _under_verdicts(plots: Sequence[tuple[Finding, DotPlot]]) -> Iterator[Block]
 
 
 def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
-    summary, points = finding.summary, finding.unit == "proportion"
-    told = math.isfinite(summary.low)
+    points = finding.unit == "proportion"
     values = [end for world in finding.worlds for end in (world.estimate, world.low, world.high)]
-    values += [summary.low, summary.high, *_next(summary, values)] if told else []
     scale = drawing.covering(finite(values))
     kinds = {world.name: world.kind for world in numbers.worlds}
     rows = [
         _row(world, kinds.get(world.world, ""), finding, f"{name}-{at}", scale)
         for at, world in enumerate(finding.worlds)
     ]
-    rows += [_mean_row(finding, f"{name}-mean", scale)] if told else []
     title = ", ".join(about(finding).rsplit(" on the ", 1))
     scaled = " (slope, times this span)" if finding.scaled else ""
     called = models(numbers.findings)[finding.digest]
@@ -150,13 +140,6 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
     unit = "points" if points else finding.unit
     caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
     return DotPlot(caption, drawing.ticks_across(scale, points), rows)
-
-
-def _next(summary: Summary, values: Sequence[float]) -> tuple[float, float]:
-    """The ends of the interval of one more world, no further out than the worlds' own range on either side."""
-    known = [value for value in values if math.isfinite(value)]
-    reach = max(known) - min(known)
-    return max(summary.prediction_low, min(known) - reach), min(summary.prediction_high, max(known) + reach)
 
 
 def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -> Row:
@@ -168,17 +151,6 @@ def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -
         value = f"{number(world.estimate, finding.unit, signed=True)} ({ends})"
     label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
     return Row(label, drawing.world(name, mark, scale), value, world.seen)
-
-
-def _mean_row(finding: Finding, name: str, scale: Scale) -> Row:
-    summary = finding.summary
-    mark = drawing.Mark(f"Mean world: {about(finding)}", summary.estimate, summary.low, summary.high, True)
-    ahead = (summary.prediction_low, summary.prediction_high)
-    ends = interval(summary.low, summary.high, finding.unit)
-    value = (
-        f"{number(summary.estimate, finding.unit, signed=True)} ({ends}); next world {interval(*ahead, finding.unit)}"
-    )
-    return Row("mean world", drawing.summary(name, mark, ahead, scale), value)
 
 
 def _combined(numbers: ReplicateNumbers) -> Iterator[Block]:
@@ -223,28 +195,6 @@ def _table(numbers: ReplicateNumbers) -> TextTable:
     return TextTable("All findings", headings, rows, "Rates in points", numbers=(5, 6, 7, 8))
 
 
-def _summaries(numbers: ReplicateNumbers) -> Iterator[Block]:
-    """Worlds summarized, where there are three or more."""
-    told = [finding for finding in numbers.findings if math.isfinite(finding.summary.low)]
-    if not told:
-        return
-    headings = ["effect", "worlds", "mean world", "95 % interval", "next world", "tau", "its interval", "I²"]
-    rows = [
-        [
-            about(f), str(f.summary.n_worlds), number(f.summary.estimate, f.unit, signed=True),
-            interval(f.summary.low, f.summary.high, f.unit),
-            interval(f.summary.prediction_low, f.summary.prediction_high, f.unit), number(f.summary.tau, f.unit),
-            interval(f.summary.tau_low, f.summary.tau_high, f.unit), f"{100 * f.summary.share:.0f} %",
-        ]
-        for f in told
-    ]  # fmt: skip
-    yield TextTable("Worlds summarized", headings, rows, "Rates in points", numbers=range(1, 8))
-
-
 def _methods(numbers: ReplicateNumbers) -> Iterator[Block]:
     yield Paragraph(_METHOD)
-    yield Paragraph(_SUMMARY)
-    remark = few(max((finding.summary.n_worlds for finding in numbers.findings), default=0))
-    if remark:
-        yield Paragraph(f"{remark}.")
     yield from (Heading("Works cited"), blocks.Bullets(numbers.works))

@@ -90,9 +90,9 @@ def replicate(
     images first, also the effects on the photographs of the second with the help of the renderings.
 
     Returns for each effect the estimates side by side, a test that all worlds have one effect (p corrected over all
-    effects, Holm), the difference of the two worlds that differ most, from three worlds on the mean world and the next
-    one, and the verdict: replicates (shown to differ by less than the margin), has the same direction with sizes not
-    shown alike, is seen in no world, differs, cannot tell (with the subjects that would), or not estimable.
+    effects, Holm), the difference of the two worlds that differ most, and the verdict: replicates (every world shows it
+    in one direction, and they are shown to differ by less than the margin), has the same direction with sizes not shown
+    alike, agrees within the margin, differs, cannot tell (with the subjects that would), or not estimable.
 
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct
     effects, or with `combine` generators that nothing links, or no subject in common.

@@ -354,17 +354,6 @@ def world(name: str, mark: Mark, scale: Scale) -> Markup:
     return track(name, mark.label, _told(mark), ticks_across(scale, hundredfold=False), marks)
 
 
-def summary(name: str, mark: Mark, next_world: tuple[float, float], scale: Scale) -> Markup:
-    """The row of the mean world: its diamond, over the interval of one more world."""
-    at, low, high = (_place(scale, value) for value in (mark.estimate, mark.low, mark.high))
-    ends = [_place(scale, value) for value in next_world]
-    line = tag("line", class_="next-world", x1=percent(ends[0] or 0.0), x2=percent(ends[1] or 0.0), y1="50%", y2="50%")
-    corners = f"{low or 0.0:.2f},50 {at or 0.0:.2f},20 {high or 0.0:.2f},50 {at or 0.0:.2f},80"
-    diamond = stretched(tag("polygon", class_="diamond", points=corners), 100)
-    words = "The diamond is the mean world with its interval, the dashed line the interval of one more world."
-    return track(name, mark.label, words, ticks_across(scale, hundredfold=False), [], over=line + diamond)
-
-
 def _place(scale: Scale, value: float) -> float | None:
     """Per cent across, within the axis; None without a value."""
     return 100 * min(max(scale.fraction(value), 0.0), 1.0) if math.isfinite(value) else None
