@@ -395,7 +395,6 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         is_binary=answered.measure.is_share,
         answers=answered.measure.answers,
         people=answered.people,
-        seed=study.design.seed,
     )
     return {
         "study": study.spec.name,

@@ -56,14 +56,6 @@ class CellMeans:
         """Cells without any valid image."""
         return int((~np.isfinite(self.means)).sum())
 
-    def resampled(
-        self, resamples: int, seed: int
-    ) -> Iterator[tuple[Float[np.ndarray, "b n"], Float[np.ndarray, "b c"]]]:
-        """Blocks of bootstrap resamples of subjects: how often each is drawn, and the cell means (NaN: no image)."""
-        for counts in resampling.resample_counts(len(self.values), resamples, seed):
-            above, below = counts @ self.values, counts @ self.valid
-            yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-
     def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
         """For each weighted sum of cell means, a value per subject whose mean is the sum and whose spread its error."""
         empty = ~np.isfinite(self.means)
@@ -74,7 +66,6 @@ class CellMeans:
 HIGHEST_ORDER: Final = 3
 SOURCE: Final = "Fisher 1935, The design of experiments, chapter 6"
 NO_SQUARE: Final = "no subject has all the cells of the comparison"
-NO_VARIATION: Final = "the differences do not vary: no interval"
 ONE_SUBJECT: Final = "one subject: no interval"
 BY: Final = " × "
 
@@ -84,9 +75,8 @@ BY: Final = " × "
 class Interaction:
     """One estimand of order len(attributes), and what each subject says about it.
 
-    differences: float64 [n], NaN where a subject has no complete set of corners. base: how rare the outcome is at the
-    corners, the smallest of rate and 1 - rate. reach: the largest value that one subject can have for outcomes in
-    [0, 1]. pairs: sets of corners that one subject averages over.
+    differences: float64 [n], NaN where a subject has no complete set of corners. reach: the largest value that one
+    subject can have for outcomes in [0, 1]. pairs: sets of corners that one subject averages over.
     """
 
     attributes: tuple[str, ...]
@@ -94,7 +84,6 @@ class Interaction:
     to: tuple[float, ...]
     name: str
     differences: Float[np.ndarray, " n"]
-    base: float
     reach: float
     pairs: float
     n_images: int
@@ -139,12 +128,11 @@ def factorial_effects(
     orders: Sequence[int] = (1, 2, 3),
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[Effect, ...]:
     """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
 
-    Intervals are those of contrasts (BCa by subject, or the paired score interval where few subjects differ). The test
+    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test
     flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
     subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
     `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
@@ -161,17 +149,14 @@ def factorial_effects(
         d,
         who,
         binary=measure.is_share,
-        base=np.array([row.base for row in rows]),
         reach=np.array([row.reach for row in rows]),
         pairs=measure.answers * np.array([row.pairs for row in rows]),
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
     untested = np.full(len(rows), np.nan), (measure.untested,) * len(rows)
     p, tests = untested if measure.untested or not measure.tested else clusters.sign_flip(d, who, seed=seed)
     n, subjects = clusters.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
-    settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": subjects}
+    settings = {"confidence": confidence, "seed": seed, "subjects": subjects}
     return tuple(
         _effect(row, bounds, place, float(p[place]), tests[place], int(n[place]), measure, settings)
         for place, row in enumerate(rows)
@@ -211,7 +196,6 @@ def _interaction(
         to=tuple(to for _, to in spans),
         name=f"{BY.join(names)}: {BY.join(labels)}",
         differences=_signed_mean(corners, used),
-        base=rarer_rate(corners, used),
         reach=2.0 ** (len(chosen) - 1),
         pairs=float(corners.shape[2]),
         n_images=int(used.sum()),
@@ -249,7 +233,7 @@ def _effect(
     settings: Mapping[str, object],
 ) -> Effect:
     order = len(interaction.attributes)
-    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
     sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
     return Effect(
         name=interaction.name,
@@ -297,12 +281,11 @@ PAIR_INCOMPLETE: Final = "pair incomplete"
 class Contrast:
     """One estimand, and what each subject says about it.
 
-    differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. base: how rare the
-    outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest difference of
-    one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded: reason -> images
-    left out, so that n_images and these add up to the images of the compared levels. same_test_as: the contrast whose
-    differences these are, but for a factor: with three evenly spaced levels, all or none valid in each cell, the slope
-    is the last level minus the first, divided by their distance.
+    differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. reach: the largest
+    difference of one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded:
+    reason -> images left out, so that n_images and these add up to the images of the compared levels. same_test_as: the
+    contrast whose differences these are, but for a factor: with three evenly spaced levels, all or none valid in each
+    cell, the slope is the last level minus the first, divided by their distance.
     """
 
     name: str
@@ -312,7 +295,6 @@ class Contrast:
     to: float
     per: str
     differences: Float[np.ndarray, " n"]
-    base: float
     reach: float
     pairs: float
     n_images: int
@@ -413,7 +395,6 @@ def _level_contrast(
         to=to,
         per="",
         differences=level_differences(two[:, 0], two[:, 1]),
-        base=rarer_rate(two, paired),
         reach=1.0,
         pairs=float(grid.shape[2]),
         n_images=int(paired.sum()),
@@ -436,7 +417,6 @@ def _slope(
         to=float(levels[-1]),
         per=attribute.unit or "unit",
         differences=slopes(grid, levels),
-        base=rarer_rate(grid, used),
         reach=_steepest(_centered(grid, levels)),
         pairs=float(grid.shape[1] * grid.shape[2]),
         n_images=int(used.sum()),
@@ -467,12 +447,6 @@ def _steepest(x: Float[np.ndarray, "n levels cells"]) -> float:
     """The steepest slope that a subject can have: outcome 1 at its levels above the mean and 0 below; 1 without any."""
     steepest = _divide(np.abs(x).sum(axis=(1, 2)) / 2, (x**2).sum(axis=(1, 2)))
     return float(np.max(steepest, where=np.isfinite(steepest), initial=0.0)) or 1.0
-
-
-def rarer_rate(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
-    """The smallest rate of a level, of the outcome or its opposite; NaN where a level has no image."""
-    rates = _divide(np.where(used, grid, 0.0).sum(axis=(0, 2)), used.sum(axis=(0, 2)))
-    return float(np.min(np.minimum(rates, 1 - rates)))
 
 
 def excluded_pairs(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:

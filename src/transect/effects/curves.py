@@ -104,7 +104,7 @@ def _difference_band_of_people(
     if reason := _too_few(counts > 0):
         return _none(differences.shape[1], reason)
     residual = totals - totals.sum(axis=0) / counts.sum(axis=0) * counts
-    freedom = float(clusters.degrees_of_freedom(counts).min())
+    freedom = float(intervals.degrees_of_freedom(counts).min())
     factor = critical_value(residual, freedom=freedom, confidence=confidence, seed=seed)
     pairs_of_each = np.full(differences.shape[1], float(pairs))
     low, high = clusters.paired_score(differences, who, pairs_of_each, _alone(factor))

@@ -7,12 +7,12 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import clusters, intervals, resampling
+from transect.effects import clusters, intervals
 from transect.effects.contrasts import CellMeans, empty_cells
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
@@ -166,6 +166,8 @@ SOURCES: Final = (
     "Neison 1844, On a method recently proposed for conducting inquiries into the comparative sanatory condition of "
     "various districts, doi:10.2307/2337820",
     "Barocas and Selbst 2016, Big data's disparate impact, doi:10.15779/Z38BG31",
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
 )
 RATE: Final = "expected rate"
 GROUP: Final = "rate of a group"
@@ -173,6 +175,8 @@ IMPACT: Final = "disparate impact"
 TREATMENT: Final = "disparate treatment"
 RATIO: Final = "ratio of rates"
 NOBODY: Final = "nobody of the population is in this group"
+LOG_MOVER: Final = "MOVER of the logarithms of both rates"
+NOT_ABOVE_ZERO: Final = "a mean that is not surely above 0: no interval of a ratio"
 ZERO_RATE: Final = "the group that is compared with has a rate of 0"
 _ROUNDING: Final = 1e-12
 
@@ -221,17 +225,15 @@ def project(
     answers: int = 1,
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Projection:
     """Expected rates, disparate impact and disparate treatment in a population, with intervals by subject.
 
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
     Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
     known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
-    subjects, their differences BCa or the paired score interval, ratios BCa. answers: of how many answers of 0 or 1 an
-    image's value is the share (is_binary: as of one). people: who is on each subject; where
-    several show one person, all intervals are BCa, or Student's t below 10 people, by person.
+    subjects, their differences the paired score interval; other means and differences that of scores, by person where
+    several subjects show one (people: who is on each). Ratios combine both rates' intervals on the log scale (MOVER).
+    answers: of how many answers of 0 or 1 an image's value is the share (is_binary: as of one).
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
@@ -256,14 +258,8 @@ def project(
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
-        rows = _rows(wanted, cells, answers if is_binary else 0, _Resampling(confidence, resamples, seed))
+        rows = _rows(wanted, cells, answers if is_binary else 0, confidence)
     return Projection(population, tuple(rows), equal)
-
-
-class _Resampling(NamedTuple):
-    confidence: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +361,7 @@ def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[n
     return weights.ravel()
 
 
-def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: _Resampling) -> list[Projected]:
+def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, confidence: float) -> list[Projected]:
     rows = []
     for quantity in wanted:
         if not quantity.possible:
@@ -376,72 +372,73 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: 
         if empty:
             rows.append(_row(quantity, cells, empty_cells(empty)))
         elif quantity.below is not None:
-            rows.append(_ratio(quantity, cells, options))
+            rows.append(_ratio(quantity, cells, answers, confidence))
         else:
-            rows.append(_sum(quantity, cells, answers, options))
+            rows.append(_sum(quantity, cells, answers, confidence))
     return rows
 
 
-def _sum(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampling) -> Projected:
+def _sum(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float) -> Projected:
     """answers: of 0 or 1 in an image's value, 0 of other numbers."""
     pseudo = cells.pseudo_values(quantity.weights[:, None])
-    estimate = float(pseudo.mean())
     if quantity.quantity in (IMPACT, TREATMENT):
-        ends = [
-            float(np.nan_to_num(cells.means) @ part)
-            for part in (quantity.weights.clip(0), -quantity.weights.clip(max=0))
-        ]
         bounds = intervals.mean_difference_interval(
             pseudo,
             binary=answers > 0,
-            base=np.array([min(min(end, 1 - end) for end in ends)]),
             pairs=np.array([float(np.count_nonzero(quantity.weights) / 2) * max(answers, 1)]),
-            **options._asdict(),
+            confidence=confidence,
         )
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
-    elif answers:
-        images = answers / float(
-            quantity.weights @ quantity.weights
-        )  # cells of unequal shares count as fewer (Kish 1965)
-        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options.confidence)
-        low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:
-        bounds = intervals.mean_interval(pseudo, **options._asdict())
-        low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
-    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
+        low, high, method = _interval_of_mean(pseudo, quantity.weights, answers, confidence)
+    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
 
 
-def _ratio(quantity: _Quantity, cells: CellMeans, options: _Resampling) -> Projected:
-    means = np.nan_to_num(cells.means)
-    above, below = float(means @ quantity.weights), float(means @ np.asarray(quantity.below))
+def _interval_of_mean(
+    pseudo: Float[np.ndarray, "n 1"], weights: Float[np.ndarray, " cells"], answers: int, confidence: float
+) -> tuple[float, float, str]:
+    if not answers:
+        bounds = intervals.mean_interval(pseudo, confidence=confidence)
+        return float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
+    images = answers / float(weights @ weights)  # cells of unequal shares count as fewer (Kish 1965)
+    low, high = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), confidence)
+    return float(low[0]), float(high[0]), intervals.WILSON_CLUSTERED
+
+
+def _ratio(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float) -> Projected:
+    """MOVER of the logarithms of both rates, by the correlation of what subjects say about them."""
+    both = [quantity.weights, np.asarray(quantity.below)]
+    pseudo = [cells.pseudo_values(weights[:, None]) for weights in both]
+    above, below = (float(values.mean()) for values in pseudo)
     if below <= 0:
         return _row(quantity, cells, ZERO_RATE)
-    replicates = []
-    for _, resampled in cells.resampled(options.resamples, options.seed):
-        filled = np.where(np.isfinite(resampled), resampled, means)
-        bottom = filled @ np.asarray(quantity.below)
-        replicates.append(
-            np.divide(filled @ quantity.weights, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0)
-        )
-    influence = cells.influence @ (quantity.weights - above / below * np.asarray(quantity.below))
-    influence[np.abs(influence) <= _ROUNDING] = 0.0
-    estimate = np.array([above / below])
-    ends = resampling.bca_interval(
-        estimate,
-        np.concatenate(replicates)[:, None],
-        influence[:, None],
-        options.confidence,
-        np.array([len(influence)]),
+    found = [_interval_of_mean(*each, answers, confidence) for each in zip(pseudo, both, strict=True)]
+    numbers = above / below, np.nan, np.nan
+    if not all(method for _, _, method in found):
+        return _row(quantity, cells, _no_interval(len(cells.values)), numbers)
+    if min(above, *(low for low, _, _ in found)) <= 0:
+        return _row(quantity, cells, NOT_ABOVE_ZERO, numbers)
+    (down, up), (least, most) = (
+        np.abs(np.log(np.array(ends[:2]) / rate)) for ends, rate in zip(found, (above, below), strict=True)
     )
-    low, high = float(ends[0][0]), float(ends[1][0])
-    known = np.isfinite(low) and len(influence) > 1
-    method = resampling.METHOD if known else ""
-    return _row(quantity, cells, "" if known else _no_interval(len(influence)), (above / below, low, high), method)
+    shared = 2 * _correlation(*(values[:, 0] for values in pseudo))
+    low, high = (
+        math.log(above / below) + sign * math.sqrt(max(one**2 + other**2 - shared * one * other, 0.0))
+        for sign, one, other in ((-1, down, most), (1, up, least))
+    )
+    return _row(quantity, cells, "", (above / below, math.exp(low), math.exp(high)), LOG_MOVER)
+
+
+def _correlation(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> float:
+    """0 where one does not vary."""
+    one, other = first - first.mean(), second - second.mean()
+    size = math.sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / size if size > _ROUNDING else 0.0
 
 
 def _no_interval(n: int) -> str:
     """Why there is no interval."""
-    return "one subject: no interval" if n < 2 else "the subjects do not differ: no interval"
+    return "one subject: no interval" if n < 2 else intervals.NO_SPREAD
 
 
 def _row(

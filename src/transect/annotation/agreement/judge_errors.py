@@ -52,7 +52,7 @@ def majority(ratings: Float[np.ndarray, "texts raters"]) -> Float[np.ndarray, " 
     return np.where(yes == no, np.nan, (yes > no).astype(np.float64))
 
 
-def agreement(codes: Codes, seed: int = 0) -> Agreement:
+def agreement(codes: Codes) -> Agreement:
     """The figures of the texts that both coded, with 95 % intervals by subject (Wilson's with its design effect)."""
     both = codes.take(codes.both)
     counts = _by_subject(both)
@@ -62,7 +62,7 @@ def agreement(codes: Codes, seed: int = 0) -> Agreement:
         yes=int(yes.sum()),
         sensitivity=_share(counts[:, 0], yes, "people say yes to no text"),
         specificity=_share(counts[:, 3], counts[:, 2] + counts[:, 3], "people say no to no text"),
-        excess=_excess(counts, seed),
+        excess=_excess(counts),
     )
 
 
@@ -112,13 +112,15 @@ def _share(hits: Float[np.ndarray, " s"], counts: Float[np.ndarray, " s"], reaso
     return Figure(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
 
 
-def _excess(counts: Float[np.ndarray, "s 4"], seed: int) -> Figure:
+def _excess(counts: Float[np.ndarray, "s 4"]) -> Figure:
     if not len(counts):
         return Figure(None, None, None, "no text has both codes")
-    found = mean_interval((counts[:, 2] - counts[:, 1])[:, None], counts.sum(axis=1)[:, None], seed=seed)
+    found = mean_interval((counts[:, 2] - counts[:, 1])[:, None], counts.sum(axis=1)[:, None])
     texts = counts.sum()
     estimate = float((counts[:, 2] - counts[:, 1]).sum() / texts)
     low, high = float(found.low[0]), float(found.high[0])
     if not math.isfinite(low):
-        return Figure(estimate, None, None, "no interval: the judge is off by the same for every subject")
+        return Figure(
+            estimate, None, None, "no interval: the judge is off by the same for all subjects, or all but one"
+        )
     return Figure(estimate, low, high)

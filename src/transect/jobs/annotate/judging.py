@@ -54,7 +54,7 @@ def lines(agreements: Mapping[str, JudgeAgreement]) -> list[str]:
 def _code(source: RunTexts, name: str, code: Code, table: Matrix, answers: Sequence[Row]) -> CodeAgreement:
     units = {first: place for place, (study, first, _) in enumerate(table.units) if study == name}
     texts = source.texts
-    people, seed = np.full(len(texts), math.nan), source.run.spec.design.seed
+    people = np.full(len(texts), math.nan)
     said = majority(table.ratings)
     for row, text in enumerate(texts):
         if text.id in units:
@@ -74,8 +74,8 @@ def _code(source: RunTexts, name: str, code: Code, table: Matrix, answers: Seque
         undecided=int((np.isnan(majority(ratings)) & np.isfinite(ratings).any(axis=1)).sum()),
         unjudged=int((np.isfinite(people) & np.isnan(judge)).sum()),
         simulated=simulated_count(row.rater for row in answers if row.study == name and not row.excluded),
-        figures=agreement(codes, seed),
-        levels=tuple(_levels(source, codes, seed)),
+        figures=agreement(codes),
+        levels=tuple(_levels(source, codes)),
         effects=tuple(_effects(source, codes)),
     )
 
@@ -91,10 +91,10 @@ def _each_level(source: RunTexts) -> Iterator[tuple[str, list[str], Int[np.ndarr
         yield name, [attributes[name].label(value) for value in values], levels
 
 
-def _levels(source: RunTexts, codes: Codes, seed: int) -> Iterator[LevelAgreement]:
+def _levels(source: RunTexts, codes: Codes) -> Iterator[LevelAgreement]:
     for name, labels, levels in _each_level(source):
         for place, label in enumerate(labels):
-            yield LevelAgreement(name, label, agreement(codes.take(levels == place), seed))
+            yield LevelAgreement(name, label, agreement(codes.take(levels == place)))
 
 
 def _effects(source: RunTexts, codes: Codes) -> Iterator[CorrectedEffect]:
