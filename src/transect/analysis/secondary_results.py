@@ -20,7 +20,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome, corrected, in_several_worlds, of_effects
 from transect.effects import planning
-from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
+from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference
 from transect.effects.analysis import CONFIDENCE, distinct_tests
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
@@ -162,6 +162,7 @@ def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 
 
 OBSERVED: Final = "an association is no mean of subjects' differences"
 INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
+NO_RANGE: Final = "the outcome has no stated range, without which no interval holds at every look"
 REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
 
 
@@ -169,29 +170,32 @@ def with_always_valid(
     effects: Sequence[Effect],
     differences: Sequence[Float[np.ndarray, " _"]],
     design: Design,
-    binary: Mapping[tuple[str, str], bool],
+    spans: Mapping[tuple[str, str], float],
     *,
     people_repeat: bool = False,
 ) -> tuple[Effect, ...]:
-    """The effects of a study with their always-valid intervals; a population study has none, with the reason."""
+    """The effects of a study with their always-valid intervals, or the reason why there is none.
+
+    spans: of a target's outcome, how far two values can be apart; NaN without a limit.
+    """
     if not design.levels:
         return tuple(replace(effect, always_reason=OBSERVED) for effect in effects)
     if people_repeat:
         return tuple(replace(effect, always_reason=REPEATED) for effect in effects)
     return tuple(
-        _with(effect, _interval(effect, d, design, binary=binary[effect.target, effect.outcome]))
+        _with(effect, _interval(effect, d, design, spans[effect.target, effect.outcome]))
         for effect, d in zip(effects, differences, strict=True)
     )
 
 
-def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, *, binary: bool) -> AlwaysValid:
-    if not binary:
-        return always_valid_mean(differences)
+def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> AlwaysValid:
+    if not np.isfinite(span):
+        return AlwaysValid(np.nan, np.nan, "", NO_RANGE)
     if effect.kind != "slope":
-        return always_valid_difference(differences)
+        return always_valid_difference(differences, span)
     if effect.excluded:
         return AlwaysValid(np.nan, np.nan, "", INCOMPLETE)
-    return always_valid_difference(differences, steepest_slope(design.levels[effect.attribute]))
+    return always_valid_difference(differences, span * steepest_slope(design.levels[effect.attribute]))
 
 
 def _with(effect: Effect, interval: AlwaysValid) -> Effect:
