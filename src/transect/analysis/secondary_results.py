@@ -7,6 +7,7 @@ effects.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -39,8 +40,10 @@ class PilotContrast:
     """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
     either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
     that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
-    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. Where several
-    photographs show one person, subjects are people, and images_per_subject those of one on average.
+    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. base: of
+    averages of yes-or-no outcomes the rate at the first level, else None; cells: how many answers one averages;
+    differing: subjects whose difference is not 0. Where several photographs show one person, subjects are people, and
+    images_per_subject those of one on average.
     """
 
     name: str
@@ -54,6 +57,9 @@ class PilotContrast:
     discordant: float | None
     planned_deviation: float
     planned_discordant: float | None
+    base: float | None
+    cells: int
+    differing: int
 
 
 def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
@@ -74,6 +80,7 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
     d = found[np.isfinite(found)]
     single = answered.measure.is_binary and contrast.pairs == 1 and who is None
     photographs = len(answered.people) / len(np.unique(answered.people))
+    averaged = answered.measure.is_share and not single
     return PilotContrast(
         contrast.name,
         answered.measure.target,
@@ -86,18 +93,24 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
         planning.upper_deviation(d) or _deviation(d),
         planning.upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
+        float(np.nanmean(_at_level(study, answered, contrast, contrast.origin))) if averaged else None,
+        round(contrast.pairs * answered.measure.answers * photographs),
+        int(np.count_nonzero(d)),
     )
 
 
 def _unpaired(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
     """The root of the mean variance of single images within the two levels."""
-    axis = list(study.design.levels).index(contrast.attribute)
-    levels = study.design.levels[contrast.attribute]
-    variances = [
-        float(np.nanvar(np.take(answered.values, levels.index(level), axis=axis + 1)))
-        for level in (contrast.origin, contrast.to)
-    ]
+    levels = contrast.origin, contrast.to
+    variances = [float(np.nanvar(_at_level(study, answered, contrast, level))) for level in levels]
     return float(np.sqrt(np.mean(variances)))
+
+
+def _at_level(
+    study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast, level: float
+) -> Float[np.ndarray, " ..."]:
+    axis, levels = list(study.design.levels).index(contrast.attribute), study.design.levels[contrast.attribute]
+    return np.asarray(np.take(answered.values, levels.index(level), axis=axis + 1))
 
 
 def _deviation(d: Float[np.ndarray, " n"]) -> float:
@@ -155,9 +168,16 @@ def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
 
 
 def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
-    """The smallest difference that the contrast's number of subjects detects with this power."""
-    level = alpha / family
-    return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)
+    """The smallest difference that the contrast's number of subjects detects with this power; infinite where none is.
+
+    None is where the subjects that differ, as many as in the pilot, could not have so small a p.
+    """
+    level, n = alpha / family, contrast.n_subjects
+    if contrast.base is not None:
+        return planning.detectable_rate(n, contrast.base, contrast.deviation, contrast.cells, power=power, alpha=level)
+    if contrast.discordant is None and 2.0 ** (1 - contrast.differing) > level:
+        return math.inf
+    return detectable(contrast.deviation, n, power=power, alpha=level, discordant=contrast.discordant)
 
 
 OBSERVED: Final = "an association is no mean of subjects' differences"
