@@ -169,20 +169,22 @@ def _least_squares(
 ) -> Estimate:
     """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
 
-    Few subjects, of whom some weigh much, show too little skewness; they count as equally telling ones.
+    Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
+    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer.
     """
-    centered = x - x.mean()
+    design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
     weights = centered / (centered @ centered)
     estimate = float(weights @ y)
     residual = y - y.mean() - estimate * centered
     residual[np.abs(residual) <= regression.ROUNDING * np.abs(y).max()] = 0.0
-    covariance, freedom = bias_reduced(np.column_stack([np.ones_like(x), x]), residual, who)
+    covariance, freedom = bias_reduced(design, residual, who)
     error = float(np.sqrt(covariance[1, 1]))
     if not (error > 0 and freedom[1] >= 1):
         return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
-    telling = max(telling_subjects(np.column_stack([np.ones_like(x), x]), who), 3.0)
-    skewed = float(skewness(np.bincount(who, weights=weights * residual), telling))
-    unseen = math.sqrt(6) / telling
+    shares = np.bincount(who, weights=weights * residual)
+    fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
+    telling = max(min(telling_subjects(design, who), fewest), 3.0)
+    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
     return Estimate(estimate, float(low), float(high), p, STUDENT, STUDENT)
