@@ -55,7 +55,7 @@ class EstimatedEntry(OfOutcome):
     test_method: str
     sources: list[str]
     spec: JsonObject = Field(
-        default={}, description="settings of the interval and the test: confidence, resamples, seed"
+        default={}, description="settings of the interval and the test: confidence, seed"
     )
 
 
