@@ -54,9 +54,7 @@ class EstimatedEntry(OfOutcome):
     interval_method: str
     test_method: str
     sources: list[str]
-    spec: JsonObject = Field(
-        default={}, description="settings of the interval and the test: confidence, seed"
-    )
+    spec: JsonObject = Field(default={}, description="settings of the interval and the test: confidence, seed")
 
 
 class EffectEntry(EstimatedEntry):
