@@ -161,7 +161,7 @@ def projection(tables: Tables) -> SimulatedEstimates:
     levels = {"attribute": (0.0, 1.0), "other": (0.0, 1.0)}
     rows = []
     for y in tables["square"]:
-        projected = project(y, levels, TIED, {"attribute": FLAG, "other": _OTHER}, resamples=_RESAMPLES)
+        projected = project(y, levels, TIED, {"attribute": FLAG, "other": _OTHER})
         row = next(r for r in projected.rows if (r.quantity, r.attribute) == ("disparate impact", "attribute"))
         rows.append((row.estimate, row.low, row.high, np.nan))
     return SimulatedEstimates.of(rows)
@@ -190,10 +190,8 @@ def _subjects(
     bounds = mean_difference_interval(
         d,
         binary=rates is not None,
-        base=None if rates is None else np.minimum(rates, 1 - rates).min(axis=-1),
         reach=np.full(seeds, reach),
         pairs=np.full(seeds, pairs),
-        resamples=_RESAMPLES,
     )
     p, _ = sign_flip(d, resamples=_RESAMPLES - 1)
     return SimulatedEstimates(d.mean(axis=0), bounds.low, bounds.high, p)

@@ -183,21 +183,21 @@ one_wording = _wording(lambda found: found.each[0].effect)
 """The effect in the first paraphrase alone."""
 
 
-def _paired(d: Float[np.ndarray, "s n"], base: float, pairs: float) -> SimulatedEstimates:
-    found = mean_difference_interval(d.T, binary=True, base=np.full(len(d), base), pairs=np.full(len(d), pairs))
+def _paired(d: Float[np.ndarray, "s n"], pairs: float) -> SimulatedEstimates:
+    found = mean_difference_interval(d.T, binary=True, pairs=np.full(len(d), pairs))
     return SimulatedEstimates(d.mean(axis=1), found.low, found.high, sign_flip(d.T)[0])
 
 
 def refusals(tables: Tables) -> SimulatedEstimates:
     """The share of an image's wordings that are refused, by subject."""
     share = tables["refused"].mean(axis=3)
-    return _paired(share[:, :, 1] - share[:, :, 0], 0.02, 3.0)
+    return _paired(share[:, :, 1] - share[:, :, 0], 3.0)
 
 
 def refusals_by_answer(tables: Tables) -> SimulatedEstimates:
     """Every answer as a pair of its own."""
     d = tables["refused"][:, :, 1] - tables["refused"][:, :, 0]
-    return _paired(d.reshape(len(d), -1), 0.02, 1.0)
+    return _paired(d.reshape(len(d), -1), 1.0)
 
 
 def _options(tables: Tables) -> list[OptionShares]:

@@ -111,7 +111,6 @@ Answer = tuple[float, float, float]
 """Estimate, low and high; NaN where there is none."""
 
 NOT_ESTIMABLE: Final = (np.nan, np.nan, np.nan)
-_RESAMPLES: Final = 1000
 
 
 @final
@@ -181,14 +180,12 @@ TRANSECTS: Final = "transects"
 """The experiment: the only method that needs to set the attribute, and nothing else."""
 
 
-def by_transects(
-    name: str, low: Float[np.ndarray, "n k"], high: Float[np.ndarray, "n k"], seed: int
-) -> Float[np.ndarray, "k 3"]:
+def by_transects(name: str, low: Float[np.ndarray, "n k"], high: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "k 3"]:
     """Estimate and interval of k experiments on n subjects each, as an audit makes them.
 
     low, high: the errors (0 or 1) of each subject with the attribute at its two values.
 
-    >>> by_transects("age", np.zeros((40, 1)), np.ones((40, 1)), 0)[0, 0]
+    >>> by_transects("age", np.zeros((40, 1)), np.ones((40, 1)))[0, 0]
     np.float64(1.0)
     """
     design = Design({name: AUDITED[name]}, subjects=len(low))
@@ -198,8 +195,7 @@ def by_transects(
         for pair in zip(low.T, high.T, strict=True)
     ]
     d = np.stack([contrast.differences for contrast in rows], axis=1)
-    base = np.array([contrast.base for contrast in rows])
-    interval = mean_difference_interval(d, binary=True, base=base, resamples=_RESAMPLES, seed=seed)
+    interval = mean_difference_interval(d, binary=True)
     return np.stack([d.mean(axis=0), interval.low, interval.high], axis=1)
 
 
@@ -270,7 +266,7 @@ def _experimented(pool: pa.Table, sizes: Sizes, images: int) -> pa.Table:
         low, high = wrong(pool[f"low.{name}"]), wrong(pool[f"high.{name}"])
         # Each attribute has separate subjects, as in an audit of each.
         chosen = np.stack([_subjects(sizes, images, r, place, len(pool), pairs) for r in range(sizes.repeats)], axis=1)
-        answers = by_transects(name, low[chosen], high[chosen], sizes.seed)
+        answers = by_transects(name, low[chosen], high[chosen])
         rows += [(TRANSECTS, name, images, repeat, *answer) for repeat, answer in enumerate(answers.tolist())]
     return _table(rows)
 

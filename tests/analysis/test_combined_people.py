@@ -1,10 +1,10 @@
 """Photographs combined with renderings: who is on them counts once, in both runs."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
-from transect.analysis.replicated.conclusions import Finding, InWorld, Summary
+from transect.analysis.replicated.conclusions import Finding, InWorld
 from transect.analysis.replicated.replicating import SubjectEffects, _combine
 from transect.effects import transported
 
@@ -14,7 +14,6 @@ FOUND = Finding(
     verdict="cannot tell", worlds=tuple(InWorld(name, *[NAN] * 4, 0, False) for name in ("rendered", "photographs")),
     seen_in=(), against=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
     margin=NAN, p=NAN, p_adjusted=NAN, within=False, needed=(),
-    summary=Summary(**{each.name: NAN for each in fields(Summary)} | {"n_worlds": 0, "reason": ""}),
 )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from transect.analysis.secondary_results import INCOMPLETE, OBSERVED, with_always_valid
-from transect.effects.always_valid import SOURCES, always_valid_difference, always_valid_mean
+from transect.analysis.secondary_results import INCOMPLETE, NO_RANGE, OBSERVED, with_always_valid
+from transect.effects.always_valid import SOURCES, always_valid_difference
 from transect.effects.analysis import analyse_transects
 from transect.effects.samples import Measure
 from transect.records import Attribute, Design, Effect
@@ -15,12 +15,12 @@ AGE = {"age": Attribute("age", "continuous", "years", unit="years", low=0, high=
 LEVELS = {"age": (20.0, 40.0, 60.0)}
 
 
-def effects_of(values, *, binary):
+def effects_of(values, *, binary, span=1.0):
     """The effects of one study, with always-valid intervals."""
     design, reasons = Design(LEVELS, subjects=len(values)), np.where(np.isfinite(values), "", "failed").astype(object)
     measure = Measure("mine", "answer", "proportion" if binary else "score", binary)
     table = analyse_transects(values, reasons, design, AGE, measure)
-    return with_always_valid(table.effects, table.differences, design, {("mine", "answer"): binary})
+    return with_always_valid(table.effects, table.differences, design, {("mine", "answer"): span})
 
 
 def answers():
@@ -38,13 +38,14 @@ def test_rates_bet_and_a_slope_on_its_steepest():
     assert contrast.always_low < contrast.low < contrast.high < contrast.always_high
 
 
-def test_scores_are_asymptotic():
-    x = np.random.default_rng(1).normal(size=(40, 3))
-    contrast, _ = effects_of(x, binary=False)
-    by_hand = always_valid_mean(x[:, 2] - x[:, 0])
-    assert (contrast.always_low, contrast.always_high) == (by_hand.low, by_hand.high)
-    few, _ = effects_of(x[:20], binary=False)
-    assert (math.isnan(few.always_low), few.always_reason) == (True, "fewer than 25 subjects (20)")
+def test_scores_bet_on_their_range_and_without_one_have_no_interval():
+    x = np.random.default_rng(1).uniform(size=(40, 3))
+    contrast, slope = effects_of(2 * x, binary=False, span=2.0)
+    by_hand = always_valid_difference(x[:, 2] - x[:, 0])
+    assert (contrast.always_low, contrast.always_high) == pytest.approx((2 * by_hand.low, 2 * by_hand.high))
+    assert (slope.always_low, slope.always_high) == pytest.approx((by_hand.low / 20, by_hand.high / 20))
+    unbounded, _ = effects_of(x, binary=False, span=math.nan)
+    assert (math.isnan(unbounded.always_low), unbounded.always_reason) == (True, NO_RANGE)
 
 
 def test_a_slope_with_missing_answers_and_an_association_have_none():

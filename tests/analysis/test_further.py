@@ -109,7 +109,8 @@ def test_a_negative_control_says_what_it_could_have_found(results):
     for row in scores:  # Student's interval of n subjects is about ± 2 standard errors; found with 80 % beyond + .84
         half = (row["high"] - row["low"]) / 2
         shift = norm.ppf(1 - 0.05 / family / 2) + norm.ppf(0.8)
-        assert row["detectable"] == pytest.approx(half / 1.96 * shift, rel=0.25)
+        # Scores of which too few subjects differ for so small a p could not be found at any size.
+        assert row["detectable"] is None or row["detectable"] == pytest.approx(half / 1.96 * shift, rel=0.25)
 
 
 def test_every_number_of_the_page_stands_in_the_results(page, results):

@@ -67,7 +67,7 @@ def test_a_planted_interaction_is_found_and_an_additive_model_has_none():
     design = Design({"hat": (0.0, 1.0), "glasses": (0.0, 1.0)}, 4000)
     for d in (0.0, 0.3):
         y = (rng.random((4000, 2, 2)) < [[0.2, 0.3], [0.4, 0.5 + d]]).astype(float)
-        one = factorial_effects(y, no_reason(y), design, KNOWN, Measure("t", "miss"), orders=[2], resamples=500)[0]
+        one = factorial_effects(y, no_reason(y), design, KNOWN, Measure("t", "miss"), orders=[2])[0]
         assert (one.attribute, one.kind) == ("hat × glasses", "interaction")
         assert one.low < d < one.high
         assert one.high - one.low < 0.12

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from transect.effects.intervals import STUDENT
 from transect.effects.observational import associations, cut
 from transect.records import Attribute
 
@@ -58,39 +59,50 @@ def test_categorical_levels_against_the_first_and_an_empty_level_says_so():
     assert (made[1].estimate, made[1].n_images, made[1].excluded) == (0.5, 3, {"failed": 1})
 
 
-def test_scores_agree_with_scipy():
+def by_hand(estimate, error, freedom, skewed, unseen):
+    """Student's interval and Hall's (1992), with a skewness of the estimate that is further than seen on either side."""
+    t, ends = stats.t.ppf(0.975, freedom), []
+    for sign in (1, -1):
+        g = skewed - sign * unseen
+        ends.append(max(t, sign * 3 / g * (np.cbrt(1 + g * (sign * t - g / 6)) - 1)))
+    return estimate - error * ends[0], estimate + error * ends[1]
+
+
+def test_a_difference_of_scores_has_welch_s_error_and_moves_outwards_by_the_skew():
     rng = np.random.default_rng(0)
-    column, y = np.repeat([0.0, 1.0], [60, 40]), np.concatenate([rng.gamma(2, 1, 60), rng.gamma(3, 1, 40)])
-    (made,) = associate(GLASSES, column, y, is_binary=False, resamples=20_000)
-    assert made.estimate == pytest.approx(y[60:].mean() - y[:60].mean())
-    judge = stats.bootstrap(
-        (y[60:], y[:60]), lambda a, b, axis: a.mean(axis) - b.mean(axis), method="BCa", n_resamples=20_000, rng=rng
-    )
-    # SciPy resamples within the groups, we all units together and widen by 1.8 % for 100 units: 6 % of the width
-    # covers that and Monte Carlo.
-    interval = judge.confidence_interval
-    np.testing.assert_allclose((made.low, made.high), interval, atol=0.06 * (interval.high - interval.low))
-    welch = stats.ttest_ind(y[60:], y[:60]).pvalue
-    assert made.p == pytest.approx(welch, abs=0.005)
-    assert made.test_method == "Monte Carlo permutation"
+    first, second = rng.gamma(2, 1, 60), rng.gamma(3, 1, 40)
+    (made,) = associate(GLASSES, np.repeat([0.0, 1.0], [60, 40]), [*first, *second], is_binary=False)
+    estimate, shares = second.mean() - first.mean(), [part.var(ddof=1) / len(part) for part in (second, first)]
+    assert made.estimate == pytest.approx(estimate)
+    # Each of 60 weighs 1/60, each of 40 1/40: squares sum to 1/24, fourth powers to 1/60³ + 1/40³.
+    moved = np.concatenate([(second - second.mean()) / 40, (first.mean() - first) / 60])
+    telling = min((1 / 24) ** 2 / (60**-3 + 40**-3), 2 * (moved**2).sum() ** 2 / (moved**4).sum())
+    skewed = (moved**3).sum() / (moved**2).sum() ** 1.5 * np.sqrt(telling * (telling - 1)) / (telling - 2)
+    # Degrees of freedom as of equal spread: (1/24)² / (1/60²/59 + 1/40²/39).
+    freedom = (1 / 24) ** 2 / (1 / 60**2 / 59 + 1 / 40**2 / 39)
+    expected = by_hand(estimate, np.sqrt(sum(shares)), freedom, skewed, np.sqrt(6) / telling)
+    assert (made.low, made.high) == pytest.approx(expected, rel=1e-9)
+    assert (made.interval_method, made.test_method) == (STUDENT, STUDENT)
+    (at_p,) = associate(GLASSES, np.repeat([0.0, 1.0], [60, 40]), [*first, *second], False, confidence=1 - made.p)
+    assert at_p.low == pytest.approx(0, abs=1e-6)
 
 
-def test_the_interval_of_a_slope_agrees_with_scipy():
-    # Skewed attribute, skewed errors, answers far from 0: bias and acceleration both matter.
-    rng = np.random.default_rng(5)
-    age = 18 + rng.exponential(8, 80)
-    y = 30 + 0.1 * age + (rng.exponential(1, 80) - 1) * (age - 10) / 20
-    slope = associate(AGE, age, y, is_binary=False, resamples=20_000)[1]
+@pytest.mark.parametrize("shown", [(0, 4), (1, 4)])
+def test_a_group_whose_subjects_agree_but_for_one_has_no_interval(shown):
+    y = [float(place < of) for of in shown for place in range(8)]
+    (made,) = associate(GLASSES, np.repeat([0.0, 1.0], 8), y, is_binary=False)
+    assert made.estimate == pytest.approx((shown[1] - shown[0]) / 8)
+    assert np.isnan([made.low, made.high, made.p]).all()
+    assert made.reason == "where it is off all subjects agree, or all but one: no interval"
 
-    def slopes(x, y, axis):
-        x = x - x.mean(axis=axis, keepdims=True)
-        return (x * y).sum(axis=axis) / (x**2).sum(axis=axis)
 
-    judge = stats.bootstrap(
-        (age, y), slopes, paired=True, vectorized=True, method="BCa", n_resamples=20_000, rng=rng
-    ).confidence_interval
-    # We widen by 2.2 % for 80 units; a jackknife is an influence up to 1/80; the rest is Monte Carlo.
-    np.testing.assert_allclose((slope.low, slope.high), judge, atol=0.07 * (judge.high - judge.low))
+def test_where_neither_group_errs_people_on_several_images_have_an_interval_too():
+    """Wilson's limit of 0 of n is z² / (n + z²): of 20 and of 30 people, whose images all agree."""
+    column, people = np.repeat([0.0, 1.0], [40, 60]), np.arange(100) // 2
+    (made,) = associate(GLASSES, column, np.zeros(100), subjects=people)
+    z = stats.norm.ppf(0.975) ** 2
+    assert (made.estimate, made.low, made.high) == pytest.approx((0, -z / (20 + z), z / (30 + z)))
+    assert (made.p, made.reason) == (1, "")
 
 
 def test_a_rare_outcome_has_no_interval_of_its_slope():
@@ -101,11 +113,11 @@ def test_a_rare_outcome_has_no_interval_of_its_slope():
         for outcome in (y, 1 - y):
             _, slope = associate(AGE, ages, outcome)
             assert slope.estimate == pytest.approx(stats.linregress(ages, outcome).slope)
-            assert slope.test_method == "Monte Carlo permutation"
+            assert slope.test_method == ("Monte Carlo permutation of subjects" if not interval else STUDENT)
             assert 0 < slope.p <= 1
             assert np.isfinite([slope.low, slope.high]).tolist() == [interval, interval]
-            assert slope.interval_method == ("BCa bootstrap by subject" if interval else "")
-            told = "too few events for an interval of the slope: 24; at least 25 of each kind"
+            assert slope.interval_method == (STUDENT if interval else "")
+            told = "too few events for an interval of the slope: 24 subjects; at least 25 of each kind"
             assert slope.reason == ("" if interval else told)
         # The same numbers as a score, which has no events, have an interval.
         assert np.isfinite(associate(AGE, ages, y, is_binary=False)[1].low)

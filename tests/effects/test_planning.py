@@ -2,12 +2,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from transect.effects import plan, plan_from_pilot, sign_flip
 from transect.effects.planning import (
     detectable,
+    detectable_rate,
     paired_power,
     plan_equivalence,
     unpaired_power,
@@ -106,3 +107,27 @@ def test_equivalence_takes_the_subjects_of_two_one_sided_tests():
 def test_where_nobody_misses_equivalence_takes_what_the_score_interval_does():
     """Without a discordant pair the interval is ∓ z² / (n + z²), below .02 from n = z² (1 / .02 - 1) on."""
     assert plan_equivalence(0.02, 0.0).subjects == math.ceil(norm.ppf(0.95) ** 2 * 49)
+
+
+def found(n, rates, correlation, cells, alpha):
+    """The share of 1,000 simulated audits that find the difference, by the test that audits use."""
+    rng = np.random.default_rng(3)
+    factor = np.sqrt(correlation) * rng.standard_normal((n, 1000, 1, 1))
+    latent = factor + np.sqrt(1 - correlation) * rng.standard_normal((n, 1000, 2, cells))
+    yes = (latent < ndtri(np.array(rates))[:, None]).mean(axis=3)
+    return (sign_flip(yes[:, :, 1] - yes[:, :, 0], resamples=999)[0] <= alpha).mean()
+
+
+@pytest.mark.parametrize(("n", "base", "correlation"), [(24, 0.02, 0.5), (24, 0.3, 0.8), (200, 0.1, 0.5)])
+def test_what_a_study_could_detect_is_found_with_the_stated_power(n, base, correlation):
+    """Three cells, a family of twelve. Student's power of 24 subjects says 6 to 23 points, found in 0 to 68 %."""
+    node, weight = np.polynomial.hermite_e.hermegauss(64)
+    rate = ndtr((ndtri(base) - np.sqrt(correlation) * node) / np.sqrt(1 - correlation))
+    deviation = np.sqrt(2 * weight @ (rate * (1 - rate)) / weight.sum() / 3)
+    effect = detectable_rate(n, base, deviation, 3, alpha=0.05 / 12)
+    assert 0.87 <= found(n, (base, base + effect), correlation, 3, 0.05 / 12) <= 0.97
+
+
+def test_subjects_too_few_for_a_p_so_small_detect_nothing():
+    """Eight that all differ have p = 2 / 2^8 = .008, above .05 / 12."""
+    assert detectable_rate(8, 0.3, 0.3, 3, alpha=0.05 / 12) == np.inf

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from statsmodels.stats import contingency_tables
 
 from transect.effects import permutation, sign_flip
-from transect.effects.resampling import exact_sign_flip, lattice, mcnemar, mcnemar_interval, permutations
+from transect.effects.resampling import exact_sign_flip, lattice, mcnemar, mcnemar_interval
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (5, 5), (3, 9), (1, 12), (40, 22), (300, 250)])
@@ -89,21 +89,6 @@ def test_permutation_of_groups_agrees_with_scipy():
     weights = np.repeat([-1 / 12, 1 / 9], [12, 9])
     p = permutation(np.concatenate([a, b]), weights, resamples=20_000, seed=2)
     np.testing.assert_allclose(p, judge, atol=5 * np.sqrt(2 * judge * (1 - judge) / 20_000))
-
-
-def test_tests_that_share_their_shuffles_have_the_p_that_each_has_alone():
-    """Shared values, shared weights, neither, and another number of units."""
-    rng = np.random.default_rng(5)
-    score, slopes = rng.normal(size=40), rng.normal(size=(2, 40))
-    halves = np.repeat([1 / 20, -1 / 20], 20)
-    tests = [(score, slope - slope.mean()) for slope in slopes]
-    tests += [(rng.normal(size=40), halves) for _ in range(3)]
-    tests += [(rng.normal(size=40) + halves, halves * 2), (rng.normal(size=7), np.linspace(-1, 1, 7))]
-    shared = permutations(tests, resamples=1999, seed=4)
-    for p, (values, weights) in zip(shared, tests, strict=True):
-        shuffled = np.random.Generator(np.random.Philox(4)).permuted(np.tile(values, (1999, 1)), axis=1)
-        extreme = (np.abs((shuffled - values.mean()) @ weights) >= abs(weights @ values) - 1e-9).sum()
-        assert p == (1 + extreme) / 2000
 
 
 def test_an_interval_of_single_pairs_leaves_out_zero_exactly_where_mid_p_is_small():

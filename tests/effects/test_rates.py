@@ -4,11 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from oracles import effects_by_loops
-from scipy import stats
 
 from transect.effects import transect_rates, wilson
-from transect.effects.intervals import wilson_clustered
-from transect.effects.resampling import bca
+from transect.effects.intervals import STUDENT, mean_interval, wilson_clustered
 
 NAN = np.nan
 LEVELS = {"tone": (1.0, 10.0), "glasses": (0.0, 1.0), "light": (-1.0, 0.0, 1.0)}
@@ -52,24 +50,13 @@ def test_every_intersection_against_loops(values, max_order):
         assert images + sum(rate.excluded.values()) == values.size // np.prod([len(LEVELS[name]) for name in rate.cell])
 
 
-def test_scores_have_bootstrap_intervals_by_subject():
-    y = np.random.default_rng(0).normal(size=(40, 2))
-    overall, off, _ = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False, seed=3)
-    assert overall.method == "BCa bootstrap by subject"
-    assert overall.rate == pytest.approx(y.mean())
-    expected = bca(y.sum(axis=1, keepdims=True), np.full((40, 1), 2.0), seed=3)
-    assert (overall.low, overall.high) == pytest.approx((expected[0][0], expected[1][0]))
-    assert (off.low, off.high) == pytest.approx(np.ravel(bca(y[:, [0]], seed=3)))
-
-
-def test_scores_of_few_subjects_have_students_interval():
-    # Sums 2, 1, 6 of 2, 1, 2 images: mean 9/5, residuals -8/5, -4/5, 12/5, squares 64 + 16 + 144 = 224 over 25.
-    # sd of the residuals over the mean count 5/3: sqrt(224/25 / 2) * 3/5 = 1.26996; t(2, .975) = 4.30265:
-    # 1.8 ± 4.30265 * 1.26996 / sqrt(3) = 1.8 ± 3.15475.
-    y = np.array([[0.5, 1.5], [1.0, NAN], [2.0, 4.0]])
+def test_scores_have_the_interval_of_means_by_subject():
+    y = np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0]])
     overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)
-    assert overall.method == off.method == on.method == "Student t by subject"
-    np.testing.assert_allclose((overall.low, overall.high), (1.8 - 3.15475, 1.8 + 3.15475), atol=1e-4)
-    # One image per subject: t of the three values, and of the two that are there.
-    np.testing.assert_allclose((off.low, off.high), stats.ttest_1samp([0.5, 1, 2], 0).confidence_interval())
-    np.testing.assert_allclose((on.low, on.high), stats.ttest_1samp([1.5, 4], 0).confidence_interval())
+    assert overall.method == off.method == on.method == STUDENT
+    assert overall.rate == pytest.approx(9.2 / 5)
+    pooled = mean_interval(np.array([[2.0], [1.2], [6.0]]), np.array([[2.0], [1.0], [2.0]]))
+    assert (overall.low, overall.high) == pytest.approx((pooled.low[0], pooled.high[0]))
+    # One image per subject, of which one is missing where glasses are on.
+    alone = mean_interval(np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0]]))
+    assert (off.low, on.low, off.high, on.high) == pytest.approx((*alone.low, *alone.high))

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, roc_curve
 
-from transect.effects.curves import at_thresholds, threshold_curves
+from transect.effects.curves import TUNED, at_thresholds, threshold_curves
 from transect.effects.intervals import wilson, wilson_clustered
 
 
@@ -66,3 +66,15 @@ def test_the_best_threshold_errs_least_of_all(pairs):
     made = threshold_curves(scores, truth)
     errors = {cut: np.mean((scores >= cut) != (truth == 1)) for cut in np.linspace(0, 1, 101)}
     assert np.mean((scores >= made.best) != (truth == 1)) == pytest.approx(min(errors.values()))
+
+
+def test_a_threshold_that_the_same_images_chose_has_no_interval():
+    scores, truth = [0.1, 0.3, 0.35, 0.9, 0.2], [0, 0, 1, 1, 0]
+    made = at_thresholds(scores, truth)
+    by_threshold = {row.threshold: row for row in made if row.measure == "error"}
+    assert list(by_threshold) == [0.5, 0.35]
+    assert np.isfinite([by_threshold[0.5].low, by_threshold[0.5].high]).all()
+    assert (by_threshold[0.35].rate, by_threshold[0.35].reason) == (0, TUNED)
+    assert np.isnan([by_threshold[0.35].low, by_threshold[0.35].high]).all()
+    (stated,) = (row for row in at_thresholds(scores, truth, thresholds=[0.35]) if row.measure == "error")
+    assert (stated.high > 0, stated.reason) == (True, "")

@@ -145,9 +145,9 @@ def test_a_tenth_and_a_hundredth_are_not_distinguishable():
     assert paired(looks[0.0] - looks[0.1]) == [0.0018, 0.0013, 0.0024]
     assert paired(looks[0.01] - looks[0.1]) == [0.0004, -0.0002, 0.0009]
     assert paired(looks[1.0] - looks[0.1]) == [0.0104, 0.0096, 0.0112]
-    assert paired(faces["0.0"] - faces["0.1"]) == [0.022, 0.0155, 0.0286]
-    assert paired(faces["0.01"] - faces["0.1"]) == [0.0041, -0.0021, 0.0098]
-    assert paired(faces["1.0"] - faces["0.1"]) == [0.1803, 0.1728, 0.1885]
+    assert paired(faces["0.0"] - faces["0.1"]) == [0.022, 0.0156, 0.0285]
+    assert paired(faces["0.01"] - faces["0.1"]) == [0.0041, -0.0018, 0.01]
+    assert paired(faces["1.0"] - faces["0.1"]) == [0.1803, 0.1725, 0.1883]
     restriction = table.groupby("reg_param")["mean_mse_dist"].mean()
     np.testing.assert_allclose(restriction, [1.958, 0.903, 0.163, 0.014, 0.0], atol=5e-4)
 
@@ -172,7 +172,7 @@ def test_second_photographs_are_equally_hard():
     first = read("matches_gan_facerec06").iloc[:250]
     assert [round(first[name].mean()) for name in ("dist_ref1", "dist_ref0")] == [664_380, 662_080]
     mean, low, high = paired(first["dist_ref1"] - first["dist_ref0"])
-    assert (round(mean), round(low), round(high)) == (2300, -5665, 10258)
+    assert (round(mean), round(low), round(high)) == (2300, -5833, 10333)
 
 
 def agreement(answers):
@@ -188,7 +188,7 @@ def test_agreement_is_as_published_only_with_the_duplicates():
     assert agreement(answers).mean() == pytest.approx(0.737, abs=5e-4)
     judged = agreement(answers.query("pair_type != 'dup'"))
     assert len(judged) == 240
-    assert [round(x, 3) for x in paired(judged)] == [0.608, 0.567, 0.65]
+    assert [round(x, 3) for x in paired(judged)] == [0.608, 0.567, 0.651]
 
 
 @pytest.mark.parametrize(

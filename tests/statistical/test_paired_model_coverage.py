@@ -44,7 +44,7 @@ def test_intervals_of_rates_and_gaps_cover_the_truth(size, subjects, first, seco
     for _ in range(size.tables):
         ends = [each.interval(0.95) for each in quantities(*tables(rng, subjects, first, second))]
         covered.append([low <= value <= high for (low, high), value in zip(ends, truth, strict=True)])
-    # Rates of 300 subjects cover 94.3 % in 1,500 tables, as BCa does for averages of rare misses.
+    # Rates of 300 subjects cover 94.3 % in 1,500 tables.
     size.covers(np.mean(covered, axis=0))
 
 

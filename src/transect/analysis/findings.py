@@ -357,17 +357,16 @@ def estimate(
     table: TransectOutcome | None = None,
 ) -> Analysis:
     """Effects and rates of one outcome. bins: of observed attributes. table: of an experiment, once made."""
-    seed = run.design.seed
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         return analyse_population(
             outcome.values, outcome.reasons, true, run.attributes, _measure(run, target, outcome), subjects=run.people,
-            edges=bins, confidence=confidence, seed=seed, max_order=max_order,
+            edges=bins, confidence=confidence, max_order=max_order,
         )  # fmt: skip
     table = table or _transect_outcome(run, target, outcome)
     return analyse_transects(
         table.values, table.reasons, run.design, run.attributes, table.measure, people=table.people,
-        confidence=confidence, seed=seed, max_order=max_order,
+        confidence=confidence, seed=run.design.seed, max_order=max_order,
     )  # fmt: skip
 
 
@@ -481,7 +480,6 @@ def _pair(run: Run, outcome: Outcome, measure: Measure, two: Groups, confidence:
         measure,
         subjects=run.people[chosen],
         confidence=confidence,
-        seed=run.design.seed,
         max_order=0,
     )
     return next(effect for effect in analysis.effects if effect.kind == "contrast")

@@ -42,7 +42,7 @@ from transect.effects.analysis import adjust, distinct_tests
 from transect.effects.clusters import clusters_of
 from transect.effects.intervals import SOURCES
 from transect.effects.multiplicity import SELECTION_SOURCES as SOURCES_OF_SELECTION
-from transect.effects.outcomes import FACE
+from transect.effects.outcomes import FACE, span
 from transect.effects.preferences import PREFERRED
 from transect.effects.projection import PopulationShares, check_levels, read_shares
 from transect.effects.samples import SAME_FOR_ALL
@@ -149,12 +149,14 @@ def _left_out(effects: Sequence[Effect]) -> list[str]:
 
 
 def _extendable(study: Findings) -> tuple[Effect, ...]:
-    about_two = {(effect.target, effect.outcome): True for effect in study.effects if effect.outcome == PREFERRED}
-    binary = about_two | {
-        (each.target, each.outcome): each.is_binary for each in (answered.measure for answered in study.answered)
+    about_two = {(effect.target, effect.outcome): 1.0 for effect in study.effects if effect.outcome == PREFERRED}
+    tasks = {target.name: target.task for target in study.spec.targets}
+    spans = about_two | {
+        (each.target, each.outcome): 1.0 if each.is_share else span(each.outcome, tasks[each.target])
+        for each in (answered.measure for answered in study.answered)
     }
     repeat = any(clusters_of(answered.people) is not None for answered in study.answered)
-    return with_always_valid(study.effects, study.differences, study.design, binary, people_repeat=repeat)
+    return with_always_valid(study.effects, study.differences, study.design, spans, people_repeat=repeat)
 
 
 def _results(

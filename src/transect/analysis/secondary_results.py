@@ -7,6 +7,7 @@ and no findings, are another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.effects import planning
-from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference, always_valid_mean
+from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference
 from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, with_mirrors
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
@@ -38,8 +39,10 @@ class PilotContrast:
     """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
     either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
     that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
-    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. Where several
-    photographs show one person, subjects are people, and images_per_subject those of one on average.
+    planned_deviation, planned_discordant: their upper 80 % limits, from which the next study is planned. base: of
+    averages of yes-or-no outcomes the rate at the first level, else None; cells: how many answers one averages;
+    differing: subjects whose difference is not 0. Where several photographs show one person, subjects are people, and
+    images_per_subject those of one on average.
     """
 
     name: str
@@ -53,6 +56,9 @@ class PilotContrast:
     discordant: float | None
     planned_deviation: float
     planned_discordant: float | None
+    base: float | None
+    cells: int
+    differing: int
 
 
 def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
@@ -73,6 +79,7 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
     d = found[np.isfinite(found)]
     single = answered.measure.is_binary and contrast.pairs == 1 and who is None
     photographs = len(answered.people) / len(np.unique(answered.people))
+    averaged = answered.measure.is_share and not single
     return PilotContrast(
         contrast.name,
         answered.measure.target,
@@ -85,18 +92,24 @@ def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
         planning.upper_deviation(d) or _deviation(d),
         planning.upper_share(int(np.count_nonzero(d)), len(d)) if single else None,
+        float(np.nanmean(_at_level(study, answered, contrast, contrast.origin))) if averaged else None,
+        round(contrast.pairs * answered.measure.answers * photographs),
+        int(np.count_nonzero(d)),
     )
 
 
 def _unpaired(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
     """The root of the mean variance of single images within the two levels."""
-    axis = list(study.design.levels).index(contrast.attribute)
-    levels = study.design.levels[contrast.attribute]
-    variances = [
-        float(np.nanvar(np.take(answered.values, levels.index(level), axis=axis + 1)))
-        for level in (contrast.origin, contrast.to)
-    ]
+    levels = contrast.origin, contrast.to
+    variances = [float(np.nanvar(_at_level(study, answered, contrast, level))) for level in levels]
     return float(np.sqrt(np.mean(variances)))
+
+
+def _at_level(
+    study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast, level: float
+) -> Float[np.ndarray, " ..."]:
+    axis, levels = list(study.design.levels).index(contrast.attribute), study.design.levels[contrast.attribute]
+    return np.asarray(np.take(answered.values, levels.index(level), axis=axis + 1))
 
 
 def _deviation(d: Float[np.ndarray, " n"]) -> float:
@@ -155,13 +168,21 @@ def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
 
 
 def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
-    """The smallest difference that the contrast's number of subjects detects with this power."""
-    level = alpha / family
-    return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)
+    """The smallest difference that the contrast's number of subjects detects with this power; infinite where none is.
+
+    None is where the subjects that differ, as many as in the pilot, could not have so small a p.
+    """
+    level, n = alpha / family, contrast.n_subjects
+    if contrast.base is not None:
+        return planning.detectable_rate(n, contrast.base, contrast.deviation, contrast.cells, power=power, alpha=level)
+    if contrast.discordant is None and 2.0 ** (1 - contrast.differing) > level:
+        return math.inf
+    return detectable(contrast.deviation, n, power=power, alpha=level, discordant=contrast.discordant)
 
 
 OBSERVED: Final = "an association is no mean of subjects' differences"
 INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
+NO_RANGE: Final = "the outcome has no stated range, without which no interval holds at every look"
 REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
 
 
@@ -169,29 +190,32 @@ def with_always_valid(
     effects: Sequence[Effect],
     differences: Sequence[Float[np.ndarray, " _"]],
     design: Design,
-    binary: Mapping[tuple[str, str], bool],
+    spans: Mapping[tuple[str, str], float],
     *,
     people_repeat: bool = False,
 ) -> tuple[Effect, ...]:
-    """The effects of a study with their always-valid intervals; a population study has none, with the reason."""
+    """The effects of a study with their always-valid intervals, or the reason why there is none.
+
+    spans: of a target's outcome, how far two values can be apart; NaN without a limit.
+    """
     if not design.levels:
         return tuple(replace(effect, always_reason=OBSERVED) for effect in effects)
     if people_repeat:
         return tuple(replace(effect, always_reason=REPEATED) for effect in effects)
     return tuple(
-        _with(effect, _interval(effect, d, design, binary=binary[effect.target, effect.outcome]))
+        _with(effect, _interval(effect, d, design, spans[effect.target, effect.outcome]))
         for effect, d in zip(effects, differences, strict=True)
     )
 
 
-def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, *, binary: bool) -> AlwaysValid:
-    if not binary:
-        return always_valid_mean(differences)
+def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> AlwaysValid:
+    if not np.isfinite(span):
+        return AlwaysValid(np.nan, np.nan, "", NO_RANGE)
     if effect.kind != "slope":
-        return always_valid_difference(differences)
+        return always_valid_difference(differences, span)
     if effect.excluded:
         return AlwaysValid(np.nan, np.nan, "", INCOMPLETE)
-    return always_valid_difference(differences, steepest_slope(design.levels[effect.attribute]))
+    return always_valid_difference(differences, span * steepest_slope(design.levels[effect.attribute]))
 
 
 def _with(effect: Effect, interval: AlwaysValid) -> Effect:
@@ -390,7 +414,6 @@ def _projection(study: Findings, answered: TransectOutcome, population: Populati
         is_binary=answered.measure.is_share,
         answers=answered.measure.answers,
         people=answered.people,
-        seed=study.design.seed,
     )
     return {
         "study": study.spec.name,

@@ -328,9 +328,7 @@ def _ends(
     answered = next((each for each, same in zip(study.answered, found, strict=True) if same), None)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
-        return outermost(
-            pairs_of_levels(answered.values, axis, answered.measure, people=answered.people, seed=study.design.seed)
-        )
+        return outermost(pairs_of_levels(answered.values, axis, answered.measure, people=answered.people))
     if again is None or not contrasts:
         return math.nan, math.nan
     bounds = again.pairs(name, contrasts[0], EQUIVALENCE)

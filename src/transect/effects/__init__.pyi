@@ -1,5 +1,4 @@
 from .always_valid import always_valid_difference as always_valid_difference
-from .always_valid import always_valid_mean as always_valid_mean
 from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population
 from .analysis import analyse_transects as analyse_transects

@@ -10,17 +10,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 BETTING: Final = "betting"
-ASYMPTOTIC: Final = "asymptotic, time-uniform"
 SOURCES: Final = {
     BETTING: "Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, "
     "doi:10.1093/jrsssb/qkad009",
-    ASYMPTOTIC: "Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2024, Time-uniform central limit theory and "
-    "asymptotic confidence sequences, arXiv:2103.06476",
 }
-FEWEST: Final = 25
-"""Subjects from which scores have an interval, which is asymptotic."""
-USUAL: Final = 100
-"""Subjects at which the asymptotic interval is as narrow as it can be made."""
 _BETS: Final = (np.arange(50) + 0.5) / 50
 _HALVINGS: Final = 32
 
@@ -41,7 +34,8 @@ def always_valid_difference(
 ) -> AlwaysValid:
     """Interval of the mean of subjects' differences within [-reach, reach]; NaN where a subject has none.
 
-    reach: the largest difference that one subject can have, whatever is observed: 1 for proportions. Against a mean μ a
+    reach: the largest difference that one subject can have, whatever is observed: 1 for proportions and probabilities;
+    without such a number there is no interval that holds at every look. Against a mean μ a
     gambler bets shares of the stake that the next difference is larger, all from 1 to 99 % side by side; if the mean is
     μ, the expected stake stays what it was, and by Ville's inequality it ever grows 2/α-fold with a probability of at
     most α/2. The lower end is the largest μ at which it has; the upper end is the same of the negative differences.
@@ -54,35 +48,10 @@ def always_valid_difference(
     """
     d = differences[np.isfinite(differences)] / reach
     if not len(d):
-        return _none("no subject has a difference")
+        return AlwaysValid(math.nan, math.nan, "", "no subject has a difference")
     a, b, log_stake = (1 + np.clip(d, -1.0, 1.0)) / 2, np.ones(len(d)), math.log(2 / (1 - confidence))
     low, high = _lower_end(a, b, log_stake), 1 - _lower_end(b - a, b, log_stake)
     return AlwaysValid(reach * (2 * low - 1), reach * (2 * high - 1), BETTING)
-
-
-def always_valid_mean(values: Float[np.ndarray, " n"], confidence: float = 0.95) -> AlwaysValid:
-    """Interval of the mean of subjects' values that have no bounds; NaN where a subject has none.
-
-    mean ∓ s sqrt(2 (n r + 1) / (n² r) log(sqrt(n r + 1) / α)), s the standard deviation and r such that the interval
-    is narrowest at 100 subjects. Its coverage is asymptotic in the first look, which needs 25 subjects.
-
-    Returns AlwaysValid; NaN with fewer than 25 values, and where they do not vary. Waudby-Smith et al. 2024, Theorem
-    2.2.
-
-    >>> result = always_valid_mean(np.tile([-1.0, 1.0], 50))  # Student's t: ∓ 0.2
-    >>> round(result.low, 3), round(result.high, 3)
-    (-0.304, 0.304)
-    """
-    x = values[np.isfinite(values)]
-    n, alpha = len(x), 1 - confidence
-    if n < FEWEST:
-        return _none(f"fewer than {FEWEST} subjects ({n})")
-    spread = float(x.std())
-    if spread <= 1e-12 * max(abs(float(x.mean())), 1e-300):
-        return _none("the differences do not vary")
-    tuned = n * (-2 * math.log(alpha) + math.log(-2 * math.log(alpha) + 1)) / USUAL
-    half = spread * math.sqrt(2 * (tuned + 1) / (n * tuned) * math.log(math.sqrt(tuned + 1) / alpha))
-    return AlwaysValid(float(x.mean()) - half, float(x.mean()) + half, ASYMPTOTIC)
 
 
 def _lower_end(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], log_stake: float) -> float:
@@ -98,10 +67,6 @@ def _lower_end(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], log_stake
         disproved = best + math.log(float(np.exp(won - best).mean())) >= log_stake
         low, high = (middle, high) if disproved else (low, middle)
     return low
-
-
-def _none(reason: str) -> AlwaysValid:
-    return AlwaysValid(math.nan, math.nan, "", reason)
 
 
 SEQUENTIAL_SOURCE: Final = (

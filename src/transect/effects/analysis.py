@@ -32,7 +32,6 @@ ONE_SUBJECT: Final = "one subject: no interval"
 OF_OUTCOME: Final = ", outcome "
 """Between the name and the outcome of an effect whose test another outcome repeats."""
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
-NO_VARIATION: Final = "the differences do not vary: no interval"
 
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED, SAME_FOR_ALL)
 _SOURCES: Final = {**intervals.SOURCES, **resampling.SOURCES, **observational.SOURCES, **clusters.SOURCES}
@@ -62,18 +61,17 @@ def analyse_transects(
     *,
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = CONFIDENCE,
-    resamples: int = 2000,
     seed: int = 0,
     max_order: int = HIGHEST_ORDER,
 ) -> Analysis:
     """Within-subject effects and cell rates of a transect design.
 
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
-    unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
-    contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences; of single pairs of yes or no both are McNemar's mid-p. people: who is on each subject (default: every
-    subject is another person); where they repeat, intervals and tests are by person, and n_subjects counts people.
-    p_adjusted is left to `adjust`, since the family is the report's.
+    unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval
+    `intervals.mean_difference_interval`, its test the sign-flip of the subjects' differences; of single pairs of yes or
+    no both are McNemar's mid-p. people: who is on each subject (default: every subject is another person); where they
+    repeat, intervals and tests are by person, and n_subjects counts people. p_adjusted is left to `adjust`, since the
+    family is the report's.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 
@@ -97,12 +95,9 @@ def analyse_transects(
         d,
         who,
         binary=measure.is_share,
-        base=np.array([contrast.base for contrast in rows]),
         reach=reach,
         pairs=pairs,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
     why = measure.untested or ("" if measure.tested else UNTESTED)
     untested = np.full(len(rows), np.nan), (why,) * len(rows)
@@ -111,7 +106,7 @@ def analyse_transects(
     tested = [column - bool(contrast.same_test_as) for column, contrast in enumerate(rows)]
     n = clusters.people_with(d, who)
     shown = design.subjects if who is None else int(who.max()) + 1
-    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": shown}
+    spec = {"confidence": confidence, "seed": seed, "subjects": shown}
     effects = tuple(
         _experimental(
             contrast, column, bounds, float(p[tested[column]]), tests[tested[column]], int(n[column]), measure, spec
@@ -126,8 +121,6 @@ def analyse_transects(
         is_binary=measure.is_share,
         answers=measure.answers,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
         max_order=max_order,
     )
     return Analysis(effects, rates, tuple(clusters.of_people(contrast.differences, who) for contrast in rows))
@@ -143,8 +136,6 @@ def analyse_population(
     subjects: Int[np.ndarray, " n"] | None = None,
     edges: Mapping[str, Sequence[float]] | None = None,
     confidence: float = CONFIDENCE,
-    resamples: int = 2000,
-    seed: int = 0,
     max_order: int = HIGHEST_ORDER,
     most_cells: int = MOST_CELLS,
 ) -> Analysis:
@@ -179,11 +170,9 @@ def analyse_population(
         is_binary=measure.is_binary,
         subjects=who,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
         answers=measure.answers,
     )
-    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": len(people)}
+    spec = {"confidence": confidence, "subjects": len(people)}
     effects = tuple(_observed(row, cuts[row.attribute], measure, spec) for row in rows)
     images = GroupedImages(
         values=values,
@@ -201,8 +190,6 @@ def analyse_population(
         answers=measure.answers,
         max_order=order,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
     return Analysis(effects, rates, cells_left_out=left_out)
 
@@ -293,7 +280,7 @@ def _experimental(
     measure: Measure,
     spec: Mapping[str, object],
 ) -> Effect:
-    without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
     return Effect(
         name=contrast.name,
         attribute=contrast.attribute,

@@ -16,12 +16,8 @@ from scipy.special import ndtri, stdtrit
 from transect.effects import intervals, resampling
 from transect.effects.intervals import FEW_AVERAGED, NO_INTERVAL, UNSEEN, Intervals
 
-STUDENT: Final = "Student t by person"
 PAIRED_SCORE: Final = "paired score by person"
 SOURCES: Final = {
-    STUDENT: "Bell and McCaffrey 2002, Bias reduction in standard errors for linear regression with multi-stage "
-    "samples, Survey Methodology 28(2); Imbens and Kolesár 2016, Robust standard errors in small samples: some "
-    "practical advice, doi:10.1162/REST_a_00552",
     PAIRED_SCORE: intervals.SOURCES[intervals.PAIRED_SCORE] + "; on effective photographs as in Korn and Graubard "
     "1998, Survey Methodology 24(2)",
 }
@@ -78,27 +74,17 @@ def mean_difference_interval(
     who: Int[np.ndarray, " n"] | None = None,
     *,
     binary: bool,
-    base: Float[np.ndarray, " k"] | None = None,
     reach: Float[np.ndarray, " k"] | None = None,
     pairs: Float[np.ndarray, " k"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Intervals:
     """`intervals.mean_difference_interval` of n photographs with the person as cluster; else the same."""
     if who is None:
         return intervals.mean_difference_interval(
-            differences,
-            binary=binary,
-            base=base,
-            reach=reach,
-            pairs=pairs,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
+            differences, binary=binary, reach=reach, pairs=pairs, confidence=confidence
         )
     if not binary:
-        return mean_interval(*by_person(differences, who), confidence=confidence)
+        return intervals.mean_interval(*by_person(differences, who), confidence=confidence)
     k = differences.shape[1]
     scale = np.ones(k) if reach is None else reach
     low, high = paired_score(differences / scale, who, np.ones(k) if pairs is None else pairs, confidence)
@@ -107,61 +93,26 @@ def mean_difference_interval(
     return Intervals(np.where(known, scale * low, np.nan), np.where(known, scale * high, np.nan), tuple(methods))
 
 
-def mean_interval(
-    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"], *, confidence: float = 0.95
-) -> Intervals:
-    """Interval of the mean of photographs, of which person i has `counts[i]` that sum to `totals[i]`."""
-    mean, squares, photographs = _scatter(totals, counts)
-    known = ((counts > 0).sum(axis=0) >= 2) & (squares > 0)
-    quantile = stdtrit(degrees_of_freedom(counts), (1 + confidence) / 2)
-    half = np.where(known, quantile * np.sqrt(squares) / np.maximum(photographs, 1.0), np.nan)
-    return Intervals(mean - half, mean + half, tuple(np.where(known, STUDENT, NO_INTERVAL).tolist()))
-
-
 def paired_score(
     d: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs."""
     totals, counts = by_person(d, who)
-    mean, squares, photographs = _scatter(totals, counts)
+    mean, residual = resampling.ratio(totals, counts)
+    squares, photographs = intervals.scattered(residual, counts), counts.sum(axis=0)
     known = np.where(np.isfinite(d), d, 0.0)
     positive, negative = np.maximum(known, 0).sum(axis=0), np.maximum(-known, 0).sum(axis=0)
     some, people = np.maximum(photographs, 1.0), (counts > 0).sum(axis=0)
     multinomial = (positive + negative) / some - np.nan_to_num(mean) ** 2
     few, size = people < FEW_AVERAGED, (counts**2).sum(axis=0) / np.maximum(people, 1)
     tail = (1 + confidence) / 2
-    wider = np.where(few, (stdtrit(degrees_of_freedom(counts), tail) / ndtri(tail)) ** 2, 1.0)
+    wider = np.where(few, (stdtrit(intervals.degrees_of_freedom(counts), tail) / ndtri(tail)) ** 2, 1.0)
     between = (squares + np.where(few, UNSEEN * size, 0.0)) * wider
     alike = np.maximum((counts**2).sum(axis=0) / some, 1.0)
     effect = alike.copy()
     np.divide(between, some * multinomial, out=effect, where=(multinomial > 1e-12) & (squares > 0))
     effect = np.clip(effect, 1 / pairs, alike)
     return intervals.paired_score_interval(positive, negative, photographs, design_effect=effect, confidence=confidence)
-
-
-def degrees_of_freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
-    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1."""
-    n = np.maximum(counts.sum(axis=0), 1.0)
-    d = 1 / np.maximum(1 - counts / n, 1e-9)
-    v, c = d * counts / n, (counts**2 * d).sum(axis=0) / n**2
-    w = counts**2
-    own = d - 2 * v + c
-    zero, one, two = w.sum(axis=0), (w * v).sum(axis=0), (w * v**2).sum(axis=0)
-    crossed = c**2 * zero**2 + 2 * zero * two - 4 * c * zero * one + 2 * one**2
-    squared = (w**2 * (own**2 - (c - 2 * v) ** 2)).sum(axis=0) + crossed
-    trace = (w * own).sum(axis=0)
-    found = np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0)
-    return np.asarray(np.maximum(found, 1.0))
-
-
-def _scatter(
-    totals: Float[np.ndarray, "p k"], counts: Float[np.ndarray, "p k"]
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """The mean of photographs, the sum over people of r² / (1 - m/N), and N."""
-    mean, residual = resampling.ratio(totals, counts)
-    photographs = counts.sum(axis=0)
-    share = counts / np.maximum(photographs, 1.0)
-    return mean, (residual**2 / np.maximum(1 - share, 1e-9)).sum(axis=0), photographs
 
 
 def linearized(differences: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"]) -> Float[np.ndarray, "p k"]:

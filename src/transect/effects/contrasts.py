@@ -66,7 +66,6 @@ class CellMeans:
 HIGHEST_ORDER: Final = 3
 SOURCE: Final = "Fisher 1935, The design of experiments, chapter 6"
 NO_SQUARE: Final = "no subject has all the cells of the comparison"
-NO_VARIATION: Final = "the differences do not vary: no interval"
 ONE_SUBJECT: Final = "one subject: no interval"
 BY: Final = " × "
 
@@ -76,9 +75,8 @@ BY: Final = " × "
 class Interaction:
     """One estimand of order len(attributes), and what each subject says about it.
 
-    differences: float64 [n], NaN where a subject has no complete set of corners. base: how rare the outcome is at the
-    corners, the smallest of rate and 1 - rate. reach: the largest value that one subject can have for outcomes in
-    [0, 1]. pairs: sets of corners that one subject averages over.
+    differences: float64 [n], NaN where a subject has no complete set of corners. reach: the largest value that one
+    subject can have for outcomes in [0, 1]. pairs: sets of corners that one subject averages over.
     """
 
     attributes: tuple[str, ...]
@@ -86,7 +84,6 @@ class Interaction:
     to: tuple[float, ...]
     name: str
     differences: Float[np.ndarray, " n"]
-    base: float
     reach: float
     pairs: float
     n_images: int
@@ -131,12 +128,11 @@ def factorial_effects(
     orders: Sequence[int] = (1, 2, 3),
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[Effect, ...]:
     """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
 
-    Intervals are those of contrasts (BCa by subject, or the paired score interval where few subjects differ). The test
+    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test
     flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
     subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
     `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
@@ -155,19 +151,16 @@ def factorial_effects(
         d,
         who,
         binary=measure.is_share,
-        base=np.array([row.base for row in rows]),
         reach=reach,
         pairs=pairs,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
     untested = np.full(len(rows), np.nan), (measure.untested,) * len(rows)
     single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
     flipped = clusters.sign_flip(d, who, single=single, seed=seed)
     p, tests = untested if measure.untested or not measure.tested else flipped
     n, subjects = clusters.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
-    settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": subjects}
+    settings = {"confidence": confidence, "seed": seed, "subjects": subjects}
     return tuple(
         _effect(row, bounds, place, float(p[place]), tests[place], int(n[place]), measure, settings)
         for place, row in enumerate(rows)
@@ -207,7 +200,6 @@ def _interaction(
         to=tuple(to for _, to in spans),
         name=f"{BY.join(names)}: {BY.join(labels)}",
         differences=_signed_mean(corners, used),
-        base=rarer_rate(corners, used),
         reach=2.0 ** (len(chosen) - 1),
         pairs=float(corners.shape[2]),
         n_images=int(used.sum()),
@@ -245,7 +237,7 @@ def _effect(
     settings: Mapping[str, object],
 ) -> Effect:
     order = len(interaction.attributes)
-    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
     sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
     return Effect(
         name=interaction.name,
@@ -293,12 +285,11 @@ PAIR_INCOMPLETE: Final = "pair incomplete"
 class Contrast:
     """One estimand, and what each subject says about it.
 
-    differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. base: how rare the
-    outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest difference of
-    one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded: reason -> images
-    left out, so that n_images and these add up to the images of the compared levels. same_test_as: the contrast whose
-    differences these are, but for a factor: with three evenly spaced levels, all or none valid in each cell, the slope
-    is the last level minus the first, divided by their distance.
+    differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. reach: the largest
+    difference of one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded:
+    reason -> images left out, so that n_images and these add up to the images of the compared levels. same_test_as: the
+    contrast whose differences these are, but for a factor: with three evenly spaced levels, all or none valid in each
+    cell, the slope is the last level minus the first, divided by their distance.
     """
 
     name: str
@@ -308,7 +299,6 @@ class Contrast:
     to: float
     per: str
     differences: Float[np.ndarray, " n"]
-    base: float
     reach: float
     pairs: float
     n_images: int
@@ -409,7 +399,6 @@ def _level_contrast(
         to=to,
         per="",
         differences=level_differences(two[:, 0], two[:, 1]),
-        base=rarer_rate(two, paired),
         reach=1.0,
         pairs=float(grid.shape[2]),
         n_images=int(paired.sum()),
@@ -432,7 +421,6 @@ def _slope(
         to=float(levels[-1]),
         per=attribute.unit or "unit",
         differences=slopes(grid, levels),
-        base=rarer_rate(grid, used),
         reach=_steepest(_centered(grid, levels)),
         pairs=float(grid.shape[1] * grid.shape[2]),
         n_images=int(used.sum()),
@@ -463,12 +451,6 @@ def _steepest(x: Float[np.ndarray, "n levels cells"]) -> float:
     """The steepest slope that a subject can have: outcome 1 at its levels above the mean and 0 below; 1 without any."""
     steepest = _divide(np.abs(x).sum(axis=(1, 2)) / 2, (x**2).sum(axis=(1, 2)))
     return float(np.max(steepest, where=np.isfinite(steepest), initial=0.0)) or 1.0
-
-
-def rarer_rate(grid: Float[np.ndarray, "n levels cells"], used: Bool[np.ndarray, "n levels cells"]) -> float:
-    """The smallest rate of a level, of the outcome or its opposite; NaN where a level has no image."""
-    rates = _divide(np.where(used, grid, 0.0).sum(axis=(0, 2)), used.sum(axis=(0, 2)))
-    return float(np.min(np.minimum(rates, 1 - rates)))
 
 
 def excluded_pairs(used: Bool[np.ndarray, "n levels cells"], why: Exclusions) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
@@ -104,7 +104,7 @@ def _difference_band_of_people(
     if reason := _too_few(counts > 0):
         return _none(differences.shape[1], reason)
     residual = totals - totals.sum(axis=0) / counts.sum(axis=0) * counts
-    freedom = float(clusters.degrees_of_freedom(counts).min())
+    freedom = float(intervals.degrees_of_freedom(counts).min())
     factor = critical_value(residual, freedom=freedom, confidence=confidence, seed=seed)
     pairs_of_each = np.full(differences.shape[1], float(pairs))
     low, high = clusters.paired_score(differences, who, pairs_of_each, _alone(factor))
@@ -211,12 +211,17 @@ NO_IMAGE: Final = {
 }
 
 
+TUNED: Final = "the same images chose the threshold: no interval; state a threshold"
+"""Why a rate has no interval."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class GroupRate:
     """One measure of one group at one threshold, with Wilson's interval (on effective images with several a subject).
 
-    rate, low, high are NaN with a reason where the group has no image that the measure is about.
+    rate, low, high are NaN with a reason where the group has no image that the measure is about; low and high also
+    where the images chose the threshold.
     """
 
     group: str
@@ -260,14 +265,20 @@ def at_thresholds(
     """Accuracy, error, FPR and FNR of "all", then of each group in sorted order, at 0.5 and where least err (Fig. 16).
 
     scores: of yes [n]; truth: 0 or 1 [n]; groups: a text per image, "" for none. The rates at the best threshold are
-    those of the images that chose it, which flatters them a little.
+    those of the images that chose it: they flatter it, and have no interval.
     """
-    chosen = thresholds
+    chosen, best = thresholds, np.nan
     if chosen is None:
         best = threshold_curves(scores, truth, groups).best
         chosen = (0.5, best) if np.isfinite(best) and best != 0.5 else (0.5,)
     scored = _Scored.of(scores, truth, groups, clusters)
-    return tuple(row for threshold in chosen for row in _table(scored, float(threshold)))
+    rows = (row for threshold in chosen for row in _table(scored, float(threshold)))
+    return tuple(of_tuned(row) if row.threshold == best != 0.5 else row for row in rows)
+
+
+def of_tuned(row: GroupRate) -> GroupRate:
+    """A rate at a threshold that the same images chose, whose intervals covered 85 to 89 %: without one."""
+    return replace(row, low=np.nan, high=np.nan, reason=row.reason or TUNED)
 
 
 def threshold_curves(

@@ -208,9 +208,10 @@ def _skewed(cells: _Cells, difference: float, error: float, freedom: float) -> L
     third = sum(sign * _third(part) / n**2 for sign, part, n in zip((1, -1), cells.parts, sizes, strict=False))
     variances = [float(part.var(ddof=1)) for part in cells.parts]
     unseen = np.sqrt(sum(6 * variance**3 / n**5 for n, variance in zip(sizes, variances, strict=True)))
-    return skewed_interval(
+    low, high = skewed_interval(
         difference, error, freedom, third / error**3, confidence=1 - 2 * _ALPHA, unseen=float(unseen / error**3)
     )
+    return float(low), float(high)
 
 
 def _third(values: Float[np.ndarray, " n"]) -> float:

@@ -316,7 +316,7 @@ def bounded_effect(
         sums = (ends, None) if who is None else by_person(ends, who)
         band = mean_band(*sums, seed=seed)
         return Bounds(smallest, largest, float(band.low[0]), float(band.high[1]), band.reason)
-    interval = mean_difference_interval(ends, who, binary=True, pairs=np.full(2, pairs), seed=seed)
+    interval = mean_difference_interval(ends, who, binary=True, pairs=np.full(2, pairs))
     return Bounds(smallest, largest, float(interval.low[0]), float(interval.high[1]))
 
 

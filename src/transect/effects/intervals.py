@@ -1,8 +1,7 @@
-"""How sure are we of a proportion, a mean, or a difference? Score intervals, Student's t, their correction for
-skewness, and the choice between them and BCa.
+"""How sure are we of a proportion, a mean, or a difference? Score intervals, and Student's t corrected for skewness.
 
-The unit is the subject. Score intervals keep their coverage near 0 and 1, where the bootstrap collapses; subjects
-that contribute several images enter through an effective number of images.
+The unit is the subject. Score intervals keep their coverage near 0 and 1; subjects that contribute several images enter
+through an effective number of images, or as clusters with bias-reduced errors.
 """
 
 from __future__ import annotations
@@ -14,29 +13,43 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, betaincinv, ndtri, stdtrit
+from scipy.special import bdtr, betaincinv, ndtri, stdtr, stdtrit
 
 from transect.effects import resampling
 
 CONFIDENCE: Final = 0.95
 _LEVEL: Final = 1e-6
+_UNSEEN_SKEWNESS: Final = math.sqrt(6) / 2
+"""Half a standard error of the skewness of a mean of n subjects, times n."""
 
 
-def skewness(shares: Float[np.ndarray, " n"], n: int) -> float:
-    """The skewness of an estimate from by how much each of n subjects moves it; 0 where nothing moves or n < 3."""
-    variance = float(shares @ shares)
-    return (
-        float((shares**3).sum() / variance**1.5) * math.sqrt(n * (n - 1)) / (n - 2) if variance > 0 and n > 2 else 0.0
-    )
+def skewness(shares: Float[np.ndarray, "n ..."], n: ArrayLike) -> Float[np.ndarray, " ..."]:
+    """The skewness of an estimate from by how much each of n subjects moves it; 0 where nothing moves or n <= 2."""
+    variance, count = (shares**2).sum(axis=0), np.asarray(n, dtype=np.float64)
+    known = (variance > 0) & (count > 2)
+    cubes = np.divide((shares**3).sum(axis=0), variance**1.5, out=np.zeros(np.shape(known)), where=known)
+    return np.asarray(cubes * np.sqrt(np.maximum(count * (count - 1), 0.0)) / np.where(known, count - 2, 1.0))
 
 
 def skewed_interval(
-    estimate: float, error: float, freedom: float, skewed: float, confidence: float = 0.95, unseen: float = 0.0
-) -> tuple[float, float]:
+    estimate: ArrayLike,
+    error: ArrayLike,
+    freedom: ArrayLike,
+    skewed: ArrayLike,
+    confidence: float = 0.95,
+    unseen: ArrayLike = 0.0,
+) -> tuple[Float[np.ndarray, " ..."], Float[np.ndarray, " ..."]]:
     """The ends of Student's interval, each moved outwards where Hall's transformation of t puts it further out."""
-    quantile = float(stdtrit(freedom, (1 + confidence) / 2))
-    below, above = float(hall(quantile, skewed - unseen)), float(hall(-quantile, skewed + unseen))
-    return estimate - error * max(quantile, below), estimate + error * max(quantile, -above)
+    quantile, skewed, error = stdtrit(freedom, (1 + confidence) / 2), np.asarray(skewed), np.asarray(error)
+    below, above = hall(quantile, skewed - unseen), hall(-quantile, skewed + unseen)
+    return estimate - error * np.maximum(quantile, below), estimate + error * np.maximum(quantile, -above)
+
+
+def skewed_p(t: float, freedom: float, skewed: float, unseen: float = 0.0) -> float:
+    """Two-sided p of Student's statistic: 1 less the confidence at which `skewed_interval` ends at 0."""
+    size, g = abs(t), math.copysign(1.0, t) * skewed - unseen
+    transformed = size + g * size**2 / 3 + g**2 * size**3 / 27 + g / 6
+    return min(1.0, 2 * float(stdtr(freedom, -min(size, transformed))))
 
 
 def hall(
@@ -71,7 +84,7 @@ WILSON: Final = "Wilson score"
 WILSON_CLUSTERED: Final = "Wilson score on effective images"
 CLOPPER_PEARSON: Final = "Clopper-Pearson"
 PAIRED_SCORE: Final = "paired score"
-STUDENT: Final = "Student t by subject"
+STUDENT: Final = "Student t with Hall's correction for skewness"
 NO_INTERVAL: Final = ""
 SOURCES: Final = {
     WILSON: "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
@@ -81,14 +94,13 @@ SOURCES: Final = {
     "the binomial, doi:10.1093/biomet/26.4.404",
     PAIRED_SCORE: "Tango 1998, Equivalence test and confidence interval for the difference in proportions for the "
     "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
-    STUDENT: "Student 1908, The probable error of a mean, doi:10.1093/biomet/6.1.1",
-    resampling.METHOD: resampling.SOURCE,
+    STUDENT: "Hall 1992, On the removal of skewness by transformation, Journal of the Royal Statistical Society B "
+    "54(1); Bell and McCaffrey 2002, Bias reduction in standard errors for linear regression with multi-stage samples, "
+    "Survey Methodology 28(2)",
     resampling.MID_P_INTERVAL: resampling.SOURCES[resampling.MID_P_INTERVAL],
 }
 
-RARE: Final = 0.05
-FEW_DISCORDANT: Final = 25
-FEW_SUBJECTS: Final = 10
+NO_SPREAD: Final = "all subjects agree, or all but one: no interval"
 FEW_AVERAGED: Final = 150
 """Subjects below which averages over several pairs of binary answers allow for a subject that was not drawn."""
 UNSEEN: Final = 0.5
@@ -271,92 +283,99 @@ def median_interval(
 
 
 def mean_interval(
-    totals: Float[np.ndarray, "n k"],
-    counts: Float[np.ndarray, "n k"] | None = None,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"] | None = None, *, confidence: float = 0.95
 ) -> Intervals:
-    """Interval of the mean of images, of which subject i contributes `counts[i]` (default: one, none where NaN)."""
+    """Interval of the mean of images, of which subject i contributes `counts[i]` (default: one, none where NaN).
+
+    Student's t on bias-reduced errors by subject, whose ends reach as far as Hall's transformation puts them with a
+    skewness half a standard error, sqrt(6 / n) / 2, further than seen, since few subjects show too little of it. NaN
+    where fewer than two subjects contribute or they do not vary, and where all of three or more agree but one.
+    """
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
-    few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
     mean, residual = resampling.ratio(totals, counts)
-    low, high = resampling.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
-    t_low, t_high = _student(mean, residual, counts, confidence)
-    low, high = np.where(few, t_low, low), np.where(few, t_high, high)
-    names = np.where(np.isfinite(low), np.where(few, STUDENT, resampling.METHOD), NO_INTERVAL)
-    return Intervals(low, high, tuple(names.tolist()))
+    n, known = (counts > 0).sum(axis=0), shows_spread(totals, counts)
+    error = np.sqrt(scattered(residual, counts)) / np.maximum(counts.sum(axis=0), 1.0)
+    unseen = _UNSEEN_SKEWNESS / np.maximum(n, 1)
+    low, high = skewed_interval(mean, error, degrees_of_freedom(counts), skewness(residual, n), confidence, unseen)
+    methods = tuple(np.where(known, STUDENT, NO_INTERVAL).tolist())
+    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), methods)
 
 
-def _student(
-    mean: Float[np.ndarray, " k"],
-    residual: Float[np.ndarray, "n k"],
-    counts: Float[np.ndarray, "n k"],
-    confidence: float,
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """The mean ∓ t sd / sqrt(n) of the n subjects' linearized residuals; NaN where they do not vary."""
-    n, images = (counts > 0).sum(axis=0), counts.sum(axis=0)
-    squares = (residual**2).sum(axis=0)
-    freedom = np.maximum(n - 1.0, 1.0)
-    # sd² = squares (n / images)² / (n - 1), so that sd / sqrt(n) = sqrt(squares n / (n - 1)) / images.
-    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(squares * n / freedom) / np.maximum(images, 1.0)
-    half = np.where((n >= 2) & (squares > 0), half, np.nan)
-    return mean - half, mean + half
+def scattered(residual: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
+    """The sum over subjects of r² / (1 - m/N): the bias-reduced (CR2) variance of a mean, times N²."""
+    share = counts / np.maximum(counts.sum(axis=0), 1.0)
+    return np.asarray((residual**2 / np.maximum(1 - share, 1e-9)).sum(axis=0))
+
+
+def degrees_of_freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " k"]:
+    """Degrees of freedom of the CR2 variance of a mean where photographs of one person agree; at least 1."""
+    n = np.maximum(counts.sum(axis=0), 1.0)
+    d = 1 / np.maximum(1 - counts / n, 1e-9)
+    v, c = d * counts / n, (counts**2 * d).sum(axis=0) / n**2
+    w = counts**2
+    own = d - 2 * v + c
+    zero, one, two = w.sum(axis=0), (w * v).sum(axis=0), (w * v**2).sum(axis=0)
+    crossed = c**2 * zero**2 + 2 * zero * two - 4 * c * zero * one + 2 * one**2
+    squared = (w**2 * (own**2 - (c - 2 * v) ** 2)).sum(axis=0) + crossed
+    trace = (w * own).sum(axis=0)
+    found = np.divide(trace**2, squared, out=np.ones(n.shape), where=squared > 0)
+    return np.asarray(np.maximum(found, 1.0))
+
+
+def shows_spread(totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> Bool[np.ndarray, " k"]:
+    """Whether subjects show how far they differ: of three or more at least two from the one in the middle."""
+    n = (counts > 0).sum(axis=0)
+    if not len(totals):
+        return np.zeros(n.shape, dtype=bool)
+    values = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
+    middle = np.sort(values, axis=0)[n // 2, np.arange(values.shape[1])]  # NaN last
+    rounding = 1e-12 * np.max(np.abs(totals), axis=0, initial=0.0)
+    return np.asarray((n >= 2) & ((np.abs(values - middle) > rounding).sum(axis=0) >= np.minimum(2, n - 1)))
 
 
 def mean_difference_interval(
     differences: Float[np.ndarray, "n k"],
     *,
     binary: bool,
-    base: Float[np.ndarray, " k"] | None = None,
     reach: Float[np.ndarray, " k"] | None = None,
     pairs: Float[np.ndarray, " k"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Intervals:
     """Interval of the mean over subjects of each column of differences (NaN: the subject has none).
 
-    Outcomes that are not binary: BCa, and Student's t below 10 subjects. Binary outcomes: BCa, but the paired score
-    interval where the outcome is rare (`base` <= 0.05), fewer than 25 subjects differ from 0, or fewer than 150
-    subjects average over several pairs: BCa covers too little there and can collapse to a point.
+    Outcomes that are not binary: Student's t, its ends moved outwards by Hall's correction for skewness. Binary
+    outcomes: the paired score interval, which works on differences / reach and takes a subject's average over several
+    pairs as a fractional pair, so that (b, c) are the sums of positive and negative parts, with the design effect from
+    the variance between subjects.
 
-    base: how rare the outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest
-    difference that one subject can have, 1 for differences of proportions; the score interval works on
-    differences / reach, and takes a subject's average as a fractional pair, so that (b, c) are the sums of positive
-    and negative parts, with the design effect from the variance between subjects. pairs: how many pairs one subject
-    averages over (default 1); the subject is never counted as more than that many independent pairs.
+    reach: the largest difference that one subject can have, 1 for differences of proportions. pairs: how many pairs one
+    subject averages over (default 1); the subject is never counted as more than that many independent pairs.
 
-    Returns Intervals; NaN with an empty method where fewer than two subjects have a difference, or where a score does
-    not vary at all.
+    Returns Intervals; NaN with an empty method where fewer than two subjects have a difference, where a score does not
+    vary at all, and where all of three subjects or more have the same but one.
 
     >>> none_differ = np.zeros((20, 1))
     >>> interval = mean_difference_interval(none_differ, binary=True)
     >>> interval.high.round(4), interval.methods  # z² / (20 + z²) = 3.8415 / 23.8415
     (array([0.1611]), ('paired score',))
     """
+    if not binary:
+        return mean_interval(differences, confidence=confidence)
     valid = np.isfinite(differences)
     n = valid.sum(axis=0)
-    by_mean = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
-    if not binary:
-        return by_mean
     scale = np.ones(n.shape) if reach is None else reach
     averaged = np.ones(n.shape) if pairs is None else pairs
-    score = _prefers_score(differences, valid, base) | _few_averages(n, averaged)
-    tango_low, tango_high = paired_score_clustered(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
-    low, high = np.where(score, scale * tango_low, by_mean.low), np.where(score, scale * tango_high, by_mean.high)
+    low, high = paired_score_clustered(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
+    low, high = scale * low, scale * high
     single = single_pairs(differences, np.full(n.shape, np.inf) if pairs is None else pairs, scale)
-    for column in np.flatnonzero(single):
+    for column in np.flatnonzero(single & (n >= 2)):
         d = differences[valid[:, column], column]
         counts = int((d > 0).sum()), int((d < 0).sum()), len(d)
-        low[column], high[column] = resampling.mcnemar_interval(*counts, confidence) if len(d) else (np.nan, np.nan)
-    known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
-    names = np.where(known, np.where(score, PAIRED_SCORE, np.array(by_mean.methods)), NO_INTERVAL)
-    names = np.where(known & single, resampling.MID_P_INTERVAL, names)
-    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
+        low[column], high[column] = resampling.mcnemar_interval(*counts, confidence)
+    names = np.where(n >= 2, np.where(single, resampling.MID_P_INTERVAL, PAIRED_SCORE), NO_INTERVAL)
+    return Intervals(np.where(n >= 2, low, np.nan), np.where(n >= 2, high, np.nan), tuple(names.tolist()))
 
 
 def single_pairs(
@@ -369,17 +388,6 @@ def single_pairs(
     """The columns with one pair of yes or no of each subject: their test and interval are McNemar's mid-p."""
     whole = np.isin(differences, (-1.0, 0.0, 1.0)) | ~np.isfinite(differences)
     return np.asarray(binary & (pairs == 1) & (reach == 1) & whole.all(axis=0))
-
-
-def _prefers_score(
-    differences: Float[np.ndarray, "n k"], valid: Bool[np.ndarray, "n k"], base: Float[np.ndarray, " k"] | None
-) -> Bool[np.ndarray, " k"]:
-    """Where BCa cannot be trusted: few subjects differ from 0, none differs from another, or the outcome is rare."""
-    few = (valid & (differences != 0)).sum(axis=0) < FEW_DISCORDANT
-    smallest = np.min(differences, axis=0, where=valid, initial=np.inf)
-    largest = np.max(differences, axis=0, where=valid, initial=-np.inf)
-    rare = np.zeros_like(few) if base is None else base <= RARE
-    return np.asarray(few | (smallest == largest) | rare)
 
 
 def _few_averages(n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:

@@ -306,9 +306,9 @@ def pair_outcome(
         nothing = (np.nan,) * 4
         return PairOutcome(*nothing, 0, len(d), reach > 0, "", "", NO_PAIR, None, NO_PAIR)
     most = np.array([reach or 1.0])  # a change is the average of two differences, twice
-    bounds = mean_difference_interval(known[:, None], binary=reach > 0, reach=most, pairs=most, seed=seed)
+    bounds = mean_difference_interval(known[:, None], binary=reach > 0, reach=most, pairs=most)
     narrower = mean_difference_interval(
-        known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=EQUIVALENCE, seed=seed
+        known[:, None], binary=reach > 0, reach=most, pairs=most, confidence=EQUIVALENCE
     )
     single = single_pairs(known[:, None], most, most, binary=reach > 0)
     p, tests = sign_flip(known[:, None], single=single, seed=seed)
@@ -322,7 +322,7 @@ def pair_outcome(
         reach > 0,
         bounds.methods[0],
         tests[0],
-        "" if bounds.methods[0] else "one pair, or differences that do not vary: no interval",
+        "" if bounds.methods[0] else "one pair, or differences that are all alike, but one at most: no interval",
         None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - CONFIDENCE),
         "bounds are of pairs, not of one image with several" if several else "",
         float(of_a[has_both].mean()),

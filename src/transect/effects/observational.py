@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
@@ -11,10 +12,19 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import regression, resampling
-from transect.effects.clusters import CLUSTERED, SOURCE, WALD
-from transect.effects.intervals import newcombe, wilson_clustered
-from transect.effects.regression import difference_in_means, ols
+from transect.effects import regression
+from transect.effects.clusters import CLUSTERED, SOURCE, WALD, bias_reduced, telling_subjects
+from transect.effects.intervals import (
+    NO_SPREAD,
+    STUDENT,
+    newcombe,
+    shows_spread,
+    skewed_interval,
+    skewed_p,
+    skewness,
+    wilson_clustered,
+)
+from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput
 from transect.records import Attribute
@@ -52,31 +62,6 @@ class Estimate:
     reason: str = ""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """An estimate that waits for its shuffles and resamples, which all tests of as many images share.
-
-    y, weights [n]: the test shuffles y and sums weights * y. columns [n, c]: what resamples are sums of. finish: from
-    p and those sums [resamples, c] to the estimate.
-    """
-
-    y: Float[np.ndarray, " n"]
-    weights: Float[np.ndarray, " n"]
-    columns: Float[np.ndarray, "n c"]
-    finish: Callable[[float, Float[np.ndarray, "b c"]], Estimate]
-
-
-def settled(waiting: Sequence[Estimate | Resampled], *, resamples: int, seed: int) -> list[Estimate]:
-    """The estimates in their order; those that wait are shuffled and resampled together."""
-    resampled = [request for request in waiting if isinstance(request, Resampled)]
-    tests = [(request.y, request.weights) for request in resampled]
-    p = resampling.permutations(tests, resamples=resampling.FLIPS, seed=seed)
-    sums = resampling.resampled_sums([request.columns for request in resampled], resamples, seed)
-    finished = iter([request.finish(value, total) for request, value, total in zip(resampled, p, sums, strict=True)])
-    return [next(finished) if isinstance(request, Resampled) else request for request in waiting]
-
-
 def difference(
     values: Float[np.ndarray, " n"],
     masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
@@ -86,35 +71,42 @@ def difference(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate | Resampled:
+) -> Estimate:
     """Mean of the second group minus mean of the first. answers: as `samples.Measure` has it, 1 of other values."""
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
             return Estimate(reason=f"no image with a valid answer where it is {name}")
+    rows = first | second
+    y, x, who = values[rows], second[rows].astype(np.float64), _people(clusters, rows)
     if answers > 1 and not is_binary and not _in_both(first, second, clusters):
-        rows = first | second
-        who = np.arange(len(values)) if clusters is None else clusters
-        return _shares(values[rows], second[rows].astype(np.float64), who[rows], answers, confidence)
-    if clusters is not None:
-        rows = first | second
-        return _by_subject(values[rows], second[rows].astype(np.float64), clusters[rows], confidence, names)
-    a, b = values[first], values[second]
-    if is_binary:
-        return _proportions(a, b, confidence)
-    y, chosen = np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)])
-    weights = chosen / len(b) - (1 - chosen) / len(a)
-    estimate = float(weights @ y)
-    columns = np.stack([y * chosen, chosen, y * (1 - chosen), 1 - chosen], axis=1)
-    influence = weights * (y - np.where(chosen == 1, b.mean(), a.mean()))
-    few = "one image in a group" if min(len(a), len(b)) < 2 else ""
+        return _shares(y, x, who, answers, confidence)
+    if clusters is None and is_binary:
+        return _proportions(values[first], values[second], confidence)
+    for level, name in enumerate(names):
+        if reason := _unshown(y[x == level], who[x == level], name, is_binary):
+            return Estimate(float(y[x == 1].mean() - y[x == 0].mean()), reason=reason)
+    if not is_binary:
+        return _least_squares(y, x, who, confidence)
+    effect = difference_in_means(y, x, clusters=who, confidence=confidence)
+    return Estimate(effect.estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
 
-    def finish(p: float, sums: Float[np.ndarray, "b 4"]) -> Estimate:
-        with np.errstate(invalid="ignore"):  # a resample may hold no image of a group: NaN, left out
-            replicates = sums[:, [0]] / sums[:, [1]] - sums[:, [2]] / sums[:, [3]]
-        return _with_interval(estimate, replicates, influence, p, confidence, few)
 
-    return Resampled(y, weights, columns, finish)
+def _people(clusters: Int[np.ndarray, " n"] | None, rows: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+    """The subject of each of these rows, from 0."""
+    if clusters is None:
+        return np.arange(int(rows.sum()))
+    return np.unique(clusters[rows], return_inverse=True)[1]
+
+
+def _unshown(y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], name: str, is_binary: bool) -> str:
+    """Why a group does not show how far its subjects differ, "" where it does."""
+    counts = np.bincount(who).astype(np.float64)[:, None]
+    if (counts > 0).sum() < 2:
+        return f"one subject where it is {name}: no interval"
+    if is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]:
+        return ""
+    return f"where it is {name} {NO_SPREAD}"
 
 
 def _in_both(
@@ -128,16 +120,15 @@ def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
 ) -> Estimate:
     """A difference of shares of several answers between groups of different subjects."""
-    subjects = np.unique(who, return_inverse=True)[1]
     rates = []
     for group in (0.0, 1.0):
         rows = x == group
-        hits = np.bincount(subjects[rows], weights=answers * y[rows], minlength=subjects.max() + 1)
-        counts = np.bincount(subjects[rows], minlength=subjects.max() + 1) * float(answers)
+        hits = np.bincount(who[rows], weights=answers * y[rows], minlength=who.max() + 1)
+        counts = np.bincount(who[rows], minlength=who.max() + 1) * float(answers)
         low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
         rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
     ends = regression.recovered(*rates)
-    p = regression.permuted(y, x, subjects)
+    p = regression.permuted(y, x, who)
     return Estimate(rates[1][0] - rates[0][0], *ends, p, regression.MOVER, regression.SUBJECTS)
 
 
@@ -160,102 +151,56 @@ def slope(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate | Resampled:
-    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %."""
+) -> Estimate:
+    """Least-squares slope over images; no interval for a rare binary outcome."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
         return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
-    shared = answers > 1 and not is_binary
-    if clusters is not None or shared:
-        who = (np.arange(len(values)) if clusters is None else clusters)[rows]
-        kinds = [len(np.unique(who[some])) for some in (y < 1, y > 0)]
-        if (is_binary or shared) and min(kinds) < FEW_EVENTS:
-            return _slope_of_few(y, x, who, min(kinds))
-        return _by_subject(y, x, who, confidence)
-    x = x - x.mean()
-    weights = x / (x @ x)
-    events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
-    few = f"too few events for an interval of the slope: {events}; at least {FEW_EVENTS} of each kind"
-    reason = few if events < FEW_EVENTS else ""
-    influence = _slope_influence(y[:, None], x)[:, 0]
-
-    def finish(p: float, sums: Float[np.ndarray, "b 5"]) -> Estimate:
-        return _with_interval(float(weights @ y), _slope_replicates(sums, x), influence, p, confidence, reason)
-
-    return Resampled(y, weights, _slope_columns(y[:, None], x), finish)
+    who = _people(clusters, rows)
+    events = min(len(np.unique(who[some])) for some in (y < 1, y > 0))
+    if (is_binary or answers > 1) and events < FEW_EVENTS:
+        return _slope_of_few(y, x, who, events)
+    return _least_squares(y, x, who, confidence)
 
 
-def _by_subject(
-    y: Float[np.ndarray, " n"],
-    x: Float[np.ndarray, " n"],
-    subjects: Int[np.ndarray, " n"],
-    confidence: float,
-    groups: tuple[str, ...] = (),
+def _least_squares(
+    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], confidence: float
 ) -> Estimate:
-    """Least squares of y on x, errors by subject: a slope, or a difference of means where x is 0 or 1 for `groups`."""
-    centered = x - x.mean()
-    estimate = float(centered @ y / (centered @ centered))
-    for level, name in enumerate(groups):
-        if len(np.unique(subjects[x == level])) < 2:
-            return Estimate(estimate, reason=f"one subject where it is {name}: no interval")
-    if groups:
-        effect = difference_in_means(y, x, clusters=subjects, confidence=confidence)
-    else:
-        (effect,) = ols(y, x, clusters=subjects, confidence=confidence)
-    if np.ptp(y) == 0 or not np.isfinite(effect.low):
-        return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else effect.reason)
-    return Estimate(estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
+    """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
+
+    Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
+    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer.
+    """
+    design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
+    weights = centered / (centered @ centered)
+    estimate = float(weights @ y)
+    residual = y - y.mean() - estimate * centered
+    residual[np.abs(residual) <= regression.ROUNDING * np.abs(y).max()] = 0.0
+    covariance, freedom = bias_reduced(design, residual, who)
+    error = float(np.sqrt(covariance[1, 1]))
+    if not (error > 0 and freedom[1] >= 1):
+        return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
+    shares = np.bincount(who, weights=weights * residual)
+    fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
+    telling = max(min(telling_subjects(design, who), fewest), 3.0)
+    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
+    low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
+    p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
+    return Estimate(estimate, float(low), float(high), p, STUDENT, STUDENT)
 
 
 def _slope_of_few(
-    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], events: int
+    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], events: int
 ) -> Estimate:
     """The slope of a rare binary outcome: no interval, and a test by permutation where each subject has one x."""
     centered = x - x.mean()
     estimate = float(centered @ y / (centered @ centered))
     if np.ptp(y) == 0:
         return Estimate(estimate, reason=UNVARIED)
-    p = regression.permuted(y, x, np.unique(subjects, return_inverse=True)[1])
+    p = regression.permuted(y, x, who)
     few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
     return Estimate(estimate, p=p, test_method=regression.SUBJECTS if np.isfinite(p) else "", reason=few)
-
-
-def _slope_columns(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n c"]:
-    """The columns whose sums a resampled slope is made of."""
-    return np.hstack([np.stack([np.ones_like(x), x, x * x], axis=1), y, x[:, None] * y])
-
-
-def _slope_replicates(sums: Float[np.ndarray, "b c"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "b k"]:
-    k = (sums.shape[1] - 3) // 2
-    sx, sy, sxy = sums[:, [1]], sums[:, 3 : 3 + k], sums[:, 3 + k :]
-    spread = sums[:, [2]] - sx**2 / len(x)
-    varies = np.broadcast_to(spread > 1e-12 * float(x @ x), sy.shape)
-    replicates = np.full(sy.shape, np.nan)
-    np.divide(sxy - sx * sy / len(x), spread, out=replicates, where=varies)
-    return replicates
-
-
-def _slope_influence(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
-    slope = x @ y / float(x @ x)
-    return np.asarray(x[:, None] * (y - y.mean(axis=0) - slope * x[:, None]))
-
-
-def _with_interval(
-    estimate: float,
-    replicates: Float[np.ndarray, "b 1"],
-    influence: Float[np.ndarray, " n"],
-    p: float,
-    confidence: float,
-    reason: str = "",
-) -> Estimate:
-    units = np.array([len(influence)])
-    low, high = resampling.bca_interval(np.array([estimate]), replicates, influence[:, None], confidence, units)
-    if not reason and not np.isfinite(low[0]):
-        reason = UNVARIED
-    if reason:
-        return Estimate(estimate, p=p, test_method=resampling.PERMUTATION, reason=reason)
-    return Estimate(estimate, float(low[0]), float(high[0]), p, resampling.METHOD, resampling.PERMUTATION)
 
 
 @final
@@ -371,8 +316,6 @@ def associations(
     is_binary: bool,
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> list[Association]:
     """`all_associations` of one attribute."""
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
@@ -384,8 +327,6 @@ def associations(
         is_binary=is_binary,
         subjects=subjects,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
 
 
@@ -398,11 +339,9 @@ def all_associations(
     is_binary: bool,
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
     answers: int = 1,
 ) -> list[Association]:
-    """`associations` of several attributes, one after another; they share their shuffles and resamples."""
+    """`associations` of several attributes, one after another."""
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who
@@ -419,21 +358,20 @@ def all_associations(
             answers=answers,
         )
     ]
-    results = settled([plan.result for plan in plans], resamples=resamples, seed=seed)
     return [
-        _association(plan.name, plan.attribute, plan.ends, result, values, plan.rows, exclusions, who)
-        for plan, result in zip(plans, results, strict=True)
+        _association(plan.name, plan.attribute, plan.ends, plan.result, values, plan.rows, exclusions, who)
+        for plan in plans
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """An association before its shuffles and resamples."""
+    """An association and the rows it is of."""
 
     name: str
     attribute: Attribute
     ends: tuple[str, float, float, str]
-    result: Estimate | Resampled
+    result: Estimate
     rows: Bool[np.ndarray, " n"]
 
 

@@ -143,7 +143,7 @@ def shares_by_option(
     means = means[np.isfinite(means[:, 0, 0])]
     any_change, method = permuted_levels(means, seed=seed)
     return OptionShares(
-        shares=tuple(_shares(values[:, level], who, asked, binary, confidence, seed) for level in range(levels)),
+        shares=tuple(_shares(values[:, level], who, asked, binary, confidence) for level in range(levels)),
         contrasts=tuple(rows),
         p=any_change,
         method=method,
@@ -238,7 +238,7 @@ def _simultaneous(
     if not band.reason:
         return Intervals(band.low, band.high, (band.method,) * k)
     alone = clusters.mean_difference_interval(
-        d, who, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k, seed=seed
+        d, who, binary=binary, pairs=np.full(k, pairs), confidence=1 - (1 - confidence) / k
     )
     return Intervals(alone.low, alone.high, tuple(f"{name}, {BONFERRONI}" if name else "" for name in alone.methods))
 
@@ -249,9 +249,8 @@ def _shares(
     asked: int,
     binary: bool,
     confidence: float,
-    seed: int,
 ) -> tuple[Bounded, ...]:
-    """The share of each option over all images with a value, with Wilson's interval by subject (numbers: BCa)."""
+    """The share of each option over all images with a value, with Wilson's interval by subject (numbers: Student's)."""
     valid = np.isfinite(values)
     counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
     totals = np.where(valid, values, 0.0).sum(axis=1) * (float(asked) if binary else 1.0)
@@ -262,7 +261,7 @@ def _shares(
     if binary:
         low, high = wilson_clustered(totals, counts, confidence)
     else:
-        found = mean_interval(totals, counts, confidence=confidence, seed=seed)
+        found = mean_interval(totals, counts, confidence=confidence)
         low, high = found.low, found.high
     means = totals.sum(axis=0) / counts.sum(axis=0)
     rows = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)

@@ -457,6 +457,14 @@ def offered(task: Task, truth: bool, asked: InWords | None = None) -> tuple[str,
     return ("answer", "score", *(with_truth if truth else ()))
 
 
+def span(outcome: str, task: Task) -> float:
+    """How far two values of an outcome can be apart, whatever is observed; NaN where that has no limit."""
+    if outcome in _BINARY_OUTCOMES and task is not Task.REGRESSION:
+        return 1.0
+    known = {"score": 1.0} if task in _CLASSIFICATION else {"distance": 2.0} if task is Task.EMBEDDING else {}
+    return known.get(outcome, np.nan)
+
+
 def compute(
     name: str,
     predictions: Predictions,

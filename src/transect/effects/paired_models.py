@@ -120,7 +120,7 @@ class Difference:
     """A number of the second model minus that of the first.
 
     differences: each subject's, NaN where a subject has none. first, second: the numbers themselves, on the same
-    images. base, reach, pairs: as `mean_difference_interval` takes them. binary: the outcome is 0 or 1. unseen: how far
+    images. reach, pairs: as `mean_difference_interval` takes them. binary: the outcome is 0 or 1. unseen: how far
     people whom nobody is like could move it (`unseen_people`), 0 of yes-or-no outcomes. who: the person of each
     subject, as `repeated.clusters_of` has it, where several photographs show one: the mean is over photographs, all
     that says how sure it is by person.
@@ -129,7 +129,6 @@ class Difference:
     differences: Float[np.ndarray, " n"]
     first: float
     second: float
-    base: float
     reach: float
     pairs: float
     binary: bool
@@ -171,11 +170,9 @@ class Difference:
             (side or 1.0) * self.differences[:, None],
             self.who,
             binary=self.binary,
-            base=np.array([self.base]),
             reach=np.array([self.reach]),
             pairs=np.array([self.pairs]),
             confidence=confidence,
-            seed=self.seed,
         )
         return back_to(side, float(bounds.low[0]), float(bounds.high[0]))
 
@@ -278,7 +275,6 @@ def rate_difference(
         differences,
         known_mean(known_means(first, axis=1)),
         known_mean(known_means(second, axis=1)),
-        min(_rarest(first), _rarest(second)),
         reach=1.0,
         pairs=float(first.shape[1] * answers),
         binary=binary,
@@ -302,12 +298,11 @@ def gap_between_levels(
     """The effects of going from one level of an attribute to another in both models, with their difference and sum."""
     ends = [by_level(values, axis)[:, list(levels)] for values in (first, second)]
     before, after = (level_differences(end[:, 0], end[:, 1]) for end in ends)
-    base = min(_rarest(end[:, level]) for end in ends for level in (0, 1))
     cells = float(ends[0].shape[2] * answers)
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
         unseen = _unseen((first, second), values, binary, 2.0, who)
-        return Difference(values, known_mean(before), known_mean(after), base, 2.0, cells, binary, seed, unseen, who)
+        return Difference(values, known_mean(before), known_mean(after), 2.0, cells, binary, seed, unseen, who)
 
     return Gap(of(after - before), of(after + before))
 
@@ -346,11 +341,6 @@ def _unseen(
     if binary:
         return 0.0
     return reach * float(unseen_people(np.stack(outcomes), clusters.people_with(differences[:, None], who))[0])
-
-
-def _rarest(cells: Float[np.ndarray, " ..."]) -> float:
-    rate = known_mean(cells.reshape(-1))
-    return min(rate, 1 - rate)
 
 
 _FARTHEST: Final = 7.0
@@ -511,8 +501,6 @@ def gaps_between_groups(
     column: Float[np.ndarray, " n"],
     people: Int[np.ndarray, " n"],
     is_binary: bool,
-    *,
-    seed: int = 0,
 ) -> list[tuple[str, Gap]]:
     """The gap of every comparison of groups that an audit makes, by its name, with the models' difference and sum."""
     if is_binary:
@@ -520,7 +508,7 @@ def gaps_between_groups(
             (contrast_name(groups, to), _rate_gap(first, second, (groups.index == 0, groups.index == to), people))
             for to in compared_with_first(groups)
         ]
-    return _score_gaps(first, second, groups, column, people, seed)
+    return _score_gaps(first, second, groups, column, people)
 
 
 def _rate_gap(
@@ -547,7 +535,6 @@ def _score_gaps(
     groups: Groups,
     column: Float[np.ndarray, " n"],
     people: Int[np.ndarray, " n"],
-    seed: int,
 ) -> list[tuple[str, Gap]]:
     def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Association]]:
         reasons = np.where(np.isfinite(values), "", "not answered by both").astype(object)
@@ -555,7 +542,7 @@ def _score_gaps(
         @functools.cache
         def at(confidence: float) -> list[Association]:
             rows = associations(
-                values, reasons, groups, column, is_binary=False, subjects=people, confidence=confidence, seed=seed
+                values, reasons, groups, column, is_binary=False, subjects=people, confidence=confidence
             )
             return [row for row in rows if row.kind == "contrast"]
 

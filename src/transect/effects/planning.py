@@ -55,17 +55,19 @@ _AT_ONCE: Final = 250
 _TIE: Final = 1e-9
 
 
-def averaged_power(n: int, rates: tuple[float, float], correlation: float, cells: int, alpha: float) -> float:
+def averaged_power(
+    n: int, rates: tuple[float, float], correlation: float, cells: int, alpha: float, tables: int = TABLES
+) -> float:
     """The chance that n subjects' differences of two averages over `cells` answers have p <= alpha."""
     if 2.0 ** (1 - n) > alpha:
         return 0.0
     random, noise = np.random.default_rng(0), math.sqrt(1 - correlation)
-    factor = random.standard_normal((MOST_SIMULATED, TABLES))[:n] * math.sqrt(correlation)
+    factor = random.standard_normal((n, tables)) * math.sqrt(correlation)
     chance = ndtr((ndtri(np.array(rates))[:, None] - factor[:, None]) / noise)
     yes = np.random.default_rng(1).binomial(cells, chance)
     steps = (yes[:, 1] - yes[:, 0]).T
     exact = n * cells <= LARGEST_SUM
-    p = [_exact(part, cells) if exact else _normal(part) for part in np.split(steps, TABLES // _AT_ONCE)]
+    p = [_exact(part, cells) if exact else _normal(part) for part in np.split(steps, tables // _AT_ONCE)]
     return float((np.concatenate(p) <= alpha + _TIE).mean())
 
 
@@ -255,11 +257,17 @@ def paired_power(
     n: int, rates: tuple[float, float], *, alpha: float = 0.05, correlation: float = CORRELATION, cells: int = 1
 ) -> float:
     """The chance that the sign-flip test of n subjects' differences of two rates has p <= alpha."""
-    low, high, conditional = given_factor(rates, correlation)
+    low, high, _ = given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
         return _mcnemar_power(n, float(WEIGHTS @ (high * (1 - low))), float(WEIGHTS @ (low * (1 - high))), alpha)
     if cells > 1 and n <= MOST_SIMULATED:
         return averaged_power(n, rates, correlation, cells, alpha)
+    return _approximate_power(n, rates, alpha=alpha, correlation=correlation, cells=cells)
+
+
+def _approximate_power(n: int, rates: tuple[float, float], *, alpha: float, correlation: float, cells: int) -> float:
+    """`paired_power` by the normal approximation of sums."""
+    low, high, conditional = given_factor(rates, correlation)
     mean = rates[1] - rates[0]
     within = float(WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
     square = float(WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
@@ -411,24 +419,72 @@ def detectable(
     deviation: float, n: int, *, power: float = 0.9, alpha: float = 0.05, discordant: float | None = None
 ) -> float:
     """The smallest mean difference that the sign-flip test of n subjects' differences finds with this power."""
-    low, high = 0.0, deviation
+    most = 1e6 * deviation if discordant is None else 2.0
+    return _least_effect(lambda effect: _difference_power(effect, deviation, n, alpha, discordant) >= power, most)
 
-    def reached(effect: float) -> float:
-        return _difference_power(effect, deviation, n, alpha, discordant)
 
-    while reached(high) < power:
-        high *= 2
-        if high > (1e6 * deviation if discordant is None else 2.0):
-            return math.inf
-    for _ in range(60):
+def _least_effect(found: Callable[[float], bool], most: float, halvings: int = 60) -> float:
+    """The smallest effect that is found, by bisection; infinite where none up to the most is."""
+    low, high = 0.0, most
+    if not found(high):
+        return math.inf
+    for _ in range(halvings):
         middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
+        low, high = (low, middle) if found(middle) else (middle, high)
     return high
+
+
+def detectable_rate(
+    n: int, base: float, deviation: float, cells: int, *, power: float = 0.9, alpha: float = 0.05
+) -> float:
+    """The smallest difference of two rates that the sign-flip test of n subjects' averages over cells finds.
+
+    base: the rate at the first level. deviation: of subjects' differences, which a correlation within subjects
+    explains. The power is that of the exact test (`paired_power`); infinite where no difference reaches it.
+    """
+    base = float(np.clip(min(base, 1 - base), 0.5 / (n * cells), 0.5))
+    correlation, cells = _explained(base, deviation, cells)
+    most = 1 - base - 1e-6
+
+    def nearly(effect: float) -> bool:
+        rates = base, base + effect
+        return _approximate_power(n, rates, alpha=alpha, correlation=correlation, cells=cells) >= power
+
+    near = _least_effect(nearly, most)
+    if cells > 1 and n > _SIMULATED:
+        return near
+
+    def found(effect: float) -> bool:
+        rates = base, base + effect
+        if cells == 1:
+            return paired_power(n, rates, alpha=alpha, correlation=correlation) >= power
+        return averaged_power(n, rates, correlation, cells, alpha, _FEWER_TABLES) >= power
+
+    effect = _least_effect(found, min(near, most), _HALVINGS)  # the approximation asks for too much of few subjects
+    return effect if math.isfinite(effect) else _least_effect(found, most, _HALVINGS)
+
+
+def _explained(base: float, deviation: float, cells: int) -> tuple[float, int]:
+    """The correlation, and the cells where even independent answers scatter less, that give such differences."""
+
+    def scatter(correlation: float, cells: int) -> float:
+        rate = given_factor((base, base), correlation)[0]
+        return math.sqrt(2 * float(WEIGHTS @ (rate * (1 - rate))) / cells)
+
+    while cells > 1 and scatter(0.0, cells) < deviation:
+        cells -= 1
+    least = _least_effect(lambda correlation: scatter(correlation, cells) <= deviation, 0.99)
+    return min(least, 0.99), cells
 
 
 ONE_SIDED: Final = 0.05
 """Level of each of the two tests."""
 _TABLES: Final = 4000
+_HALVINGS: Final = 6
+"""Of the effect by simulated power, to two hundredths of it."""
+_FEWER_TABLES: Final = 500
+_SIMULATED: Final = 60
+"""Subjects up to which the smallest effect that is found is simulated."""
 _STEP: Final = 1.05
 
 

@@ -76,7 +76,7 @@ SOURCES: Final = (
 )
 FEW: Final = "fewer than two subjects with a rating and two without: no interval"
 UNVARIED: Final = "people's answers do not vary: no interval"
-METHOD: Final = f"{STUDENT}, widened by skew"
+METHOD: Final = STUDENT
 LEAST: Final = 10
 """Rated subjects that a variance of their own needs; of outcomes of 0 or 1, as many that have and that lack it."""
 _EQUAL: Final = 1e-9
@@ -176,12 +176,12 @@ def ppi_mean(
     estimated = trust is None and not scored
     shares = moves @ [1.0, -weight, weight] * (_leverage(moves[:, 1], n) if estimated else 1.0)
     freedom = min(n, m) - 1.0 - estimated if shared else _freedom(shares, moves[:, 2] != 0, n - 1 - estimated, m - 1)
-    error, skewed = math.sqrt(float(shares @ shares)), skewness(shares, n)
-    ends = skewed_interval(estimate, error, freedom, skewed, confidence)
+    error, skewed = math.sqrt(float(shares @ shares)), float(skewness(shares, n))
+    low, high = (float(end) for end in skewed_interval(estimate, error, freedom, skewed, confidence))
     own = moves[:, 0]
     alone = skewed_interval(0.0, math.sqrt(float(own @ own)), n - 1.0, skewness(own, n), confidence)
-    half = (alone[1] - alone[0]) / 2
-    powered = PredictionPowered(estimate, *ends, error, freedom, weight, half, n, m, missing, skewed=skewed)
+    half = float(alone[1] - alone[0]) / 2
+    powered = PredictionPowered(estimate, low, high, error, freedom, weight, half, n, m, missing, skewed=skewed)
     if named:
         powered = replace(powered, subjects=names, shares=shares)
     return _with_score(powered, *scored, rated) if scored else powered
@@ -207,7 +207,7 @@ def ppi_difference(
     shares = moves @ [-1.0, 1.0] if named else np.empty(0)
     if named and len(names) < len(first.subjects) + len(second.subjects):
         both = math.sqrt(float(shares @ shares)), min(first.freedom, second.freedom)
-        skewed = skewness(shares, min(first.n_rated, second.n_rated))
+        skewed = float(skewness(shares, min(first.n_rated, second.n_rated)))
     else:
         third = second.skewed * second.standard_error**3 - first.skewed * first.standard_error**3
         skewed = third / both[0] ** 3 if both[0] > 0 else 0.0
@@ -219,7 +219,8 @@ def ppi_difference(
     ends = _joined(first, second, likeness) if scored else skewed_interval(estimate, *both, skewed, confidence)
     return PredictionPowered(
         estimate,
-        *ends,
+        float(ends[0]),
+        float(ends[1]),
         *both,
         min(first.trust, second.trust),
         math.hypot(first.alone, second.alone),

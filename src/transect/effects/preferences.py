@@ -408,7 +408,7 @@ def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed
     if not len(apart):
         return Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan
     found = intervals.mean_difference_interval(
-        apart[:, None], binary=True, pairs=np.array([pairs]), confidence=confidence, seed=seed
+        apart[:, None], binary=True, pairs=np.array([pairs]), confidence=confidence
     )
     low, high = float(found.low[0]), float(found.high[0])
     single = intervals.single_pairs(apart[:, None], np.array([pairs]), np.ones(1))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -228,18 +228,15 @@ def project(
     answers: int = 1,
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Projection:
     """Expected rates, disparate impact and disparate treatment in a population, with intervals by subject.
 
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
     Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
     known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
-    subjects, their differences BCa or the paired score interval, their ratios MOVER of the logarithms of both groups'
-    limits. answers: of how many answers of 0 or 1 an image's value is the share (is_binary: as of one). people: who is
-    on each subject; where several show one person, all intervals are BCa, or Student's t below 10 people, by person,
-    and ratios have none. Nor have ratios of scores.
+    subjects, their differences the paired score interval, their ratios MOVER of the logarithms of both groups' limits.
+    Other means and differences have that of scores, by person where several subjects show one (people: who is on each);
+    their ratios have none. answers: of how many answers of 0 or 1 an image's value is the share (is_binary: as of one).
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
@@ -264,14 +261,8 @@ def project(
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
-        rows = _rows(wanted, cells, answers if is_binary else 0, _Resampling(confidence, resamples, seed))
+        rows = _rows(wanted, cells, answers if is_binary else 0, confidence)
     return Projection(population, tuple(rows), equal)
-
-
-class _Resampling(NamedTuple):
-    confidence: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +364,7 @@ def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[n
     return weights.ravel()
 
 
-def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: _Resampling) -> list[Projected]:
+def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, confidence: float) -> list[Projected]:
     rows = []
     for quantity in wanted:
         if not quantity.possible:
@@ -384,45 +375,43 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, options: 
         if empty:
             rows.append(_row(quantity, cells, empty_cells(empty)))
         elif quantity.below is not None:
-            rows.append(_ratio(quantity, cells, answers, options))
+            rows.append(_ratio(quantity, cells, answers, confidence))
         else:
-            rows.append(_sum(quantity, cells, answers, options))
+            rows.append(_sum(quantity, cells, answers, confidence))
     return rows
 
 
-def _sum(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampling) -> Projected:
+def _sum(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float) -> Projected:
     """answers: of 0 or 1 in an image's value, 0 of other numbers."""
     pseudo = cells.pseudo_values(quantity.weights[:, None])
-    estimate = float(pseudo.mean())
     if quantity.quantity in (IMPACT, TREATMENT):
-        ends = [
-            float(np.nan_to_num(cells.means) @ part)
-            for part in (quantity.weights.clip(0), -quantity.weights.clip(max=0))
-        ]
         bounds = intervals.mean_difference_interval(
             pseudo,
             binary=answers > 0,
-            base=np.array([min(min(end, 1 - end) for end in ends)]),
             pairs=np.array([float(np.count_nonzero(quantity.weights) / 2) * max(answers, 1)]),
-            **options._asdict(),
+            confidence=confidence,
         )
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
-    elif answers:
-        images = answers / float(
-            quantity.weights @ quantity.weights
-        )  # cells of unequal shares count as fewer (Kish 1965)
-        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options.confidence)
-        low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:
-        bounds = intervals.mean_interval(pseudo, **options._asdict())
-        low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
-    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
+        low, high, method = _interval_of_mean(pseudo, quantity.weights, answers, confidence)
+    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
 
 
-def _ratio(quantity: _Quantity, cells: CellMeans, answers: int, options: _Resampling) -> Projected:
+def _interval_of_mean(
+    pseudo: Float[np.ndarray, "n 1"], weights: Float[np.ndarray, " cells"], answers: int, confidence: float
+) -> tuple[float, float, str]:
+    if not answers:
+        bounds = intervals.mean_interval(pseudo, confidence=confidence)
+        return float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
+    images = answers / float(weights @ weights)  # cells of unequal shares count as fewer (Kish 1965)
+    low, high = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), confidence)
+    return float(low[0]), float(high[0]), intervals.WILSON_CLUSTERED
+
+
+def _ratio(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float) -> Projected:
     """The interval of the ratio of both groups' own intervals, by their logarithms and the correlation of subjects."""
     top, bottom = (
-        _sum(replace(quantity, quantity=GROUP, weights=weights, below=None), cells, answers, options)
+        _sum(replace(quantity, quantity=GROUP, weights=weights, below=None), cells, answers, confidence)
         for weights in (quantity.weights, np.asarray(quantity.below))
     )
     if bottom.estimate <= 0:
@@ -453,7 +442,7 @@ def _correlation(cells: CellMeans, first: Float[np.ndarray, " cells"], second: F
 
 def _no_interval(n: int) -> str:
     """Why there is no interval."""
-    return "one subject: no interval" if n < 2 else "the subjects do not differ: no interval"
+    return "one subject: no interval" if n < 2 else intervals.NO_SPREAD
 
 
 def _row(

@@ -68,15 +68,13 @@ def transect_rates(
     answers: int = 1,
     max_order: int = HIGHEST_ORDER,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> tuple[Rate, ...]:
     """Rates of a transect design: values and reasons [n, *shape] with one axis per attribute of `levels`.
 
     Binary outcomes have Wilson intervals, on the effective number of images where a subject contributes several; others
-    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. answers: of how many answers of 0 or
-    1 an image's value is the share; they count as images do. Images count equally. people: who is
-    on each subject, where several show one person, who then is the unit of the interval.
+    the pooled mean with `intervals.mean_interval`. answers: of how many answers of 0 or 1 an image's value is the
+    share; they count as images do. Images count equally. people: who is on each subject, where several show one person,
+    who then is the unit of the interval.
 
     Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
 
@@ -103,8 +101,6 @@ def transect_rates(
         answers=answers,
         max_order=max_order,
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
 
 
@@ -142,8 +138,6 @@ def grouped_rates(
     answers: int = 1,
     max_order: int = HIGHEST_ORDER,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> tuple[Rate, ...]:
     """Rates overall, by attribute and by intersection up to `max_order`, of images that carry their groups."""
     rates: list[Rate] = []
@@ -154,7 +148,7 @@ def grouped_rates(
             several = answers * counts.sum(axis=0) > (counts > 0).sum(axis=0)
             methods = tuple(np.where(several, WILSON_CLUSTERED, WILSON).tolist())
         else:
-            bounds = mean_interval(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+            bounds = mean_interval(totals, counts, confidence=confidence)
             low, high, methods = bounds.low, bounds.high, bounds.methods
         first = 0
         for table in block:

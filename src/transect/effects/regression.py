@@ -419,7 +419,11 @@ def difference_in_means(
 def _where_few(effect: Effect, sample: Sample, place: int, confidence: float) -> Effect:
     """The effect of a column of 0 and 1 on a 0/1 outcome with intervals that hold where few subjects have an event."""
     column = sample.x[:, place]
-    if not np.isfinite(effect.low) or not comparable(sample, column):
+    if not comparable(sample, column):
+        return effect
+    if np.ptp(sample.y) == 0 and sample.x.shape[1] == 1 and not _few(sample, effect.attribute)[0]:
+        effect = replace(effect, estimate=0.0, reason="")
+    elif not np.isfinite(effect.low):
         return effect
     subjects = fewest(sample.y, column, sample.groups)
     if sample.x.shape[1] > 1:

@@ -1,55 +1,21 @@
-"""The bootstrap over subjects (BCa, Efron 1987) and tests by permutation and by flipped signs."""
+"""Means of clusters, resamples of subjects, and tests by permutation and by flipped signs."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import brentq
-from scipy.special import bdtr, bdtrc, betainc, betaincinv, ndtr, ndtri, stdtrit
-
-METHOD: Final = "BCa bootstrap by subject"
-SOURCE: Final = (
-    "Efron 1987, Better bootstrap confidence intervals, doi:10.1080/01621459.1987.10478410; "
-    "widened for few subjects as in Hesterberg 2015, What teachers should know about the bootstrap, "
-    "doi:10.1080/00031305.2015.1089789"
-)
+from scipy.special import bdtr, bdtrc, betainc, betaincinv
 
 _ROUNDING: Final = 1e-12
 _DRAWS_AT_ONCE = 1 << 22  # bounds the memory of one block of counts at 32 MiB; the stream of draws is the same
 _DRAWS_IN_CACHE = 1 << 16
-_EXACT_IN_FLOAT32: Final = 1 << 24
 _KEPT: Final = 1 << 19
 """Counts of one sample size, 4 MiB, up to which they are kept for the next columns of as many subjects."""
-
-
-def bca(
-    totals: Float[np.ndarray, "n k"],
-    counts: Float[np.ndarray, "n k"] | None = None,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-    expand: bool = True,
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """BCa interval of each column's mean over n subjects, all columns on the same resamples.
-
-    Without counts: the mean of the column's finite values. With counts: the ratio of sums, where subject i contributes
-    `counts[i]` images whose values add up to `totals[i]`. expand: widen for few subjects, as a t interval does; without
-    it the interval is Efron's. NaN where fewer than two subjects contribute or nothing varies between them, since a
-    bootstrap of equal values has a single point.
-    """
-    if counts is None:
-        counts = np.isfinite(totals).astype(np.float64)
-        totals = np.where(np.isfinite(totals), totals, 0.0)
-    estimate, influence = ratio(totals, counts)
-    replicates = _ratios(totals, counts, resamples, seed)
-    n = (counts > 0).sum(axis=0)
-    low, high = bca_interval(estimate, replicates, influence, confidence, n if expand else None)
-    return np.where(n < 2, np.nan, low), np.where(n < 2, np.nan, high)
 
 
 def ratio(
@@ -61,33 +27,6 @@ def ratio(
     residual = totals - np.nan_to_num(estimate) * counts
     rounding = _ROUNDING * np.max(np.abs(totals), axis=0, initial=0.0)
     return estimate, np.where(np.abs(residual) <= rounding, 0.0, residual)
-
-
-def bca_interval(
-    estimate: Float[np.ndarray, " k"],
-    replicates: Float[np.ndarray, "b k"],
-    influence: Float[np.ndarray, "n k"],
-    confidence: float = 0.95,
-    units: Int[np.ndarray, " k"] | None = None,
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """BCa interval from an estimate, its bootstrap replicates and each unit's (jackknife) influence on it."""
-    ordered = np.sort(replicates.T, axis=1)  # NaN last
-    finite = np.isfinite(ordered).sum(axis=1)
-    # Sums of a lattice's values differ in the last bits: replicates this near to the estimate are ties.
-    tie = 1e-10 * np.maximum(np.abs(estimate), np.nanmax(np.abs(ordered), axis=1, initial=0.0))
-    below = (ordered < (estimate - tie)[:, None]).sum(axis=1)
-    up_to = (ordered <= (estimate + tie)[:, None]).sum(axis=1)
-    known = np.maximum(finite, 1)
-    z0 = ndtri(np.clip((below + up_to) / (2 * known), 1 / (known + 1), known / (known + 1)))
-    squares = (influence**2).sum(axis=0)
-    varies = (squares > 0) & (finite > 0)
-    a = (influence**3).sum(axis=0) / (6 * np.where(varies, squares, 1.0) ** 1.5)
-    tail = ndtri((1 - confidence) / 2)
-    if units is not None:
-        freedom = np.maximum(units - 1, 1)
-        tail = np.sqrt((freedom + 1) / freedom) * stdtrit(freedom, (1 - confidence) / 2)
-    ends = [_quantile(ordered, finite, ndtr(z0 + (z0 + z) / (1 - a * (z0 + z)))) for z in (tail, -tail)]
-    return np.where(varies, ends[0], np.nan), np.where(varies, ends[1], np.nan)
 
 
 def resample_counts(
@@ -126,49 +65,6 @@ def _drawn_counts(
         yield counts
 
 
-def resampled_sums(
-    columns: Sequence[Float[np.ndarray, "_ _"]], resamples: int, seed: int
-) -> list[Float[np.ndarray, "b _"]]:
-    """Sums [resamples, c] of each matrix [n, c] over the resamples of its n rows; equal n share their resamples."""
-    sums: list[list[Float[np.ndarray, "_ _"]]] = [[] for _ in columns]
-    for n in dict.fromkeys(len(matrix) for matrix in columns):
-        places = [place for place, matrix in enumerate(columns) if len(matrix) == n]
-        for counts in resample_counts(n, resamples, seed):
-            for place in places:
-                sums[place].append(counts @ columns[place])
-    return [np.concatenate(blocks) for blocks in sums]
-
-
-def _ratios(
-    totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], resamples: int, seed: int
-) -> Float[np.ndarray, "b k"]:
-    """Sum of totals over sum of counts in every resample; NaN where a resample has no image."""
-    n, k = totals.shape
-    if n == 0:
-        return np.full((resamples, k), np.nan)
-    complete = bool((counts == counts[:1]).all())  # equal counts cancel: every resample holds the same number of images
-    # Sums of whole numbers below 2^24 are exact in float32, whose product takes half the time.
-    whole = n * counts.max(initial=0.0) < _EXACT_IN_FLOAT32 and bool((counts == np.rint(counts)).all())
-    images = counts.astype(np.float32 if whole else np.float64)
-    ratios = []
-    for weights in resample_counts(n, resamples, seed):
-        above = weights @ totals
-        below = n * np.broadcast_to(counts[:1], above.shape) if complete else weights.astype(images.dtype) @ images
-        ratios.append(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
-    return np.concatenate(ratios)
-
-
-def _quantile(
-    ordered: Float[np.ndarray, "k b"], finite: np.ndarray, share: Float[np.ndarray, " k"]
-) -> Float[np.ndarray, " k"]:
-    """Linear interpolation between order statistics of the first `finite` values of each row."""
-    position = share * np.maximum(finite - 1, 0)
-    left = np.floor(position).astype(np.int64)
-    right = np.minimum(left + 1, np.maximum(finite - 1, 0))
-    rows = np.arange(len(ordered))
-    return np.asarray(ordered[rows, left] + (position - left) * (ordered[rows, right] - ordered[rows, left]))
-
-
 EXACT: Final = "exact sign-flip"
 MID_P: Final = "McNemar mid-p"
 MID_P_INTERVAL: Final = "inverted McNemar mid-p"
@@ -191,7 +87,6 @@ FLIPS: Final = 9999
 _SIGNS_AT_ONCE = 1 << 22
 _SHUFFLED_AT_ONCE = 1 << 16  # a block of shuffles stays in a core's cache; the stream of draws is the same
 _TIE = 1e-9
-_WORTH_MOVING = 2
 _FEW = 8
 _FIRST = 24
 _DOUBLINGS = 512  # far from the largest float
@@ -363,70 +258,20 @@ def permutation(
     >>> permutation(np.ones(4), np.array([0.5, 0.5, -0.5, -0.5]))
     1.0
     """
-    return permutations([(values, weights)], resamples=resamples, seed=seed)[0]
-
-
-def permutations(
-    tests: Sequence[tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]], *, resamples: int = FLIPS, seed: int = 0
-) -> list[float]:
-    """`permutation` of several pairs of values and weights; those of as many units share their shuffles."""
-    p = [float("nan")] * len(tests)
-    for n in dict.fromkeys(len(values) for values, _ in tests if len(values)):
-        places = [place for place, (values, _) in enumerate(tests) if len(values) == n]
-        for place, extreme in zip(places, _extremes([tests[place] for place in places], resamples, seed), strict=True):
-            p[place] = float((1 + extreme) / (1 + resamples))
-    return p
-
-
-def _extremes(
-    tests: Sequence[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]], resamples: int, seed: int
-) -> Int[np.ndarray, " k"]:
-    """How many shuffles of n units are at least as extreme as what was seen, for each test."""
-    n = len(tests[0][0])
-    centered = [values - values.mean() for values, _ in tests]
-    least = np.array([_least(values, c, weights) for (values, weights), c in zip(tests, centered, strict=True)])
-    by_values, by_weights = _batches([c.tobytes() for c in centered], [weights.tobytes() for _, weights in tests])
-    rng, extreme = np.random.Generator(np.random.Philox(seed)), np.zeros(len(tests), dtype=np.int64)
-    block = min(resamples, max(1, _SHUFFLED_AT_ONCE // n))
-    alone = len(by_values) == 1 and not by_weights  # then the values themselves are shuffled
-    unshuffled = centered[by_values[0][0]] if alone else np.arange(n)
-    # All blocks use the same memory: to get and return it block by block took longer than moving values in it.
-    drawn, room = np.empty((block, n), dtype=unshuffled.dtype), np.empty((block, n))
-    of_values = [(group, np.stack([tests[place][1] for place in group], axis=1)) for group in by_values]
-    of_weights = [(group, np.stack([centered[place] for place in group], axis=1)) for group in by_weights]
-    for start in range(0, resamples, block):
-        rows = slice(min(block, resamples - start))
-        shuffles, moved = drawn[rows], room[rows]
-        shuffles[:] = unshuffled
-        rng.permuted(shuffles, axis=1, out=shuffles)
-        for group, weights in of_values:
-            sums = (shuffles if alone else centered[group[0]].take(shuffles, out=moved, mode="clip")) @ weights
-            extreme[group] += (np.abs(sums) >= least[group]).sum(axis=0)
-        for group, values in of_weights:
-            np.put_along_axis(moved, shuffles, tests[group[0]][1][None, :], axis=1)
-            extreme[group] += (np.abs(moved @ values) >= least[group]).sum(axis=0)
-    return extreme
-
-
-def _least(
-    values: Float[np.ndarray, " n"], centered: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
-) -> float:
-    """The sum from which a shuffle counts as extreme: sums of the same numbers in another order differ in last bits."""
-    tie = float(_TIE * np.abs(weights) @ np.abs(centered) + 1e-14 * np.abs(weights).sum() * np.abs(values).max())
-    return abs(float(weights @ centered)) - tie
-
-
-def _batches(values: Sequence[bytes], weights: Sequence[bytes]) -> tuple[list[list[int]], list[list[int]]]:
-    """Places of tests by their values; and by their weights where values differ and three or more share weights."""
-    places = range(len(values))
-    alone = [place for place in places if values.count(values[place]) == 1]
-    moved = [group for group in _alike(alone, weights) if len(group) > _WORTH_MOVING]
-    other = [place for place in places if not any(place in group for group in moved)]
-    return _alike(other, values), moved
-
-
-def _alike(places: Sequence[int], keys: Sequence[bytes]) -> list[list[int]]:
-    return [[place for place in places if keys[place] == key] for key in dict.fromkeys(keys[p] for p in places)]
+    n, centered = len(values), values - values.mean() if len(values) else values
+    if not n:
+        return float("nan")
+    # Sums of the same numbers in another order differ in the last bits.
+    tie = _TIE * np.abs(weights) @ np.abs(centered) + 1e-14 * np.abs(weights).sum() * np.abs(values).max()
+    least = abs(float(weights @ centered)) - float(tie)
+    rng, extreme = np.random.Generator(np.random.Philox(seed)), 0
+    block = np.empty((min(resamples, max(1, _SHUFFLED_AT_ONCE // n)), n))
+    for start in range(0, resamples, len(block)):
+        shuffled = block[: min(len(block), resamples - start)]
+        shuffled[:] = centered
+        rng.permuted(shuffled, axis=1, out=shuffled)
+        extreme += int((np.abs(shuffled @ weights) >= least).sum())
+    return (1 + extreme) / (1 + resamples)
 
 
 def _monte_carlo(differences: Float[np.ndarray, "n k"], resamples: int, seed: int) -> Float[np.ndarray, " k"]:

@@ -86,7 +86,6 @@ def score_sensitivity(
     near: tuple[float, float] | None = None,
     keep: ArrayLike | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> ScoreSensitivity:
     """Mean change of the score at each step λ, with subject-cluster bands: signed (Eq. 3) and absolute.
@@ -104,12 +103,10 @@ def score_sensitivity(
     (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
     """
     grid = _Grid.of(scores, steps, near, keep)
-    paired = functools.partial(
-        intervals.mean_difference_interval, binary=False, confidence=confidence, resamples=resamples, seed=seed
-    )
+    paired = functools.partial(intervals.mean_difference_interval, binary=False, confidence=confidence)
     band = functools.partial(mean_band, confidence=confidence, seed=seed)
     signed = _curve("S", grid, grid.differences(), paired, band, "score")
-    mean = functools.partial(intervals.mean_interval, confidence=confidence, resamples=resamples, seed=seed)
+    mean = functools.partial(intervals.mean_interval, confidence=confidence)
     absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), mean, band, "score")
     return ScoreSensitivity(signed, absolute)
 
@@ -121,7 +118,6 @@ def classification_sensitivity(
     threshold: float = 0.5,
     keep: ArrayLike | None = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> ClassificationSensitivity:
     """Mean change of the answer y = (score >= threshold) at each step λ, and the one-way flips 0→1 and 1→0.
@@ -137,9 +133,7 @@ def classification_sensitivity(
     """
     grid = _Grid.of(scores, steps, None, keep).answers(threshold)
     change = grid.differences()
-    paired = functools.partial(
-        intervals.mean_difference_interval, binary=True, confidence=confidence, resamples=resamples, seed=seed
-    )
+    paired = functools.partial(intervals.mean_difference_interval, binary=True, confidence=confidence)
     band = functools.partial(difference_band, confidence=confidence, seed=seed)
     signed = _curve("S", grid, change, paired, band, "proportion")
     base_no, base_yes = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
@@ -240,13 +234,7 @@ def _curve(
     bounds = interval(values)
     at_base = grid.steps == 0
     reasons = tuple(
-        "no subject counts"
-        if not k
-        else OWN_IMAGE
-        if at_own
-        else ""
-        if np.isfinite(low)
-        else "no interval: nothing varies"
+        "no subject counts" if not k else OWN_IMAGE if at_own else "" if np.isfinite(low) else intervals.NO_SPREAD
         for k, at_own, low in zip(n.tolist(), at_base.tolist(), bounds.low.tolist(), strict=True)
     )
     low, high = np.where(at_base, np.nan, bounds.low), np.where(at_base, np.nan, bounds.high)
@@ -318,16 +306,14 @@ def perception_sensitivity(
     after: Mapping[str, Columns],
     *,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> PerceptionMatrix:
     """The matrix of mean perceived changes: one row per manipulated attribute, one column per perceived one.
 
     before, after: manipulated attribute -> perceived values of the same subjects, row by row, at the two ends of the
     manipulation: a table with one column per perceived attribute, NaN where it was not rated (see `mean_ratings`).
 
-    Returns PerceptionMatrix; a cell without a subject that was rated at both ends is NaN. Intervals are BCa by subject,
-    Student's t below ten.
+    Returns PerceptionMatrix; a cell without a subject that was rated at both ends is NaN. Intervals are those of
+    `intervals.mean_interval`.
 
     Raises BadInput where the two ends have other attributes, columns or numbers of subjects.
 
@@ -340,7 +326,7 @@ def perception_sensitivity(
         raise BadInput(f"expected the same attributes at both ends, got {', '.join(before)} and {', '.join(after)}")
     rows = {name: _changes(name, before[name], after[name]) for name in before}
     perceived = tuple(dict.fromkeys(column for names, _ in rows.values() for column in names))
-    by_attribute = {name: _row(rows[name], perceived, confidence, resamples, seed) for name in rows}
+    by_attribute = {name: _row(rows[name], perceived, confidence) for name in rows}
     values, low, high, subjects, missing = (np.stack([row[part] for row in by_attribute.values()]) for part in range(5))
     methods = tuple(tuple(row[5]) for row in by_attribute.values())
     return PerceptionMatrix(tuple(before), perceived, values, low, high, subjects, missing, methods)
@@ -360,14 +346,12 @@ def _row(
     changes: tuple[tuple[str, ...], Float[np.ndarray, "n p"]],
     perceived: Sequence[str],
     confidence: float,
-    resamples: int,
-    seed: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
     names, differences = changes
     table = np.full((len(differences), len(perceived)), np.nan)
     table[:, [list(perceived).index(name) for name in names]] = differences
     n = np.isfinite(table).sum(axis=0)
-    bounds = intervals.mean_interval(table, confidence=confidence, resamples=resamples, seed=seed)
+    bounds = intervals.mean_interval(table, confidence=confidence)
     return known_means(table, axis=0), bounds.low, bounds.high, n, len(table) - n, bounds.methods
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, final
 
 import numpy as np
@@ -69,23 +69,18 @@ def pairs_of_levels(
     *,
     people: Int[np.ndarray, " n"] | None = None,
     confidence: float = EQUIVALENCE,
-    seed: int = 0,
 ) -> tuple[Pair, ...]:
     """The difference of every pair of levels along an axis of a transect, with its interval."""
     grid = by_level(values, axis)
     chosen = list(itertools.combinations(range(grid.shape[1]), 2))
     differences = np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
-    rates = np.array([known_mean(grid[:, level]) for level in range(grid.shape[1])])
-    rare = np.minimum(rates, 1 - rates)
     who = clusters.clusters_of(people)
     bounds = clusters.mean_difference_interval(
         differences,
         who,
         binary=measure.is_share,
-        base=np.array([min(rare[first], rare[second]) for first, second in chosen]),
         pairs=np.full(len(chosen), float(grid.shape[2] * measure.answers)),
         confidence=confidence,
-        seed=seed,
     )
     n = clusters.people_with(differences, who)
     unseen = np.zeros(len(chosen)) if measure.is_share else unseen_people(values, n)
@@ -266,11 +261,10 @@ def sizes_of_differences(
     measure: Measure,
     *,
     people: Int[np.ndarray, " n"] | None = None,
-    seed: int = 0,
 ) -> tuple[Bound, ...]:
     """The size |difference| of every pair of levels along an axis of a transect, with its bounds."""
     grid = by_level(values, axis)
-    how = _How(measure, grid.shape[2], _rarest(grid), 1.0, seed, grid, clusters.clusters_of(people))
+    how = _How(measure, grid.shape[2], 1.0, grid, clusters.clusters_of(people))
     differences = _pairs(grid)
     pairs = differences.shape[1]
     low, high = how.ends(differences, ERROR, unseen=True)
@@ -287,7 +281,6 @@ def sizes_beyond_baseline(
     measure: Measure,
     *,
     people: Int[np.ndarray, " n"] | None = None,
-    seed: int = 0,
 ) -> tuple[Bound, ...]:
     """How much larger |difference| is than in a baseline on the same images, of every pair of levels, with bounds."""
     shared = np.isfinite(values) & np.isfinite(baseline)
@@ -295,12 +288,11 @@ def sizes_beyond_baseline(
     grids = by_level(values, axis), by_level(baseline, axis)
     both = np.concatenate(grids)
     who = clusters.clusters_of(people)
-    how = _How(measure, grids[0].shape[2], np.minimum(*map(_rarest, grids)), 2.0, seed, both, who)
+    how = _How(measure, grids[0].shape[2], 2.0, both, who)
     now, then = map(_pairs, grids)
     signed = [sign * now - against * then for sign in (1, -1) for against in (1, -1)]
     pairs = now.shape[1]
     stacked = np.concatenate(signed, axis=1)
-    how = replace(how, base=np.tile(how.base, 4))
     upper = how.ends(stacked, ERROR / 2, unseen=True)[1].reshape(2, 2, pairs)
     lower = how.ends(stacked, ERROR / 2 / pairs)[0].reshape(2, 2, pairs)
     size = np.abs(known_means(now, axis=0)) - np.abs(known_means(then, axis=0))
@@ -320,14 +312,12 @@ def increase(
     measure: Measure,
     *,
     people: Int[np.ndarray, " n"] | None = None,
-    seed: int = 0,
 ) -> tuple[Bound, ...]:
     """How much larger the mean outcome is than in a baseline on the same images, with its bounds."""
     flat, before = values.reshape(len(values), -1), baseline.reshape(len(baseline), -1)
     difference = level_differences(before, flat)[:, None]
-    rates = np.array([known_means(np.concatenate([flat, before]).reshape(-1, 1), axis=0)[0]])
     who = clusters.clusters_of(people)
-    how = _How(measure, flat.shape[1], np.minimum(rates, 1 - rates), 1.0, seed, flat, who)
+    how = _How(measure, flat.shape[1], 1.0, flat, who)
     low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
     n = int(how.people(difference)[0])
     if _identical(values, baseline, who):
@@ -359,15 +349,14 @@ def _identical(
 @final
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How the differences were made: cells that one averages, how rare the outcome is at best, the largest one, and the
-    outcomes themselves. who: the person of each subject, None where nobody repeats.
+    """How the differences were made: cells that one averages, the largest one, and the outcomes themselves.
+
+    who: the person of each subject, None where nobody repeats.
     """
 
     measure: Measure
     cells: int
-    base: Float[np.ndarray, " k"]
     reach: float
-    seed: int
     values: Float[np.ndarray, " ..."]
     who: Int[np.ndarray, " n"] | None
 
@@ -384,11 +373,9 @@ class _How:
             differences,
             self.who,
             binary=self.measure.is_share,
-            base=self.base,
             reach=np.full(columns, self.reach),
             pairs=np.full(columns, float(self.cells * self.measure.answers)),
             confidence=1 - 2 * error,
-            seed=self.seed,
         )
         if self.measure.is_share or not unseen:
             return bounds.low, bounds.high
@@ -400,10 +387,3 @@ def _pairs(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, "n k"
     """Each subject's difference of every pair of levels."""
     chosen = itertools.combinations(range(grid.shape[1]), 2)
     return np.stack([level_differences(grid[:, first], grid[:, second]) for first, second in chosen], axis=1)
-
-
-def _rarest(grid: Float[np.ndarray, "n levels cells"]) -> Float[np.ndarray, " k"]:
-    """For every pair of levels how rare the outcome is: the smallest rate, or share without it, of both."""
-    rates = known_means(grid.transpose(0, 2, 1).reshape(-1, grid.shape[1]), axis=0)
-    rare = np.minimum(rates, 1 - rates)
-    return np.array([min(rare[first], rare[second]) for first, second in itertools.combinations(range(len(rare)), 2)])

@@ -174,13 +174,12 @@ def wording_effects(
     complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)
     kept = [np.where(complete[:, :, None], values, np.nan) for values in (first, second)]
     d, who = _differences(*kept), clusters.clusters_of(people)
-    interval = partial(clusters.mean_difference_interval, who=who, binary=binary, confidence=confidence, seed=seed)
-    intervals = interval(alone, base=_rarest(first, second), pairs=np.full(alone.shape[1], pairs))
+    interval = partial(clusters.mean_difference_interval, who=who, binary=binary, confidence=confidence)
+    intervals = interval(alone, pairs=np.full(alone.shape[1], pairs))
     answered = clusters.people_with(alone, who).tolist()
     effects = [_bounded(alone[:, place], intervals, place, n) for place, n in enumerate(answered)]
-    averaged = [values.mean(axis=2, keepdims=True) for values in kept]
     whole = d.mean(axis=1, keepdims=True)
-    of_mean = interval(whole, base=_rarest(*averaged), pairs=np.array([pairs * d.shape[1]]))
+    of_mean = interval(whole, pairs=np.array([pairs * d.shape[1]]))
     subjects = int(clusters.people_with(whole, who)[0])
     mean = _bounded(whole[:, 0], of_mean, 0, subjects, NO_SUBJECTS)
     between = _between(_by_unit(d, who))
@@ -218,14 +217,6 @@ def _differences(
 ) -> Float[np.ndarray, "n wordings"]:
     columns = [level_differences(first[:, :, place], second[:, :, place]) for place in range(first.shape[2])]
     return np.stack(columns, axis=1)
-
-
-def _rarest(first: Float[np.ndarray, "n cells k"], second: Float[np.ndarray, "n cells k"]) -> Float[np.ndarray, " k"]:
-    """The smallest, over the two levels, of the rate and of 1 - rate; 0 where no pair is valid."""
-    paired = np.isfinite(first) & np.isfinite(second)
-    count = np.maximum(paired.sum(axis=(0, 1)), 1)
-    rates = np.stack([np.where(paired, values, 0.0).sum(axis=(0, 1)) / count for values in (first, second)])
-    return np.asarray(np.minimum(rates, 1 - rates).min(axis=0))
 
 
 def _bounded(

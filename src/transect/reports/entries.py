@@ -54,9 +54,7 @@ class EstimatedEntry(OfOutcome):
     interval_method: str
     test_method: str
     sources: list[str]
-    spec: JsonObject = Field(
-        default={}, description="settings of the interval and the test: confidence, resamples, seed"
-    )
+    spec: JsonObject = Field(default={}, description="settings of the interval and the test: confidence, seed")
     same_test_as: str = Field(
         default="",
         description="the effect whose test this one repeats, counted once: of a slope over three evenly spaced levels "

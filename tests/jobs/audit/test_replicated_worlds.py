@@ -137,11 +137,11 @@ def on_photographs(folder, out, **settings):
     return out
 
 
-def test_worlds_of_the_same_photographs_are_said_(photos, tmp_path):
-    """Ten of 24 photographs each by seeds 0 and 1, of which some are in both; and ten other ones."""
-    other = save(tmp_path / "others", pictures(12, size=32))
+def test_worlds_of_the_same_photographs_are_said(photos, tmp_path):
+    """Ten of 24 photographs each by seeds 0 and 1, of which some are in both; and twenty other ones."""
+    other = save(tmp_path / "others", pictures(20, size=32))
     runs = [on_photographs(photos, tmp_path / str(seed), seed=seed) for seed in (0, 1)]
-    elsewhere = on_photographs(other, tmp_path / "elsewhere")
+    elsewhere = on_photographs(other, tmp_path / "elsewhere", subjects=20)
     result = transect.replicate([*runs, elsewhere])
     (note,) = (note for note in result.numbers.notes if "the same photographs or people" in note)
     assert note.startswith("0 and 1 show the same photographs or people")

@@ -374,9 +374,7 @@ def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
     for name, attribute in run.attributes.items():
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))
-        found = paired_models.gaps_between_groups(
-            pair.first, pair.second, groups, column, run.people, pair.is_binary, seed=_seed(pair)
-        )
+        found = paired_models.gaps_between_groups(pair.first, pair.second, groups, column, run.people, pair.is_binary)
         yield from _gaps(pair, name, found, _of_all_groups(pair, groups, [gap for _, gap in found]))
 
 
@@ -388,9 +386,7 @@ def _of_all_groups(pair: PairedOutcome, groups: Groups, found: Sequence[Gap]) ->
     for two in pairs(groups):
         column = np.where(two.index >= 0, two.index, np.nan)
         first, second = (np.where(two.index >= 0, side, np.nan) for side in (pair.first, pair.second))
-        found_here = paired_models.gaps_between_groups(
-            first, second, two, column, pair.run.people, pair.is_binary, seed=_seed(pair)
-        )
+        found_here = paired_models.gaps_between_groups(first, second, two, column, pair.run.people, pair.is_binary)
         gaps += [gap for _, gap in found_here]
     return gaps
 

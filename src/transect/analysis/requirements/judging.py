@@ -382,10 +382,8 @@ class _About:
     def differences(self) -> tuple[list[str], Sequence[Bound]]:
         """The size of the difference of every pair of levels; of observed images of the groups that are compared."""
         if self.run.design.levels:
-            people, seed = self.people, self.run.design.seed
-            return self.pairs(), verdicts.sizes_of_differences(
-                self.values, self.axis, self.measure, people=people, seed=seed
-            )
+            sizes = verdicts.sizes_of_differences(self.values, self.axis, self.measure, people=self.people)
+            return self.pairs(), sizes
         wide = self._pairs_of_groups(1 - 2 * ERROR)
         strict = self._pairs_of_groups(1 - ERROR / len(wide))
         return [effect.name for effect in wide], _sizes(wide, strict)
@@ -398,12 +396,10 @@ class _About:
     def beyond_baseline(self) -> tuple[list[str], Sequence[Bound]]:
         """What is compared with the baseline: differences of every pair of levels, or without an attribute the rate."""
         baseline = self._baseline()
-        people, seed = self.people, self.run.design.seed
+        people = self.people
         if not self.requirement.attribute:
-            return ["increase"], verdicts.increase(self.values, baseline, self.measure, people=people, seed=seed)
-        bounds = verdicts.sizes_beyond_baseline(
-            self.values, baseline, self.axis, self.measure, people=people, seed=seed
-        )
+            return ["increase"], verdicts.increase(self.values, baseline, self.measure, people=people)
+        bounds = verdicts.sizes_beyond_baseline(self.values, baseline, self.axis, self.measure, people=people)
         return [f"{pair}, beyond the baseline" for pair in self.pairs()], bounds
 
     def _baseline(self) -> Float[np.ndarray, "n ..."]:

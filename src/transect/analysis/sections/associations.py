@@ -195,7 +195,7 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
         return point(found.value, low=found.low, high=found.high, label=label, n=found.n)
     _, groups = np.unique(side.subjects[known], return_inverse=True)
     counts, sums = np.bincount(groups).astype(np.float64), np.bincount(groups, weights=values[known])
-    interval = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
+    interval = intervals.mean_interval(sums[:, None], counts[:, None])
     mean, n = float(sums.sum() / counts.sum()), int(counts.sum())
     return point(mean, low=float(interval.low[0]), high=float(interval.high[0]), label=label, n=n)
 

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from transect.analysis.sections.answers import BALAKRISHNAN, Answers, drawn, point, table, texts, with_ends, words
 from transect.analysis.sections.rater_uncertainty import WITH_RATERS, Grouping, added, grouping, without_raters
 from transect.effects import interrogation
-from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, threshold_curves
+from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, of_tuned, threshold_curves
 from transect.effects.interrogation import Condition, ErrorRate
 from transect.effects.intervals import METHOD, SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.intervals import SOURCE as COMBINATIONS_SOURCE
@@ -331,7 +331,8 @@ def threshold_rates_rates(answers: Answers, groups: Grouping, best: float) -> tu
             place = order[row.group]
             ends = (row.rate, row.low, row.high)
             low, high = more.widened(4 * k + MEASURES.index(row.measure), place, ends) if more else ends[1:]
-            decided.append(Decided(cut, not answers.cut and k == 0, place, replace(row, low=low, high=high)))
+            stated = replace(row, low=low, high=high)
+            decided.append(Decided(cut, not answers.cut and k == 0, place, of_tuned(row) if k else stated))
     return decided, reason
 
 
@@ -385,7 +386,7 @@ _POINTS: Final = 51
 _THRESHOLDS_TEXT: Final = (
     "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
     "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
-    "selected it. {more}"
+    "selected it, so that its errors are flattered and have no interval; state a threshold to have one. {more}"
 )
 _NO_CUT: Final = (
     "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes "

@@ -215,7 +215,7 @@ def _matrix(answers: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
             ends = {seen: _at_end(answers, values, name, places) for seen, values in columns.items()}
             before[called] = {seen: end[0] for seen, end in ends.items()}
             after[called] = {seen: end[1] for seen, end in ends.items()}
-    return perception_sensitivity(before, after, seed=answers.design.seed), between
+    return perception_sensitivity(before, after), between
 
 
 def _manipulations(answers: Answers, name: str) -> dict[str, tuple[int, int]]:

@@ -116,7 +116,7 @@ def _edit_row(answers: Answers, verified: Verified, name: str, level: float, mas
     """Non-match rate and mean distance after one edit."""
     rate, low, high, n, *ends = _non_matches(answers.subjects, verified, mask)
     sums, counts = _sums(answers.subjects, verified.distance, mask)
-    far = intervals.mean_interval(sums[:, None], counts[:, None], seed=answers.design.seed)
+    far = intervals.mean_interval(sums[:, None], counts[:, None])
     mean = sums.sum() / counts.sum() if counts.sum() else np.nan
     edit = _edit_words(answers, name, level)
     distance = (mean, float(far.low[0]), float(far.high[0]))
@@ -179,7 +179,7 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
         row: _Row = {"group": words(group), "name": attribute.label(level), "rate": rate}
         if k:
             d = (shares[k] - shares[0])[:, None]
-            interval = intervals.mean_difference_interval(d, binary=True, seed=answers.design.seed)
+            interval = intervals.mean_difference_interval(d, binary=True)
             p, _ = resampling.sign_flip(d, seed=answers.design.seed)
             known = np.isfinite(d)
             estimate = float(d[known].mean()) if known.any() else np.nan
@@ -208,7 +208,7 @@ def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
     column, values, who = verified.own[group][mask], verified.non_match[mask], answers.subjects[mask]
     groups = cut(attribute, column, answers.bins.get(group))
     none = np.where(np.isfinite(values), "", "failed").astype(object)
-    effects = associations(values, none, groups, column, is_binary=True, subjects=who, seed=answers.design.seed)
+    effects = associations(values, none, groups, column, is_binary=True, subjects=who)
     contrasts = {effect.to: effect for effect in effects if effect.kind == "contrast"}
     rows = []
     for k, center in enumerate(groups.centers):

@@ -349,7 +349,7 @@ def _mean(
         return None, None, None, 0
     who = clusters.clusters_of(people)
     column = values[:, None]
-    found = intervals.mean_interval(column) if who is None else clusters.mean_interval(*clusters.by_person(column, who))
+    found = intervals.mean_interval(*((column,) if who is None else clusters.by_person(column, who)))
     if len(np.unique(people)) < FEWEST_PEOPLE or not np.isfinite([found.low[0], found.high[0]]).all():
         return float(values.mean()), None, None, len(values)
     return float(values.mean()), float(found.low[0]), float(found.high[0]), len(values)
