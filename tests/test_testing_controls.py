@@ -132,6 +132,7 @@ def test_controls_that_are_not_exact_need_a_tolerance():
     check_controls(Learned(), chain_latents(), tolerance=0.02)
 
 
+@pytest.mark.integration
 def test_face_world_keeps_both_contracts():
     world = FaceWorld(image_size=32)
     check_generator(world)

@@ -51,6 +51,7 @@ def test_a_world_passes_with_and_without_optional_members():
 COUNTER = iter(range(99))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("members", "clause"),
     [

@@ -32,6 +32,7 @@ def run(tmp_path_factory):
     return folder
 
 
+@pytest.mark.integration
 def test_each_part_is_read_once(run, monkeypatch):
     reads = Counter()
     original = part_files.read_part

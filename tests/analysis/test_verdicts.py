@@ -134,6 +134,7 @@ def test_what_must_be_checked_is_said(tmp_path, run):
     assert not [row for row in result.results["verdicts"] if row["verdict"] in ("no difference", "cannot tell")]
 
 
+@pytest.mark.integration
 def test_a_bare_answer_that_stays_is_judged_where_it_is_right_or_the_same_for_all(tmp_path):
     """A face is on every picture. Of the background, some answers are yes and some no, and nothing moves them."""
 

@@ -272,6 +272,7 @@ def test_fifty_raters_at_once_lose_and_double_nothing(begin):
     assert counters_agree(project)
 
 
+@pytest.mark.integration
 @settings(max_examples=8)
 @over(
     steps=st.lists(

@@ -75,6 +75,7 @@ def clip(tmp_path_factory):
     return folder
 
 
+@pytest.mark.integration
 def test_clip_answers_in_the_words_of_the_question(clip):
     rater = ClipRater(clip)
     images = Images(np.random.default_rng(0).integers(0, 256, (3, 40, 48, 3), dtype=np.uint8))

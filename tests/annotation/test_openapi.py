@@ -28,6 +28,7 @@ CHECKS = (
 HOST = "http://127.0.0.1:8000"
 
 
+@pytest.mark.integration
 def test_replies_are_as_described(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "correct horse")
     project = open_project(make_run(tmp_path / "run", subjects=2), questions=(write_questions(tmp_path / "q.toml"),))

@@ -101,6 +101,7 @@ def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(faili
         auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], **{**asked, "image_size": 48})
 
 
+@pytest.mark.integration
 def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path):
     # 0.75 lies between 0.4 and 1, which both passed
     result = auditing.audit(

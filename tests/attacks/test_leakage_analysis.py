@@ -28,6 +28,7 @@ def amplifying_scores(data, push, seed=0):
     return scores
 
 
+@pytest.mark.integration
 def test_a_fair_model_does_not_amplify_and_a_partial_one_does():
     data = planted(n=12_000, k=8)
     for push, lower in ((0.0, None), (1.0, 10)):

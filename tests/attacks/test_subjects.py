@@ -38,6 +38,7 @@ def test_a_subject_of_both_classes_passes_its_mixture_on():
         assert sorted(out.tolist()) == [0, 0, 0, 3]
 
 
+@pytest.mark.integration
 def test_labels_that_follow_each_persons_habit_do_not_exceed_the_null():
     """Of 40 data sets of 40 people: 5 % are 2, and 6 lie below 5 in a thousand; counting items nearly all exceed it."""
     assert nulls_exceeded(40, people=40, pictures=25, permutations=40) <= 6

@@ -49,6 +49,7 @@ def test_a_hanging_target_does_not_keep_the_program_from_ending(tmp_path):
     assert "timed out" in refused(*arguments, "--timeout", "0.2", "--out", str(tmp_path), code=3, alone=True)
 
 
+@pytest.mark.integration
 def test_audit_json_follows_the_contract(tmp_path):
     command = ("audit", "opencv:haarcascade_frontalface_default", "--vary", "skin_tone=1:10:3", "--vary", "glasses")
     done = run_here(*command, "--subjects", "4", "--seed", "1", "--size", "64", "--out", str(tmp_path), "--json")

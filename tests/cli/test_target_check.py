@@ -108,6 +108,7 @@ def test_what_is_wrong_is_said(name, message):
     assert "preprocessing" in done.stdout  # what was seen stands above
 
 
+@pytest.mark.integration
 def test_of_a_detector_the_boxes_are_counted():
     """The answers are the numbers of boxes that the detector itself gives, in words."""
     target = resolve("opencv:haarcascade_frontalface_default")

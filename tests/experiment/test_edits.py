@@ -104,6 +104,7 @@ def test_a_models_reading_stands_before_the_truth(directions, tmp_path):
     assert spec["attributes"]["smile"]["name"] == "zero"
 
 
+@pytest.mark.integration
 def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_path):
     """Its latents know no truth: readings of the images stand there, of the attributes that have directions."""
     result = auditing.audit(

@@ -113,6 +113,7 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
     assert glasses.estimate == pytest.approx(np.mean(differences), abs=1e-12)
 
 
+@pytest.mark.integration
 def test_rates_and_truth_agree_with_the_tables(tmp_path):
     """Where the truth is what was set, the error of a cell is 1 - answer or answer, cell by cell."""
     result = auditing.audit(
@@ -127,6 +128,7 @@ def test_rates_and_truth_agree_with_the_tables(tmp_path):
     assert len(rate) == 8
 
 
+@pytest.mark.integration
 def test_several_targets_share_the_images(tmp_path):
     both = [audited.brightness, "audited:raises_on_bright"]
     result = auditing.audit(both, vary={"glasses": (0, 1)}, out=tmp_path, max_failures=1, **SMALL)
@@ -216,6 +218,7 @@ class Bare:
         self.attributes = self._world.attributes
 
 
+@pytest.mark.integration
 def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
     few = {"subjects": 3, "quiet": True, "vary": {"glasses": (0, 1)}}
     result = auditing.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)

@@ -73,6 +73,7 @@ def found_in_w(planted):
     return invert(invertible(generator), pixels, Search("w", steps=150, rate=0.3), PIXELS, batch=4)
 
 
+@pytest.mark.integration
 def test_planted_images_are_found_again(planted, found_in_w):
     """The code from which an image was made is a minimum of 0 but for rounding to 8 bits: it is found again."""
     generator, w, pixels = planted

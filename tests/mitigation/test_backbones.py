@@ -53,6 +53,7 @@ def test_weights_come_from_a_file(tmp_path, resnet):
     assert not torch.equal(made.body.conv1.weight, resnet.body.conv1.weight)
 
 
+@pytest.mark.integration
 def test_every_kind_fits_on_a_backbone():
     network = Network(backbone="resnet18", pretrained=False)
     setup = methods.Setup(bench(), network, Training(epochs=1, batch=10, head="head"), 0)

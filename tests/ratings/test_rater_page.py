@@ -47,6 +47,7 @@ class Tags(HTMLParser):
         self.seen.append((tag, dict(attributes)))
 
 
+@pytest.mark.integration
 def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
     found = rater_report.page(rater_report.from_stored(rated))
     path = rater_page.write(found, Pictures(source_of(rated)).png, tmp_path / "out")

@@ -37,6 +37,7 @@ def tree(page):
     return parse(page)
 
 
+@pytest.mark.integration
 def test_no_network_and_no_script(page, tree):
     policy = next(meta for meta in tree.iter("meta") if meta.get("http-equiv") == "Content-Security-Policy")
     assert policy.get("content").startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")

@@ -11,6 +11,7 @@ from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.reports import build, write
 
 
+@pytest.mark.integration
 def test_the_page_of_an_audit(snapshot):
     snapshot("report-page", page_text(build(make_results(), make_gallery())))
 

@@ -161,6 +161,7 @@ def test_a_report_does_not_make_changed_answers_those_of_the_run(run, capsys):
     assert found.added == ("predictions/evil.parquet",)
 
 
+@pytest.mark.integration
 def test_a_report_of_an_unchanged_run_says_nothing_of_files(run, capsys):
     written = (run / manifest.MANIFEST).read_bytes()
     transect.report(run, quiet=True)

@@ -14,6 +14,7 @@ from transect.targets import as_target
 from transect.targets.capabilities import describe
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("folder", sorted(FOLDERS.iterdir()), ids=lambda folder: folder.name)
 def test_a_folder_of_a_version_opens_with_the_same_numbers(folder, tmp_path):
     expected = json.loads((folder / NUMBERS).read_text())

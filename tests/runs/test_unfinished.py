@@ -34,6 +34,7 @@ def audit(folder):
     return transect.audit(bright, request(**SETTINGS), out=folder, quiet=True)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("begun", [False, True], ids=["before the control", "in the control"])
 def test_a_killed_audit_is_told_until_it_is_finished(begun, tmp_path, monkeypatch):
     folder = tmp_path / "run"

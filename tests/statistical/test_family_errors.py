@@ -12,7 +12,7 @@ KNOWN = {name: Attribute(name, "binary", name, levels=("no", "yes")) for name in
 DESIGN = Design(dict.fromkeys(NAMES, (0.0, 1.0)), subjects=SUBJECTS)
 
 
-def tests_of(rng, worlds):
+def families_of(rng, worlds):
     """Every effect and interaction of some worlds with its p, of scores that no attribute moves, and of 1 - score."""
     made, families = [], []
     for world in range(worlds):
@@ -35,7 +35,7 @@ def test_a_page_of_several_worlds_with_interactions_claims_what_is_not_in_at_mos
     rng = np.random.default_rng(worlds)
     together, apart = [], []
     for _ in range(size.tables):
-        effects, families = tests_of(rng, worlds)
+        effects, families = families_of(rng, worlds)
         together.append(any(effect.p_adjusted <= 0.05 for effect in adjust(effects)))
         each = [[e for e, f in zip(effects, families, strict=True) if f == one] for one in dict.fromkeys(families)]
         apart.append(any(effect.p_adjusted <= 0.05 for family in each for effect in adjust(family)))

@@ -74,6 +74,7 @@ def test_ffhq_by_hand():
     assert_allclose(from_crop("ffhq", long, NO_BOX, 144)[0], [[1, 0, -22], [0, 1, -18]], atol=1e-9)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["arcface-112", "ffhq"])
 @given(angle=st.floats(-3, 3), scale=st.floats(0.5, 4))
 def test_turning_the_face_turns_the_crop(name, angle, scale):

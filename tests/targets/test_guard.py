@@ -107,6 +107,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("act", "reason"), FAULTS.values(), ids=FAULTS.keys())
 def test_a_fault_on_one_image_is_its_failure_alone(act, reason):
     timeout = QUICK if act is hanging else 30

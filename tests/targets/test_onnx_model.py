@@ -41,6 +41,7 @@ def save(path, shape, dtype=TensorProto.FLOAT, metadata=None, graph=None):
     return f"onnx:{path}"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("shape", "layout", "size"),
     [

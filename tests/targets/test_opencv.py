@@ -26,6 +26,7 @@ def by_hand(name, image, scale_factor=1.05, min_neighbors=3):
     return sorted((x, y, x + w, y + h) for x, y, w, h in found.tolist())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["haarcascade_frontalface_default", "haarcascade_eye", "haarcascade_smile"])
 def test_the_boxes_are_those_of_detect_multi_scale(name):
     answer = resolve(f"opencv:{name}").predict(IMAGES)

@@ -49,6 +49,7 @@ def test_class_logits_are_put_through_softmax():
     assert answer.labels == ("a", "b", "c")
 
 
+@pytest.mark.integration
 @given(arrays(float, st.tuples(st.integers(1, 5), st.integers(2, 6)), elements=st.floats(-1e3, 1e3)))
 def test_logits_against_scipy(raw):
     many = OutputSpec(Task.MULTILABEL, "logit").read(raw, len(raw)).scores

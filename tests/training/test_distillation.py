@@ -108,6 +108,7 @@ def trained(out, images=2400, **more):
     return transect.train_gan(Bright(), out, images=images, count=200, quiet=True, options=options)
 
 
+@pytest.mark.integration
 def test_it_learns_the_picture_of_each_latent(tmp_path):
     """Of latents that it has not seen: the last coordinate of z is the brightness."""
     made = load(trained(tmp_path, 800, half_life=200.0, rate=0.01).model)

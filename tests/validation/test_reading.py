@@ -209,6 +209,7 @@ def test_pictures_without_an_embedding_are_left_out():
     assert person_auc(embedded, subject, resamples=20).n == 9
 
 
+@pytest.mark.integration
 def test_a_difference_that_is_there_is_found_and_resampled_by_pair():
     generator = np.random.default_rng(0)
     taught, held_out = (Sample(lit(np.where(odd(n), 170.0, 80.0), generator), {}) for n in (96, 40))

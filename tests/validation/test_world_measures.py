@@ -59,6 +59,7 @@ def test_what_ships_is_read_by_the_world_rounded(checked, tmp_path):
     assert not {"versions", "first_seeds", "epochs"} & written.keys()
 
 
+@pytest.mark.integration
 def test_the_command_measures_the_parts_that_are_asked_for_and_keeps_what_readers_read(tmp_path, capsys):
     words = ["world", "--subjects", "10", "--size", "64", "--out", str(tmp_path), "--reader", "smile=dlib:hog-face"]
     assert main([*words, "--only", "photometry,readers", "--json"]) == 0

@@ -42,7 +42,8 @@ def skewed_interval(
     """The ends of Student's interval, each moved outwards where Hall's transformation of t puts it further out."""
     quantile, skewed, error = stdtrit(freedom, (1 + confidence) / 2), np.asarray(skewed), np.asarray(error)
     below, above = hall(quantile, skewed - unseen), hall(-quantile, skewed + unseen)
-    return estimate - error * np.maximum(quantile, below), estimate + error * np.maximum(quantile, -above)
+    low, high = estimate - error * np.maximum(quantile, below), estimate + error * np.maximum(quantile, -above)
+    return np.asarray(low), np.asarray(high)
 
 
 def skewed_p(t: float, freedom: float, skewed: float, unseen: float = 0.0) -> float:

@@ -19,6 +19,7 @@ def scores(kind, rng, n):
     return values
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["continuous", "ties", "mixed"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_bins_give_the_same_probabilities_to_the_last_bit(kind, n_classes):

@@ -14,6 +14,7 @@ def soft(points):
     return ((points[:, 0] > 0.8) & (np.modf(1e6 * points[:, 1])[0] < 0.4)).astype(float)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("stop", [41, 64])
 def test_a_stopped_search_continues_as_if_it_had_not(stop):
     whole = conduct(Harvest(3), History.empty(4), soft, budget=120, batch=8)

@@ -96,6 +96,7 @@ def test_clothing_reaches_only_below_the_chin(name):
     assert not ((pictures[0] != pictures[1]).any(-1) & masks("background", *latents)).any() or name == "clothing"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["hair_style", "hair_color", "hair_redness", "hair_length", "bangs", "hair_volume"])
 def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
     low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)

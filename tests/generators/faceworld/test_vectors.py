@@ -81,6 +81,7 @@ def worlds_of_all_kinds(size, n=24):
     return world, world.set(latents, values)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("size", [33, 64])
 def test_what_is_not_rounded_by_the_standard_gets_whole_vectors(size):
     world, latents = worlds_of_all_kinds(size)

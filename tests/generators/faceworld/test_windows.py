@@ -11,6 +11,7 @@ from transect.generators.faceworld.heads import WHOLE, Windows
 from transect.generators.faceworld.world import FaceWorld
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("size", "baldness"), [(33, 0.0), (64, 0.7)])
 def test_pictures_are_the_same_without_windows(size, baldness, monkeypatch):
     world = FaceWorld(size, threads=1)

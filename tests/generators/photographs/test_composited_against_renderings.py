@@ -42,6 +42,7 @@ def distance(first: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(lab(first) - lab(other), axis=2)[mask]))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("metering", "most"), [(0.0, 6.0), (1.0, 6.0)])
 def test_skin_of_another_tone_is_near_what_the_renderer_shows(scene, metering, most):
     """Of known tone, so that the compositing alone counts; far nearer than the photograph as it is."""
@@ -90,6 +91,7 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
     assert np.mean(colors) < 10
 
 
+@pytest.mark.integration
 def test_a_fringe_lies_where_the_renderer_puts_it(scene):
     """Judged where the rendering changes, of straight hair in which a fringe is not there yet."""
     world, latents, faces, bare = scene

@@ -28,6 +28,7 @@ def audited(canonical):
     return out, audit_result(out)
 
 
+@pytest.mark.integration
 def test_effects_count_people(audited):
     out, result = audited
     effect = next(e for e in result.effects if (e.outcome, e.attribute, e.kind) == ("answer", "exposure", "contrast"))

@@ -206,6 +206,7 @@ def test_a_model_that_refuses_everything_is_reported(short, tmp_path):
     assert result.results["studies"][0]["targets"][1]["failure_reasons"] == {"refused": 8}
 
 
+@pytest.mark.integration
 def test_a_check_shows_what_was_said_and_what_it_was_read_as(short):
     done = run_here("targets", "check", "stub_speaker:speaker", "--questions", str(short), "--json")
     rows = json.loads(done.stdout)

@@ -39,6 +39,7 @@ class TestEach:
         assert images == IMAGES[name]
         assert images < transect.audit_cost(HALF[name], transect.audit_preset(name)).numbers.images <= 1.2 * images
 
+    @pytest.mark.integration
     def test_the_audit_runs(self, name, tmp_path):
         more = {"false_match_rate": 0.5} if name == "face-recognition" else {}
         request = transect.audit_preset(name, subjects=2, image_size=32, control=False, **more)

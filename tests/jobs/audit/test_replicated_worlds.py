@@ -78,6 +78,7 @@ def test_all_studies_of_a_page_are_corrected_together(run):
     assert {member.partition(":")[0] for member in family["members"]} == {"experiment", "repeat-darker", "observation"}
 
 
+@pytest.mark.integration
 def test_an_attribute_that_the_other_world_lacks_is_not_repeated(tmp_path, capsys):
     audited(tmp_path / "run", vary=["skin_tone=1,10", "age=20,60"])
     assert "darker: it has no age, so that this is not repeated there" in capsys.readouterr().err

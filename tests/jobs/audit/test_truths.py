@@ -49,6 +49,7 @@ def test_there_is_no_verdict_on_errors_by_each_targets_own_attribute(result):
     assert ("glasses", "skin_tone") in judged
 
 
+@pytest.mark.integration
 def test_a_target_without_a_truth_has_no_errors(tmp_path):
     settings = {"vary": "glasses=0,1", "subjects": 4, "image_size": 32, "quiet": True, "out": tmp_path}
     with pytest.raises(BadInput, match="outcome 'error' is not offered for a binary target.*give --truth"):

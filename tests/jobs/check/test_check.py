@@ -29,6 +29,7 @@ def only(result):
     return row
 
 
+@pytest.mark.integration
 def test_a_blind_model_meets_a_wide_margin_and_does_not_show_a_narrow_one(run):
     about = {"attribute": "skin_tone", "outcome": "answer", "target": "blind"}
     met = only(transect.check(run, Requirement(**about, margin=0.3)))
@@ -61,6 +62,7 @@ def test_rates_by_group_are_counted_on_images(run):
     assert yes.status == "met"
 
 
+@pytest.mark.integration
 def test_no_worse_than_a_baseline_on_the_same_images(run, canonical, tmp_path):
     about = {"outcome": "miss", "target": "blind", "margin": 0.15}
     same = only(transect.check(run, Requirement(**about, no_worse_than=canonical("two_targets"))))

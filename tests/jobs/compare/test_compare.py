@@ -36,6 +36,7 @@ def misses(run):
     return np.array(transect.open_run(run).predictions["scores"].to_pylist())[:, 0] < 0.5
 
 
+@pytest.mark.integration
 def test_the_better_model_is_told_with_its_numbers(result, runs):
     """The second model misses nothing: its rate and its gap are those of the first, taken away."""
     missed = misses(runs[0]).reshape(SUBJECTS, 2, 2)
@@ -104,6 +105,7 @@ def test_targets_of_one_run_are_compared_with_the_first(tmp_path):
     assert chosen.numbers.models == ("bright", "always")
 
 
+@pytest.mark.integration
 def test_observed_images_are_compared_by_groups(tmp_path):
     settings = {"images": 150, "compare": ["skin_tone"], "truth": "face", "outcomes": ["miss"], "image_size": 32}
     for name, target in (("a", bright), ("b", always)):

@@ -70,6 +70,7 @@ def test_codes_are_the_encoders_own(files, tmp_path):
     fits(result)
 
 
+@pytest.mark.integration
 def test_a_stopped_run_goes_on_and_ends_the_same(files, tmp_path, monkeypatch):
     """Parts of two; stopped in the second. The latents are those of a run in one part, byte by byte."""
     run.run(encoding(files), tmp_path / "whole", quiet=True)
@@ -111,6 +112,7 @@ def test_a_fitted_encoder_reads_the_generators_own_images(files, tmp_path):
     assert "encoder" not in vars(again.plan)
 
 
+@pytest.mark.integration
 def test_an_unreadable_image_is_counted_with_its_reason(files, tmp_path):
     (tmp_path / "images").mkdir()
     for index in range(3):

@@ -98,6 +98,7 @@ def test_yaml_reads_back_as_what_it_was(results):
     }  # fmt: skip
 
 
+@pytest.mark.integration
 def test_figures_are_written_as_pictures_and_numbers(run, tmp_path):
     pytest.importorskip("resvg_py", reason="needs the extra figures, which makes pixels")
     made = transect.export(run, "figures", tmp_path)

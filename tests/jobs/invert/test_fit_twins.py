@@ -74,6 +74,7 @@ def done(faces, tmp_path_factory):
     return out, result, result.table
 
 
+@pytest.mark.integration
 def test_who_has_a_twin_and_who_has_none_is_counted(done):
     numbers = done[1].numbers
     assert (numbers.photographs, numbers.fitted) == (6, 3)

@@ -58,6 +58,7 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     assert (said["subjects"], said["contrast"].split(" (")[0]) == (made.subjects, most.name)
 
 
+@pytest.mark.integration
 def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
     vary = {"skin_tone": (1, 5, 10)}
     auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")

@@ -173,6 +173,7 @@ def test_total_and_direct_effects_are_not_compared(runs, tmp_path):
         transect.replicate([runs[0], direct])
 
 
+@pytest.mark.integration
 def test_few_photographs_are_helped_by_many_renderings(tmp_path):
     """The same subjects in a darker world: 40 of them, beside 120 rendered ones."""
     rendered = audited(tmp_path / "rendered", subjects=120, vary={"skin_tone": (1, 10)}, outcomes=["score"], truth=())

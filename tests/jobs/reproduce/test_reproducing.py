@@ -118,6 +118,7 @@ def scored(factor):
     return change
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "outcome", "table", "column", "largest"),
     [
@@ -210,6 +211,7 @@ def test_a_file_of_images_that_is_not_given_is_one_line(facts, message):
         open_world_of(spec, Given())
 
 
+@pytest.mark.integration
 def test_calls_that_cost_money_need_a_budget(tmp_path, monkeypatch):
     monkeypatch.setenv("ACME_KEY", "correct-horse-battery")
     with serving(lambda number, body: {"body": {"score": 0.75}}) as server:

@@ -201,6 +201,7 @@ def result(tmp_path_factory):
 
 
 class TestThePythonFunction:
+    @pytest.mark.integration
     def test_a_region_in_words_and_a_rate_that_holds_the_truth(self, result):
         region, estimate = result.numbers.regions[0], result.numbers.estimate
         assert "tone > 0." in region.rule

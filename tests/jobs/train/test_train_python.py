@@ -50,6 +50,7 @@ def test_an_encoder_of_an_opened_generator(gan, tmp_path):
     assert again == result
 
 
+@pytest.mark.integration
 def test_a_classifier_of_pixels_and_classes(pixels, tmp_path, monkeypatch):
     monkeypatch.setitem(LAYERS, "resnet18", (1, 1, 1, 1))  # trained in half the time
     classes = (np.arange(40) % 4 == 0).astype(int)

@@ -83,6 +83,7 @@ def test_a_target_that_moves_or_prints_changes_nothing_here(capfd):
     assert (out, err) == ("", "a line on standard output\n")
 
 
+@pytest.mark.integration
 def test_boxes_and_settings_come_through():
     with_boxes = resolve("rough_targets:Boxes", isolate=True)
     pixels = np.stack([np.full((4, 4, 3), value, np.uint8) for value in (200, 10, 200)])
@@ -98,6 +99,7 @@ def test_boxes_and_settings_come_through():
     named.close()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("spec", "options", "expected"),
     [
@@ -114,6 +116,7 @@ def test_what_cannot_be_opened_there_is_refused_in_one_line(spec, options, expec
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.integration
 @pytest.mark.isolated
 def test_code_of_others_is_apart_by_default_unless_it_counts_its_calls():
     apart, here = resolve(BRIGHT), resolve("opencv:haarcascade_frontalface_default")

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import pytest
 from hostile_server import SECRET, asking, pictures, serving, write
 from PIL import Image
 from places import SUPPORT
@@ -42,6 +43,7 @@ def test_a_check_explains_one_image_and_pays_once(tmp_path):
     assert SECRET not in first + again
 
 
+@pytest.mark.integration
 def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
     """3 subjects with and without glasses are 6 images: 6 calls, none of them to measure time or as a control."""
     out = tmp_path / "run"

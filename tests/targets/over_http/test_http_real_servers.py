@@ -23,6 +23,7 @@ def scores_of(folder, answer, **settings):
 WINNER = 'label = "sex"\nyes = "female"\nscore = "confidence"\nscore_scale = 100.0'
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("answer", "response", "score"),
     [

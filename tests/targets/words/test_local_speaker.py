@@ -125,6 +125,7 @@ def test_a_space_before_an_option_is_no_other_answer(monkeypatch, speaker):
     assert either == pytest.approx(yes + no, rel=1e-6)
 
 
+@pytest.mark.integration
 def test_repeats_are_one_answer_at_temperature_0_and_draws_above(speaker):
     (greedy,) = speaker.speak(SHOWN[:1], [[Ask("", PROMPTS[0], repeat=n) for n in range(4)]])
     assert len({said.text for said in greedy}) == 1
