@@ -7,6 +7,8 @@ RELEASE := .venv-release
 OUT ?= runs/demo
 # A worker per core, each with one thread: more threads than cores halve the speed.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal --durations=25
+# Commands and tests start many processes: each would compile what it imports where bytecode may not be kept.
+export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help demo test integration coverage nightly slow lowest lint bench site fuzz sizes release-check clean
 
@@ -20,7 +22,7 @@ define install
 @test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 $(BIN)/python -m pip install --quiet --disable-pip-version-check uv '$(TORCH)'
 $(BIN)/python -m pip freeze --disable-pip-version-check | sed -n 's/^\(torch==[^+]*\).*/\1/p' >$(VENV)/torch.txt
-$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/torch.txt --editable '.[$(1)]' || \
+$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint $(VENV)/torch.txt --editable '.[$(1)]' || \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]'
 endef
 

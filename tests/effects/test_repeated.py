@@ -151,4 +151,4 @@ def test_the_variance_is_that_of_the_regressions_cr2():
     skewed = float((r**3).sum() / (r**2).sum() ** 1.5) * np.sqrt(12 * 11) / 10
     freedom, unseen = intervals.degrees_of_freedom(counts)[0], np.sqrt(6) / 2 / 12
     expected = intervals.skewed_interval(d.mean(), np.sqrt(covariance[0, 0]), freedom, skewed, 0.95, unseen)
-    assert (found.low[0], found.high[0]) == pytest.approx(expected)
+    assert (found.low[0], found.high[0]) == pytest.approx([float(end) for end in expected])
