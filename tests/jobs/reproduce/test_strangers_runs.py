@@ -176,7 +176,7 @@ mitigations = [{{ kind = "noise", name = "noise", levels = [1.0] }}]
     (tmp_path / "mitigate.toml").write_text(settings)
     from transect.runs.model_files import digest_of_input
 
-    word = command_record.Word("", "mitigate.toml", digest_of_input(tmp_path / "mitigate.toml", own=False))
+    word = command_record.Word("", "mitigate.toml", digest_of_input(tmp_path / "mitigate.toml"))
     run = crafted(tmp_path / "run", "mitigate", word)
     with pytest.raises(BadInput, match="expected your word that this model may be opened"):
         transect.reproduce(run, quiet=True)
