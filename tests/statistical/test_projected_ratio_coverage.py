@@ -18,7 +18,7 @@ def test_the_ratio_of_rates_is_covered(size, subjects, rates, likeness):
     own = np.sqrt(1 - likeness) * rng.standard_normal((size.tables, subjects, 2))
     hits = known = 0
     for answers in (shared + own < ndtri(rates)).astype(float):
-        made = project(answers, {"glasses": (0.0, 1.0)}, HALVES, KNOWN, resamples=50).rows
+        made = project(answers, {"glasses": (0.0, 1.0)}, HALVES, KNOWN).rows
         (row,) = (each for each in made if each.quantity == RATIO)
         known += np.isfinite(row.low)
         hits += row.low <= rates[1] / rates[0] <= row.high
