@@ -1,4 +1,4 @@
-"""Machines as raters, the attribute network that ships and CLIP asked in words, and the table of what they say."""
+"""Machines as raters, the built-in attribute network and CLIP asked in words, and the table of what they say."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AT_ONCE: Final = 32
 
 @final
 class AttributeRater:
-    """Answers by the network that ships, which saw FaceWorld alone: the level whose value is nearest to its reading."""
+    """Answers by the built-in network, trained on FaceWorld alone: the level whose value is nearest to its reading."""
 
     name = "machine-attributes"
 

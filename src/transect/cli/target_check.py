@@ -145,7 +145,7 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
 
 
 def _pixels(image: Path | None, seed: int, faces: int = FACES) -> np.ndarray:
-    """The picture alone, or so many rendered faces from a seed on."""
+    """The given picture, or that many faces rendered from a seed."""
     from transect.generators import load
     from transect.targets.http.target import picture
 

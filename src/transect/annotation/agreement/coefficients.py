@@ -273,7 +273,7 @@ ONE_SUBJECT: Final = "one subject alone: no interval"
 @final
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Krippendorff's alpha, its 95 % interval, and what it rests on. NaN with the reason, if any."""
+    """Krippendorff's alpha, its 95 % interval, and its counts. NaN with a reason where it cannot be estimated."""
 
     value: float
     low: float

@@ -78,7 +78,7 @@ class Guard:
     """An ASGI application around another.
 
     hosts: names it answers to; empty: any. secure: it is reached by HTTPS, so that cookies are sent in no other way.
-    known: hashes of cookies that are sessions; each has a rate of its own, all else shares that of its address. public:
+    known: hashes of session cookies. A session has its own rate; other requests share that of their address. public:
     the name (and port) under which a proxy on this machine shows it; then the last address in X-Forwarded-For says
     whose request it is. cookies: names of those that hold a session.
     """
