@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from pathlib import Path
 
 import pytest
 from auditing import request
@@ -69,13 +68,15 @@ def same_as_local(bucket, tmp_path):
 
 
 @pytest.mark.integration
-def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(bucket, tmp_path, capfd):
-    before = set(Path(tempfile.gettempdir()).glob("transect-*"))
+def test_it_has_the_bytes_of_a_local_run_and_every_reader_takes_its_address(bucket, tmp_path, capfd, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))  # the machine's is shared with other tests
     address = bucket.address("a/run")
     result = audit(address)
     same_as_local(bucket, tmp_path)
+    assert list((tmp_path / "temporary").glob("transect-*"))
     working_folders.close_all()
-    assert set(Path(tempfile.gettempdir()).glob("transect-*")) <= before
+    assert not list((tmp_path / "temporary").glob("transect-*"))
 
     folder = working_folders.opened(address)
     assert folder.parent.stat().st_mode & 0o077 == 0
