@@ -38,10 +38,10 @@ demo: $(VENV)/demo.stamp   ## audit two stock detectors on rendered faces and wr
 	$(BIN)/transect demo --out $(OUT)
 
 test: $(VENV)/test.stamp   ## the default test suite
-	CHECK_SHAPES=1 $(PYTEST) src tests/support
-	$(PYTEST) tests
+	$(PYTEST) src tests
 
 integration: $(VENV)/test.stamp  ## what needs a server, a browser, a cluster or a clean environment, and whole commands that take seconds
+	CHECK_SHAPES=1 $(PYTEST) src
 	$(PYTEST) -m 'integration and not slow' tests
 
 coverage: $(VENV)/test.stamp  ## intervals on planted effects: fails when an estimator is broken
