@@ -18,6 +18,7 @@ RANKS = [
     ["attacks", "mitigation", "ratings"],
     ["experiment", "reports"],
     ["analysis"],
+    ["job"],
     ["jobs"],
     ["cli"],
     ["__main__"],
@@ -25,7 +26,7 @@ RANKS = [
 """Folders, and the few modules of the root. Each may import those before it, of its own rank too; jobs none of each other."""
 
 ORDER = {name: place for place, name in enumerate(name for rank in RANKS for name in rank)}
-ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "spoken_answers", "records", "protocols", "testing"}
+ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "spoken_answers", "records", "protocols", "testing", "job"}
 HEAVY = {
     "torch",
     "diffusers",

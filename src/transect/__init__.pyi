@@ -35,7 +35,7 @@ from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
 from .jobs.mitigate.run import mitigate as mitigate
 from .jobs.neighbours.run import neighbours as neighbours
-from .jobs.plan.run import plan as plan
+from .jobs.plan import plan as plan
 from .jobs.readings.run import readings as readings
 from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
 from .jobs.recognition.run import recognition as recognition
@@ -45,7 +45,7 @@ from .jobs.replicate.run import replicate as replicate
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
-from .jobs.retrieve.run import retrieve as retrieve
+from .jobs.retrieve import retrieve as retrieve
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search

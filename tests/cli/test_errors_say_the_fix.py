@@ -30,7 +30,7 @@ def test_an_error_of_the_system_that_nobody_caught_is_one_line(monkeypatch):
     ("words", "job", "message"),
     [
         (AUDIT, "transect.jobs.audit.run.audit", "interrupted; finished parts are kept: rerun the command to resume"),
-        (("plan", "--effect", "0.1", "--base", "0.1"), "transect.jobs.plan.run.plan", "interrupted; nothing is kept of an unfinished plan: rerun the command to start again"),
+        (("plan", "--effect", "0.1", "--base", "0.1"), "transect.jobs.plan.Plan.compute", "interrupted; nothing is kept of an unfinished plan: rerun the command to start again"),
     ],
 )  # fmt: skip
 def test_an_interruption_says_what_is_kept(words, job, message, monkeypatch):

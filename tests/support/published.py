@@ -5,6 +5,7 @@ import json
 import jsonschema
 from places import ROOT
 
+from transect.job import Finished, name_of
 from transect.runs.json_records import dumps
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
@@ -18,5 +19,9 @@ def published(name):
 def fits(result):
     """What `--json` prints of a result, after a check that it fits the published schema of its job."""
     answer = json.loads(dumps(result.to_json()))
-    jsonschema.Draft202012Validator(published(result.JOB)).validate(answer)
+    jsonschema.Draft202012Validator(published(_job(result))).validate(answer)
     return answer
+
+
+def _job(result):
+    return name_of(type(result.job)) if isinstance(result, Finished) else result.JOB

@@ -14,14 +14,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Final, final
+from typing import Annotated, Any, Final, final
 
 import typer
 
 from transect import __version__
+from transect.cli.declared import DeclaredCommand, declared
 from transect.cli.listings import attributes, datasets, generators
 from transect.cli.listings import targets as targets_group
-from transect.console.options import refuse_repeats
+from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
@@ -38,14 +39,12 @@ from transect.jobs.list_runs.command import runs
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
-from transect.jobs.plan.command import plan
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
-from transect.jobs.retrieve.command import retrieve
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.command import classifier, train
@@ -132,7 +131,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-COMMANDS: Final[Sequence[Callable[..., None]]] = (
+COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     demo,
     init,
     audit,
@@ -144,7 +143,7 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     replicate,
     reproduce,
     export,
-    plan,
+    "plan",
     search,
     render,
     sample_data,
@@ -152,21 +151,36 @@ COMMANDS: Final[Sequence[Callable[..., None]]] = (
     match,
     neighbours,
     recognition,
-    retrieve,
+    "retrieve",
     leakage,
     mitigate,
     encode,
     invert,
     attributes,
 )
-"""Single commands, in the order in which `transect --help` lists them: the main job first."""
+"""Single commands in the order of `transect --help`, the main job first; declared jobs by name."""
 for command in COMMANDS:
-    app.command()(command)
+    if not isinstance(command, str):
+        app.command()(command)
 train.command()(classifier)
 annotate.command()(judge)
 for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
+
+
+@final
+class _Commands(Group):
+    """All commands, those of declared jobs among the others."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        names = [one if isinstance(one, str) else one.__name__.replace("_", "-") for one in COMMANDS]
+        found = {**self.commands, **{name.replace("_", "-"): DeclaredCommand(name) for name in declared()}}
+        self.commands = {name: found[name] for name in dict.fromkeys((*names, *found))}
+
+
+app.info.cls = _Commands
 
 
 def _print_version(wanted: bool) -> bool:

@@ -7,7 +7,7 @@ import typing
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -232,29 +232,29 @@ _WRITTEN: Final = frozenset({"out", "report", "publish", "junit", "summary", "ba
 """Parameters that say where a command writes."""
 
 
-@final
-class _Command(TyperCommand):
+class Command(TyperCommand):
     """A command that refuses a repeated option, of which the parser would keep the last value only."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what is repeated, and an address where a path belongs."""
         _check(self, ctx, args)
         return super().parse_args(ctx, args)
 
 
-@final
-class _Group(TyperGroup):
+class Group(TyperGroup):
     """A group that refuses a repeated option, as its commands do."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what is repeated, and an address where a path belongs."""
         _check(self, ctx, args)
         return super().parse_args(ctx, args)
 
 
 def refuse_repeats(app: typer.Typer) -> None:
     """Make an app, its groups and all their commands raise BadInput for a repeated option that takes one value."""
-    app.info.cls = _Group
+    app.info.cls = Group
     for command in app.registered_commands:
-        command.cls = _Command
+        command.cls = Command
     for group in app.registered_groups:
         if group.typer_instance is not None:
             refuse_repeats(group.typer_instance)

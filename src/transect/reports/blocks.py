@@ -7,12 +7,13 @@ A text is escaped unless it is `Markup`. A block that is `Markup` already is a d
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, final
+from typing import Any, Final, Generic, Literal, Protocol, final
 
 from markupsafe import Markup
 
+from transect.reports.columns import Item, Table
 from transect.reports.document import Printer
 from transect.reports.drawing.levels import Crossing
 from transect.reports.drawing.svg import Tick
@@ -111,6 +112,38 @@ class DotPlot:
     numbers: TextTable | None = None
 
 
+class Estimated(Protocol):
+    """What has an estimate and an interval."""
+
+    @property
+    def estimate(self) -> float:
+        """The estimate, NaN where there is none."""
+
+    @property
+    def low(self) -> float:
+        """The lower end of its interval, NaN where there is none."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no estimate or no interval."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Dots(Generic[Item]):
+    """Shares of records as dots with intervals, in per cent. name: of the drawings, once on a page."""
+
+    caption: str
+    name: str
+    records: Sequence[Item]
+    label: Callable[[Item], str]
+    value: Callable[[Item], Estimated]
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Plot:
@@ -154,7 +187,22 @@ class Folded:
     long: bool = False
 
 
-Block = Paragraph | Heading | Answer | Facts | Bullets | TextTable | DotPlot | Plot | Plots | Picture | Folded | Markup
+Block = (
+    Paragraph
+    | Heading
+    | Answer
+    | Facts
+    | Bullets
+    | TextTable
+    | Table[Any]
+    | DotPlot
+    | Dots[Any]
+    | Plot
+    | Plots
+    | Picture
+    | Folded
+    | Markup
+)
 
 
 @final

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -21,6 +21,7 @@ from transect.reports.blocks import (
     Block,
     Bullets,
     DotPlot,
+    Dots,
     Facts,
     Folded,
     Heading,
@@ -36,10 +37,11 @@ from transect.reports.blocks import (
     figure_numbers,
     summary,
 )
+from transect.reports.columns import Table, shown
 from transect.reports.document import pointer
 from transect.reports.drawing import levels, sections, svg
 from transect.reports.drawing.intersections import MANY_TABLES
-from transect.reports.drawing.svg import joined, tag, ticks
+from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
 from transect.reports.wording import (
     ATTRIBUTE_NOTE,
@@ -70,25 +72,6 @@ def render(template: str, /, **content: object) -> str:
 def fragment(template: str, /, **content: object) -> Markup:
     """A part of a page from a template, which escapes what it fills in."""
     return Markup(render(template, **content))  # noqa: S704 - escaped by the template
-
-
-def decimals(value: float | None, digits: int = 3) -> str:
-    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
-    if value is None or not math.isfinite(value):
-        return "unknown"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
-
-
-def significant(value: float | None, digits: int = 3) -> str:
-    """A number with this many significant digits, a true minus sign, "unknown" for None and NaN."""
-    if value is None or not math.isfinite(value):
-        return "unknown"
-    return f"{value:.{digits}g}".replace("-", "−")
-
-
-def probability(p: float | None) -> str:
-    """A p value."""
-    return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
 
 
 def data_address(image: bytes | None) -> str:
@@ -199,10 +182,11 @@ def _block(block: Block) -> Markup:
             return _facts(block)
         case Bullets():
             return tag("ul", joined(tag("li", item) for item in block.items), class_=block.style)
-        case TextTable():
+        case TextTable() | Table():
             return _table(block)
-        case DotPlot():
-            return savable(_dots(block), block.numbers)
+        case DotPlot() | Dots():
+            plot = block if isinstance(block, DotPlot) else _dot_plot(block)
+            return savable(_dots(plot), plot.numbers)
         case Plot():
             return savable(_plot(block), block.numbers)
         case Plots():
@@ -234,7 +218,9 @@ def _facts(block: Facts) -> Markup:
     return tag("dl", joined(tag("div", pair) for pair in pairs), class_="facts")
 
 
-def _table(block: TextTable) -> Markup:
+def _table(block: TextTable | Table[Any]) -> Markup:
+    if isinstance(block, Table):
+        block = TextTable(block.title, *block.texts(), block.caption)
     aligned = ["n" if place in block.numbers else None for place in range(len(block.headings))]
     head = [tag("th", text, scope="col", class_=css) for text, css in zip(block.headings, aligned, strict=True)]
     rows = []
@@ -260,6 +246,18 @@ def _dots(block: DotPlot) -> Markup:
         joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]),
         class_=f"forest {block.style}".strip(),
     )
+
+
+def _dot_plot(block: Dots[Any]) -> DotPlot:
+    scale = [Tick(at, f"{at:g}", at / 100) for at in (0.0, 25.0, 50.0, 75.0, 100.0)]
+    grid, rows = [(tick.at, tick.value) for tick in scale], []
+    for number, record in enumerate(block.records):
+        words, found = block.label(record), block.value(record)
+        low, high = (100 * end if math.isfinite(end) else None for end in (found.low, found.high))
+        marks = [] if math.isnan(found.estimate) else [Interval(100 * found.estimate, low, high)]
+        drawing = svg.track(f"{block.name}-{number}", words, "", grid, marks)
+        rows.append(Row(words, drawing, shown(found, "percent interval")))
+    return DotPlot(block.caption, scale, rows, "%")
 
 
 def _row(row: Row) -> Markup:

@@ -11,7 +11,7 @@ import transect
 from transect.analysis.finished_run import read
 from transect.effects.retrieval import retrieval_skew
 from transect.errors import BadInput
-from transect.jobs.retrieve.run import _similarities
+from transect.jobs.retrieve import _similarities
 from transect.runs.tables import images_of
 from transect.targets.hf.embedding import open_text_images
 
@@ -83,7 +83,7 @@ def test_what_planted_similarities_show(run, clip, monkeypatch):
     study = read(run)
     with_glasses = np.array([cell["glasses"] == 2 for cell in study.design.cells()] * 12)
     planted = np.where(with_glasses, 1.0, 0.0) + np.random.default_rng(0).uniform(0, 0.1, 48)
-    monkeypatch.setattr("transect.jobs.retrieve.run._similarities", lambda *_, **__: planted[:, None].copy())
+    monkeypatch.setattr("transect.jobs.retrieve._similarities", lambda *_, **__: planted[:, None].copy())
     made = transect.retrieve(run, f"hf:{clip}", QUERIES[0], first=10, quiet=True)
     glasses, tone = made.numbers.queries
     shares = glasses.skew.first[0].shares

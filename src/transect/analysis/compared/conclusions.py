@@ -10,7 +10,7 @@ from typing import Final, Literal, final
 
 from transect.effects.paired_models import Standing
 from transect.effects.verdicts import largest
-from transect.reports.builder import decimals, significant
+from transect.reports.columns import decimals, significant
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 

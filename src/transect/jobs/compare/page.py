@@ -33,7 +33,8 @@ from transect.analysis.compared.measuring import shifted
 from transect.reports import blocks, builder
 from transect.reports.album import reduced
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, TextTable
-from transect.reports.builder import data_address, probability
+from transect.reports.builder import data_address
+from transect.reports.columns import probability
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, covering, joined, tag, tick_text
 from transect.reports.wording import outcome_words

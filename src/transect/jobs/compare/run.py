@@ -20,7 +20,7 @@ from transect.analysis.compared.conclusions import (
     needs,
     number,
 )
-from transect.reports.builder import probability
+from transect.reports.columns import probability
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
 from transect.runs.result import JobResult

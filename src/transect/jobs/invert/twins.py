@@ -55,8 +55,9 @@ from transect.inversion.twins import (
 from transect.marks import Finder, open_marks
 from transect.records import Images, Latents
 from transect.reports.blocks import Answer, Block, Page, Paragraph, Part, Picture, TextTable, summary
-from transect.reports.builder import ShortPageResult, decimals
+from transect.reports.builder import ShortPageResult
 from transect.reports.codes import SHEET
+from transect.reports.columns import decimals
 from transect.reports.sheets import contact_sheet
 from transect.runs.capabilities import description
 from transect.runs.environment import versions

@@ -46,7 +46,8 @@ from transect.reports.blocks import (
     Row,
     TextTable,
 )
-from transect.reports.builder import data_address, decimals
+from transect.reports.builder import data_address
+from transect.reports.columns import decimals
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Tick, tag, tick_text
 from transect.reports.saving import savable

@@ -13,7 +13,7 @@ from transect.jobs.match.figures import Content
 from transect.jobs.match.options import METHOD
 from transect.jobs.match.outcomes import ExperimentComparison, MatchedOutcome, MatchNumbers
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
-from transect.reports.builder import decimals, probability
+from transect.reports.columns import decimals, probability
 from transect.runs.wording import signed, spaced
 
 _WITHOUT: Final = "pairs without both outcomes"

@@ -26,7 +26,7 @@ from transect.effects.verification import Metric
 from transect.errors import BadInput
 from transect.records import Effect, declared
 from transect.reports.blocks import Block, Paragraph, TextTable
-from transect.reports.builder import significant
+from transect.reports.columns import significant
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult

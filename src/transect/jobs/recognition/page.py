@@ -35,7 +35,7 @@ from transect.reports.blocks import (
     Row,
     TextTable,
 )
-from transect.reports.builder import probability, significant
+from transect.reports.columns import probability, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import SERIES, Interval, Scale, Tick, covering, tag, tick_text
 from transect.reports.wording import ATTRIBUTE_NOTE

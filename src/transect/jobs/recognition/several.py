@@ -21,7 +21,7 @@ from transect.jobs.recognition.page import TITLES
 from transect.jobs.recognition.run import RecognitionResult
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary
-from transect.reports.builder import decimals, probability
+from transect.reports.columns import decimals, probability
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, covering, tick_text
 from transect.runs.folder import slug

@@ -7,7 +7,7 @@ import math
 from transect.effects.recognition import GapChange
 from transect.jobs.recognition import numbers as enrolment
 from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, Rates, RecognitionNumbers, Threshold
-from transect.reports.builder import probability
+from transect.reports.columns import probability
 
 
 def headings(numbers: RecognitionNumbers) -> list[str]:

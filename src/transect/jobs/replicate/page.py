@@ -25,7 +25,7 @@ from transect.analysis.replicated.conclusions import (
 )
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, Row, TextTable
-from transect.reports.builder import probability
+from transect.reports.columns import probability
 from transect.reports.document import finite
 from transect.reports.drawing import svg as drawing
 from transect.reports.drawing.svg import Scale

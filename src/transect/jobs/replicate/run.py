@@ -21,7 +21,7 @@ from transect.analysis.replicated.conclusions import (
     verdict,
 )
 from transect.analysis.replicated.replicating import replicate_runs
-from transect.reports.builder import probability
+from transect.reports.columns import probability
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
 from transect.runs.result import JobResult

@@ -13,6 +13,7 @@ from typing import Final
 
 from transect.console.results import Rerun, file_in
 from transect.errors import BadInput, Interrupted, UnknownName
+from transect.job import opened, rerun
 from transect.runs import command_record, trust
 from transect.runs.addresses import is_address
 from transect.runs.command_record import Word
@@ -39,7 +40,7 @@ def words_of(
     for name in files:
         if name not in known:
             raise UnknownName("file of the run", name, known)
-    opened, options, arguments = [*trusted], [], []
+    models, options, arguments = [*trusted], [], []
     for word in record.words:
         kind = rerun.kind(word.option)
         if kind == "models":
@@ -48,20 +49,22 @@ def words_of(
             raise _damaged(folder, f"no {word.option or 'argument'!r}, got one")
         value = word.text if kind == "values" else _input(word, folder, files)
         if kind == "models":
-            opened.append(str(value))
+            models.append(str(value))
         if word.option:
             options.append(word.option if value is None else f"{word.option}={value}")
         else:
             arguments.append(str(value))
     writes = [f"--{option}={again / name if name else again}" for option, name in rerun.writes.items()]
-    return [record.job, *options, *writes, *(["--", *arguments] if arguments else [])], opened
+    return [record.job, *options, *writes, *(["--", *arguments] if arguments else [])], models
 
 
 def _declared(job: str, folder: Path) -> Rerun:
     """What a job declares of its own command. Raises BadInput for one that declares nothing."""
-    module = f"transect.jobs.{job}.command"
-    if _JOB.fullmatch(job) and find_spec(f"transect.jobs.{job}") and find_spec(module):
-        declared = getattr(import_module(module), "RERUN", None)
+    if _JOB.fullmatch(job) and find_spec(f"transect.jobs.{job}"):
+        if kind := opened(job):
+            return rerun(kind)
+        module = f"transect.jobs.{job}.command"
+        declared = getattr(import_module(module), "RERUN", None) if find_spec(module) else None
         if isinstance(declared, Rerun):
             return declared
     raise _damaged(folder, f"a command that is made again, got {job!r}")

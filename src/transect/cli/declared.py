@@ -1,0 +1,63 @@
+"""The commands of declared jobs: each is opened when it is called, so that `transect --help` imports none of them."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, final
+
+import typer
+
+from transect import jobs
+from transect.console.options import Command
+
+_FIRST: Final = re.compile(r'"""(.+?)(?:"""|\n\n)', re.DOTALL)
+"""The first paragraph of a module's docstring, which is the help of its command."""
+
+
+@final
+class DeclaredCommand(Command):
+    """The command of the job that `transect.jobs.NAME` declares; it has its help without an import."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        super().__init__(name=module.replace("_", "-"), help=help_of(module))
+
+    @cached_property
+    def real(self) -> Any:
+        """The command as Typer makes it from the job's options."""
+        from transect.job import command, opened
+
+        kind = opened(self.module)
+        if kind is None:
+            raise LookupError(f"transect.jobs.{self.module} declares no job")
+        app = typer.Typer(add_completion=False)
+        app.command(self.name, cls=Command)(command(kind))
+        return typer.main.get_command(app)
+
+    @property
+    def params(self) -> list[Any]:
+        """Its options."""
+        return list(self.real.params)
+
+    @params.setter
+    def params(self, _: object) -> None:
+        """Click sets them to none while the command is not open."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the opened command, which is what runs."""
+        return self.real.make_context(info_name, args, parent=parent, **extra)
+
+
+def declared() -> list[str]:
+    """The modules of `transect.jobs` that declare a job: those that are no folders."""
+    return [found.name for found in pkgutil.iter_modules(jobs.__path__) if not found.ispkg]
+
+
+def help_of(module: str) -> str:
+    """The first paragraph of the docstring of a job's module, in one line, without an import of it."""
+    text = (Path(jobs.__path__[0]) / f"{module}.py").read_text(encoding="utf-8")
+    found = _FIRST.match(text)
+    return "" if found is None else " ".join(found[1].split())

@@ -1,1 +1,0 @@
-"""`transect plan`: how many subjects a study needs."""

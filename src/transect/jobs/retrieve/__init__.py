@@ -1,1 +1,0 @@
-"""`transect retrieve`: whose images a search by words finds first."""

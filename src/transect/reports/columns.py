@@ -1,0 +1,113 @@
+"""Tables of records: what each column shows of a record, and how, once for terminal, page and data files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, final
+
+import pyarrow as pa
+
+Item = TypeVar("Item")
+Form = Literal["text", "count", "number", "percent", "p", "interval", "percent interval"]
+"""How a column shows its values: text as it is, count with thousands apart, number to three digits, percent and the
+intervals with theirs (of records with `estimate`, `low`, `high` and `reason`), p as a p value."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Item]):
+    """A column of a table of records. value: of a record, the name of a field or a function. key: in data files."""
+
+    heading: str
+    value: str | Callable[[Item], object]
+    form: Form = "text"
+    key: str = ""
+
+    def of(self, record: Item) -> Any:
+        """The value of a record, as it is."""
+        return self.value(record) if callable(self.value) else getattr(record, self.value)
+
+    def text(self, record: Item) -> str:
+        """The value as terminal, page and CSV show it."""
+        return shown(self.of(record), self.form)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Item]):
+    """A table of records. caption: shown above the table."""
+
+    title: str
+    records: Sequence[Item]
+    columns: Sequence[Column[Item]]
+    caption: str = ""
+
+    def texts(self) -> tuple[list[str], list[list[str]]]:
+        """The headings, and the values of each record as texts."""
+        return [c.heading for c in self.columns], [[c.text(record) for c in self.columns] for record in self.records]
+
+    def arrow(self) -> pa.Table:
+        """The values as they are, a column for each; an interval is three: itself, _low and _high."""
+        rows = [dict(pair for column in self.columns for pair in _values(column, r)) for r in self.records]
+        return pa.Table.from_pylist(rows)
+
+
+def _values(column: Column[Item], record: Item) -> Iterator[tuple[str, object]]:
+    key, value = column.key or column.heading.lower().replace(" ", "_"), column.of(record)
+    yield key, value.estimate if "interval" in column.form else value
+    if "interval" in column.form:
+        yield from ((f"{key}_{end}", getattr(value, end)) for end in ("low", "high"))
+
+
+def shown(value: Any, form: Form) -> str:
+    """A value as its form shows it; nothing for None.
+
+    >>> shown(0.12345, "percent"), shown(1200, "count"), shown(math.nan, "number"), shown(None, "p")
+    ('12.3', '1,200', 'unknown', '')
+    """
+    match form:
+        case _ if value is None:
+            return ""
+        case "count":
+            return f"{value:,}"
+        case "number" | "percent":
+            return significant(value * (100 if form == "percent" else 1))
+        case "p":
+            return probability(value)
+        case "interval" | "percent interval":
+            return _with_ends(value, 100 if form == "percent interval" else 1)
+        case _:
+            return str(value)
+
+
+def _with_ends(value: Any, scale: float) -> str:
+    """An estimate and its interval, or why there is none."""
+    if math.isnan(value.estimate):
+        return value.reason or "not estimable"
+    text = significant(scale * value.estimate)
+    if math.isnan(value.low):
+        return f"{text} ({value.reason})" if value.reason else text
+    return f"{text} ({significant(scale * value.low)} to {significant(scale * value.high)})"
+
+
+def decimals(value: float | None, digits: int = 3) -> str:
+    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with this many significant digits, a true minus sign, "−∞" and "∞", "unknown" for None and NaN."""
+    if value is None or math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value + 0.0:.{digits}g}".replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    """A p value."""
+    return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
