@@ -1,5 +1,6 @@
 """What is said of effects in several worlds, by estimates that are given."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from snapshots import page_text
@@ -58,3 +59,11 @@ def test_findings_in_words(snapshot):
     snapshot("replications", "\n".join(lines))
     (finding,) = cases["opposite directions"][0].findings
     assert (finding.seen_in, finding.against) == (("drawn",), ("photos",))
+
+
+def test_a_world_whose_interval_holds_0_does_not_show_the_effect_however_small_its_p():
+    """Averages over cells can have p .01 beside an interval that holds 0: some subject changes, on average none."""
+    one, other = world("drawn", (0.10, 0.02)), world("photos", (0.10, 0.02), at=1)
+    wide = replace(other, effects=(replace(other.effects[0], low=-0.01, p_adjusted=0.01),))
+    (finding,) = replicated([one, wide], {"answer": 0.5}).findings
+    assert (finding.verdict, finding.seen_in) == ("agrees", ("drawn",))

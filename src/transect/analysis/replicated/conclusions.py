@@ -205,8 +205,8 @@ def _contributed(one: Combined) -> str:
     return f"the rendering narrows the interval by {100 * one.gained:.0f} %, as {worth} would"
 
 
-How = Literal["set", "adjusted", "matched"]
-"""How a world's effects are estimated: the attribute was set, others were adjusted for, or images were matched."""
+How = Literal["set", "unadjusted", "matched"]
+"""Where a world's effects are from: the attribute was set, groups as they are were compared, or images were matched."""
 
 
 @final
