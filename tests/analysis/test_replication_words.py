@@ -20,7 +20,7 @@ def world(name, *estimates, at=0, image_size=0, models=("m",), **stated):
         WorldEffect(
             world=at, target=model, digest=model, attribute=attribute, kind="binary", outcome="answer", unit="proportion",
             slope=False, origin=0.0, to=1.0, labels=("off", "on"), estimate=value, low=value - Z * error,
-            high=value + Z * error, p_adjusted=0.01 if abs(value) > Z * error else 0.5, n_subjects=100,
+            high=value + Z * error, p=0.01 if abs(value) > Z * error else 0.5, p_adjusted=0.01 if abs(value) > Z * error else 0.5, n_subjects=100,
         )
         for model in models
         for attribute, (value, error) in zip("abcdefg", estimates, strict=False)
@@ -67,3 +67,12 @@ def test_a_world_whose_interval_holds_0_does_not_show_the_effect_however_small_i
     wide = replace(other, effects=(replace(other.effects[0], low=-0.01, p_adjusted=0.01),))
     (finding,) = replicated([one, wide], {"answer": 0.5}).findings
     assert (finding.verdict, finding.seen_in) == ("agrees", ("drawn",))
+
+
+def test_worlds_that_agree_by_themselves_and_not_after_correction_are_said_to():
+    """Seven effects with p .01 in each world: 7 × .01 is above .05, and the differences (error .0071) are within .02."""
+    exact = [(0.10, 0.005)] * 7
+    found = concluded(("drawn", exact), ("photos", exact)).findings
+    assert {(each.verdict, each.within) for each in found} == {("same direction", True)}
+    assert "not shown when corrected for all effects of this page" in found[0].text
+    assert {each.verdict for each in concluded(("drawn", exact[:5]), ("photos", exact[:5])).findings} == {"replicates"}

@@ -486,7 +486,7 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
     estimates = [
-        [WorldEstimate(each.estimate, each.low, each.high, each.n_subjects, _seen(each)) for each in same.effects]
+        [WorldEstimate(e.estimate, e.low, e.high, e.p, e.n_subjects, _seen(e)) for e in same.effects]
         for same in matched.effects
     ]
     concluded = several_worlds.agreements(estimates, stated)
@@ -506,7 +506,9 @@ def _seen(effect: WorldEffect) -> bool:
 
 
 _OF_EFFECT: Final = ("target", "digest", "attribute", "outcome", "unit", "levels", "scaled")
-_OF_AGREEMENT: Final = ("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "reason")
+_OF_AGREEMENT: Final = (
+    *("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "p_replication", "reason"),
+)
 
 
 def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Finding:
@@ -542,9 +544,10 @@ _TEXT: Final = (
     "One experiment in several worlds, and unadjusted associations in images as they are, which include whatever "
     "varies with the attribute. An effect is seen in a world where its p, corrected over the tests of its report, is "
     "at most 5 % and its 95 % interval leaves out 0. It replicates where every world shows it in the same direction "
-    "and worlds are shown to differ by less than the margin; where the second alone is so, worlds agree. It differs "
-    "where the test of agreement finds a difference. Where every world shows it in the same direction and sizes are "
-    "not shown alike, they may be very different. Worlds are not drawn at random."
+    "and worlds are shown to differ by less than the margin, after correction for all effects of this section (Holm); "
+    "where worlds only differ by less than the margin, they agree. It differs where the test of agreement finds a "
+    "difference. Where every world shows it in the same direction and sizes are not shown alike, they may be very "
+    "different. Worlds are not drawn at random."
 )
 
 
@@ -606,10 +609,10 @@ def _table(findings: Sequence[Finding]) -> Table:
     called = models(findings)
     named = len(called) > 1
     heads = [*[("model", "text")] * named, ("effect", "text"), ("verdict", "text"), ("seen in", "count")]
-    heads += [("worlds", "count"), ("p, corrected", "p"), ("needs", "text")]
+    heads += [("worlds", "count"), ("p of a difference", "p"), ("p of replication", "p"), ("needs", "text")]
     rows = []
     for finding in findings:
         counts = len(finding.seen_in), len(finding.worlds)
         told = [*[called[finding.digest]] * named, about(finding), conclusions.verdict(finding)]
-        rows.append([*told, *counts, finding.p_adjusted, conclusions.lacking(finding)])
+        rows.append([*told, *counts, finding.p_adjusted, finding.p_replication, conclusions.lacking(finding)])
     return table("Verdicts", heads, rows)

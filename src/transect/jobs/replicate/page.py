@@ -46,13 +46,14 @@ _METHOD: Final = (
     "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
     "report’s tests, is at most 5 %, and its 95 % interval leaves out 0. The test of agreement is of the difference of "
     "two worlds (square-and-add of both intervals), of more worlds of all pairs; its p is corrected over the effects "
-    "of this page (Holm). An effect replicates where every world shows it in the same direction (p of a partial "
-    "conjunction: the largest of the worlds’) and worlds are shown to differ by less than the margin (90 % interval of "
-    "every difference inside it). Where the second alone is so, worlds agree within the margin, which is no evidence "
-    "of an effect in each. It differs where the test finds a difference, and that is not inside the margin or worlds "
-    "show opposite directions. Where every world shows it in the same direction and sizes are not shown alike, they "
-    "may be very different. Else the data cannot tell. The subjects named would settle it with a power of 90 %, if an "
-    "effect as large as elsewhere is there, or the difference is as estimated, or there is none."
+    "of this page (Holm). An effect replicates where every world shows it in the same direction and worlds are shown "
+    "to differ by less than the margin (90 % interval of every difference inside it), and the p of both together is at "
+    "most 5 %: the largest p of all worlds and of all differences, corrected over the effects of this page (Holm). "
+    "Where worlds only differ by less than the margin, they agree, which is no evidence of an effect in each. It "
+    "differs where the test finds a difference, and that is not inside the margin or worlds show opposite directions. "
+    "Where every world shows it in the same direction and sizes are not shown alike, they may be very different. Else "
+    "the data cannot tell. The subjects named would settle it with a power of 90 % after correction for all effects, "
+    "if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
 )
 _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
@@ -179,20 +180,22 @@ def _sized(each: Combined, value: float, low: float, high: float) -> str:
 
 def _table(numbers: ReplicateNumbers) -> TextTable:
     headings = ["effect", "model", "verdict", "seen in", "worlds that differ most", "difference", "its interval",
-                "p, corrected", "margin", "needs"]  # fmt: skip
+                "p of a difference", "p of replication", "margin", "needs"]  # fmt: skip
     called = models(numbers.findings)
     rows = [
         [
             about(f), called[f.digest] or short_name(f.target), verdict(f), ", ".join(f.seen_in) or "none",
             f"{f.second} minus {f.first}" if f.first else "–", size(f.difference, f.unit),
             f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})" if f.first else "–",
-            probability(f.p_adjusted),
+            probability(f.p_adjusted), probability(f.p_replication),
             amount(f.margin, f.unit) if math.isfinite(f.margin) else "none stated",
             lacking(f) or "–",
         ]
         for f in numbers.findings
     ]  # fmt: skip
-    return TextTable("All findings", headings, rows, "Rates in points", numbers=(5, 6, 7, 8))
+    return TextTable(
+        "All findings", headings, rows, "Rates in points; p corrected over these effects", numbers=(5, 6, 7, 8, 9)
+    )
 
 
 def _methods(numbers: ReplicateNumbers) -> Iterator[Block]:
