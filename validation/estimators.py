@@ -176,7 +176,7 @@ def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
     """The rows as texts: method, world, bias, RMSE, coverage, type I, power, what was expected, whether it holds."""
 
     def number(value: float | None, hundredfold: bool) -> str:
-        return "" if value is None else f"{100 * value:.1f}" if hundredfold else f"{value:+.3f}"
+        return "" if value is None else f"{100 * value:.1f}" if hundredfold else f"{value:+z.3f}"
 
     return [
         [

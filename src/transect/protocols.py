@@ -273,9 +273,6 @@ class CountsCalls(Metered, Protocol):
 class RepeatsCanaries(Protocol):
     """A target that answers some images again at intervals, so that a change of its behaviour is detected."""
 
-    on_round: Callable[[Canaries], None] | None
-    """Called with `asked_again()` after every round."""
-
     def asked_again(self) -> Canaries | None:
         """rounds, every, and distances between the answers; None before the second round."""
 

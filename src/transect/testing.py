@@ -39,8 +39,8 @@ def check_target(target: object, *, image_size: int = 64, images: Images | None 
     """Check a target on pictures of noise, gradients and flat color, or on the images given.
 
     Clauses: identity, optional members (where the target has them: threshold, labels, positive, describe, metered,
-    quote, calls_made, call_counts, asked_again, on_round, close, patience, box_convention), exceptions, timeouts, type,
-    count and shape, dtype, NaN, answers (some image has one), frozen input, determinism, order, batch invariance,
+    quote, calls_made, call_counts, asked_again, close, patience, box_convention), exceptions, timeouts, type, count
+    and shape, dtype, NaN, answers (some image has one), frozen input, determinism, order, batch invariance,
     memory layout, size handling (three other sizes). timeout: seconds per call. Returns None; raises ContractBroken.
 
     >>> from transect.targets import as_target

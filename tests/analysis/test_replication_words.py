@@ -1,5 +1,6 @@
 """What is said of effects in several worlds, by estimates that are given."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from snapshots import page_text
@@ -19,7 +20,7 @@ def world(name, *estimates, at=0, image_size=0, models=("m",), **stated):
         WorldEffect(
             world=at, target=model, digest=model, attribute=attribute, kind="binary", outcome="answer", unit="proportion",
             slope=False, origin=0.0, to=1.0, labels=("off", "on"), estimate=value, low=value - Z * error,
-            high=value + Z * error, p_adjusted=0.01 if abs(value) > Z * error else 0.5, n_subjects=100,
+            high=value + Z * error, p=0.01 if abs(value) > Z * error else 0.5, p_adjusted=0.01 if abs(value) > Z * error else 0.5, n_subjects=100,
         )
         for model in models
         for attribute, (value, error) in zip("abcdefg", estimates, strict=False)
@@ -58,3 +59,20 @@ def test_findings_in_words(snapshot):
     snapshot("replications", "\n".join(lines))
     (finding,) = cases["opposite directions"][0].findings
     assert (finding.seen_in, finding.against) == (("drawn",), ("photos",))
+
+
+def test_a_world_whose_interval_holds_0_does_not_show_the_effect_however_small_its_p():
+    """Averages over cells can have p .01 beside an interval that holds 0: some subject changes, on average none."""
+    one, other = world("drawn", (0.10, 0.02)), world("photos", (0.10, 0.02), at=1)
+    wide = replace(other, effects=(replace(other.effects[0], low=-0.01, p_adjusted=0.01),))
+    (finding,) = replicated([one, wide], {"answer": 0.5}).findings
+    assert (finding.verdict, finding.seen_in) == ("agrees", ("drawn",))
+
+
+def test_worlds_that_agree_by_themselves_and_not_after_correction_are_said_to():
+    """Seven effects with p .01 in each world: 7 × .01 is above .05, and the differences (error .0071) are within .02."""
+    exact = [(0.10, 0.005)] * 7
+    found = concluded(("drawn", exact), ("photos", exact)).findings
+    assert {(each.verdict, each.within) for each in found} == {("same direction", True)}
+    assert "not shown when corrected for all effects of this page" in found[0].text
+    assert {each.verdict for each in concluded(("drawn", exact[:5]), ("photos", exact[:5])).findings} == {"replicates"}

@@ -12,7 +12,7 @@ def effect(world, truth, outcome):
     return WorldEffect(
         world=world, target="m", digest="1", attribute="smile", kind="binary", outcome=outcome, unit="proportion",
         truth=truth, slope=False, origin=0.0, to=1.0, labels=("no", "yes"), estimate=0.1, low=0.0, high=0.2,
-        p_adjusted=0.01, n_subjects=60,
+        p=0.01, p_adjusted=0.01, n_subjects=60,
     )  # fmt: skip
 
 

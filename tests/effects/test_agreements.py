@@ -1,5 +1,7 @@
 """The verdict on an effect in several worlds, with numbers worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +14,8 @@ Z = 1.959964
 
 
 def world(estimate, error, n=100, seen=None):
-    return WorldEstimate(
-        estimate, estimate - Z * error, estimate + Z * error, n, abs(estimate) > Z * error if seen is None else seen
-    )
+    p, shows = 2 * norm.sf(abs(estimate) / error), abs(estimate) > Z * error if seen is None else seen
+    return WorldEstimate(estimate, estimate - Z * error, estimate + Z * error, p, n, shows)
 
 
 def one(*worlds, margin=0.02):
@@ -39,9 +40,9 @@ def test_one_direction_with_sizes_that_may_be_very_different_is_no_replication()
     result = agreements(rows, [0.02, 0.02])[0]
     assert (result.verdict, result.seen_in, result.against) == ("same direction", (0, 1), ())
     assert result.most == pytest.approx(0.3 + 1.644854 * np.hypot(0.02, 0.15), abs=1e-6)
-    (need,) = result.needed  # that the difference .3 is found with 90 % power
+    (need,) = result.needed  # that the difference .3 is found with 90 % power at 2.5 %: 2.2414 + 1.2816
     assert need.world == 1
-    assert need.subjects == pytest.approx(50 * 0.15**2 / ((0.3 / 3.241516) ** 2 - 0.02**2), abs=1.5)
+    assert need.subjects == pytest.approx(50 * 0.15**2 / ((0.3 / 3.522955) ** 2 - 0.02**2), abs=1.5)
 
 
 def test_one_significant_and_the_other_not_is_no_disagreement():
@@ -86,6 +87,22 @@ def test_subjects_that_show_agreement_when_nothing_is_seen():
     assert (need.world, need.subjects) == (1, pytest.approx(100 * 0.02**2 / left, abs=1.5))
 
 
+def test_p_of_replication_is_the_largest_of_worlds_and_of_differences_and_corrected_for_all_effects():
+    """.10 and .11 with errors .02 and .04, margin .15: the difference has error .0447, so that z = .14 / .0447."""
+    worlds = world(0.10, 0.02), world(0.11, 0.04)
+    within = norm.sf((0.15 - 0.01) / np.hypot(0.02, 0.04))  # .0009; the second world alone has p = .0060
+    assert one(*worlds, margin=0.15).p_replication == pytest.approx(2 * norm.sf(0.11 / 0.04), rel=1e-5)
+    exact = world(0.10, 0.02), world(0.11, 0.04, seen=True)
+    exact = [replace(each, p=1e-9) for each in exact]
+    assert one(*exact, margin=0.15).p_replication == pytest.approx(within, rel=1e-5)
+    many = agreements([worlds] * 8, [0.15] * 8)
+    assert {each.verdict for each in many} == {"replicates"}  # 8 × .0060
+    many = agreements([worlds] * 9, [0.15] * 9)
+    assert {(each.verdict, each.within) for each in many} == {("same direction", True)}
+    assert one(world(0.004, 0.001), world(-0.004, 0.001)).p_replication == 1
+    assert np.isnan(one(*worlds, margin=np.nan).p_replication)
+
+
 def test_opposite_effects_are_never_replicated():
     result = one(world(0.1, 0.03), world(-0.1, 0.03))
     assert (result.verdict, result.seen_in, result.against) == ("differs", (0,), (1,))
@@ -105,8 +122,8 @@ def test_the_largest_difference_of_several_worlds_is_told():
 
 
 @pytest.mark.parametrize("bad", [
-    WorldEstimate(np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 5, False),
-    WorldEstimate(0.0, 0.0, 0.0, 5, False),
+    WorldEstimate(np.nan, np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 0.5, 5, False),
+    WorldEstimate(0.0, 0.0, 0.0, 1.0, 5, False),
 ])  # fmt: skip
 def test_a_world_without_an_interval_is_no_agreement(bad):
     result = one(world(0.1, 0.02), bad)

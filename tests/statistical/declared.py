@@ -244,6 +244,9 @@ ROWS = (
         (((0.1, 0.16), (0.02, 0.02)),), (500, 4000), rejects=0.05),
     Row("equal_effects_replicate_where_worlds_are_precise_and_have_one_direction_else",
         crossed(((0.005, 0.005), (0.01, 0.01), (0.02, 0.02))), (((0.01, 0.01),),), (500, 4000), rejects=0.05),
+    Row("a_page_says_of_any_effect_wrongly_that_it_replicates_in_at_most_five_per_cent", crossed(
+        ("one world each", "all worlds but one", "the same null world", "sizes", "everywhere"),
+     ), (("sizes",),), (150, 1000), rejects=0.05),
     Row("a_wrong_rendering_costs_no_coverage", crossed(several(
         (0.0, 0.9, False), (0.3, 0.9, False), (-0.2, 0.5, False), (0.3, 0.0, False), (0.1, 0.8, True), (0.3, 0.0, True),
      ), (30, 100)), ((0.3, 0.9, False, 30),), (300, 1500), covers=0.95),

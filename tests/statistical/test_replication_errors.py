@@ -1,8 +1,18 @@
 """How often is a verdict on several worlds wrong, and do its intervals hold? By simulated worlds of known effects."""
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import norm
+
+from transect.analysis.replicated.conclusions import World, WorldEffect
+from transect.analysis.replicated.reading import Reading
+from transect.analysis.replicated.replicating import replicated
 from transect.effects import WorldEstimate, agreements, transported
+from transect.effects.analysis import adjust, analyse_transects
+from transect.effects.samples import Measure
+from transect.records import Attribute, Design
 
 MARGIN = 0.05
 Z = 1.959964
@@ -12,7 +22,9 @@ def worlds(rng, effects, errors):
     """One estimate per world around its own effect, with a normal interval; seen where that excludes 0."""
     drawn = np.array(effects) + np.array(errors) * rng.standard_normal(len(effects))
     return [
-        WorldEstimate(value, value - Z * error, value + Z * error, 100, abs(value) > Z * error)
+        WorldEstimate(
+            value, value - Z * error, value + Z * error, 2 * norm.sf(abs(value) / error), 100, abs(value) > Z * error
+        )
         for value, error in zip(drawn, errors, strict=True)
     ]
 
@@ -55,6 +67,52 @@ def test_equal_effects_replicate_where_worlds_are_precise_and_have_one_direction
     found = verdicts(size.tables, (0.1, 0.1), errors)
     size.rejects(share(found, "differs"))
     assert (share(found, "replicates") > 0.8) == (errors[0] < 0.02)
+
+
+NAMES, FAR = ("a", "b", "c"), 0.25
+KNOWN = {name: Attribute(name, "binary", name, levels=("no", "yes")) for name in NAMES}
+PLANTED = {
+    "one world each": 0.1 * np.eye(3),
+    "all worlds but one": 0.1 * (1 - np.eye(3)),
+    "the same null world": np.array([[0.1] * 3, [0.1] * 3, [0.0] * 3]),
+    "sizes": np.array([[0.1, 0.1, 0.0], [0.1 + FAR, 0.1 + FAR, 0.0]]),
+    "everywhere": np.full((3, 3), 0.1),
+}
+"""Effects [worlds, attributes] on both outcomes; sizes that differ by the margin are none that replicate."""
+
+
+def a_world(rng, place, subjects, effects):
+    """One world's report: answers of yes or no, and scores of which most are tied at 0, of alike subjects."""
+    rows = []
+    for outcome, base in (("answer", 0.05), ("score", 0.2)):
+        alike = (rng.normal(size=(subjects, 1, 1, 1)) + rng.normal(size=(subjects, 2, 2, 2))) / np.sqrt(2)
+        y = (ndtr(alike) < base + np.tensordot(effects, np.indices((2, 2, 2)), 1)) * 1.0
+        y = y * rng.choice([0.5, 1.0, 1.5], y.shape) if outcome == "score" else y
+        design = Design(dict.fromkeys(NAMES, (0.0, 1.0)), subjects=subjects)
+        measure = Measure("m", outcome, "proportion" if outcome == "answer" else "score", outcome == "answer")
+        rows += analyse_transects(y, np.full(y.shape, "", object), design, KNOWN, measure, max_order=0).effects
+    names = ("target", "attribute", "outcome", "unit", "estimate", "low", "high", "p", "p_adjusted", "n_subjects")
+    about = {"world": place, "digest": "m", "kind": "binary", "slope": False, "origin": 0.0, "to": 1.0}
+    made = [
+        WorldEffect(**about, labels=("no", "yes"), **{name: getattr(row, name) for name in names})
+        for row in adjust(rows)
+    ]
+    name = f"world {place}"
+    return Reading(Path(name), World(name, "", "rendered", "set", name, "", subjects), tuple(made))
+
+
+def test_a_page_says_of_any_effect_wrongly_that_it_replicates_in_at_most_five_per_cent(size, planted):
+    """Three attributes, two outcomes, worlds of 150, 80 and 60 subjects; the report of each corrects its own tests."""
+    effects, rng, wrong, shares = PLANTED[planted], np.random.default_rng(3), [], []
+    for _ in range(size.tables):
+        worlds = [a_world(rng, place, (150, 80, 60)[place], each) for place, each in enumerate(effects)]
+        found = replicated(worlds, {"answer": FAR, "score": FAR}).findings
+        said = [effects[:, NAMES.index(each.attribute)] for each in found if each.verdict == "replicates"]
+        wrong.append(any(each.min() <= 0 or np.ptp(each) > FAR - 1e-9 for each in said))
+        shares.append(len(said) / len(found))
+    size.rejects(np.mean(wrong))
+    print(f"{planted}: {np.mean(wrong):.3f} of pages wrong, {np.mean(shares):.3f} of effects replicate")
+    assert (np.mean(shares) > 0.3) == (planted == "everywhere")
 
 
 def planted(rng, n, m, off, likeness, binary):

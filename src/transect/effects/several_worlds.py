@@ -11,7 +11,7 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Disagreement, disagreement_of_designs
@@ -35,18 +35,18 @@ SOURCES: Final = (
     "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
 )
 _TWO_SIDED: Final = float(ndtri(1 - ALPHA / 2))
-_FOUND: Final = _TWO_SIDED + float(ndtri(POWER))
-_EQUAL: Final = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+_ONE_SIDED: Final = float(ndtri((1 + EQUIVALENCE) / 2))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class WorldEstimate:
-    """An effect in one world, with its 95 % interval. seen: whether the world alone shows an effect. n: subjects."""
+    """An effect in one world, with its 95 % interval and p alone. n: subjects. seen: the world's report shows it."""
 
     estimate: float
     low: float
     high: float
+    p: float
     n: int
     seen: bool
 
@@ -88,8 +88,9 @@ class Agreement:
     the opposite. first, second: the two worlds that differ most, and difference: second minus first, its interval at
     `confidence` (several pairs share 5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: the
     smallest of all pairs' times their number, p_adjusted over all effects (Holm). within: shown to differ by less than
-    the margin. needed: with which the data could tell (of one direction: whether sizes are alike), empty where that is
-    not known.
+    the margin. p_replication: the largest of all worlds' p and of each pair's that it differs by less than the margin,
+    over all effects (Holm). needed: with which the data could tell (of one direction: whether sizes are alike), empty
+    where that is not known.
     """
 
     verdict: Standing
@@ -107,6 +108,7 @@ class Agreement:
     p: float
     p_adjusted: float
     within: bool
+    p_replication: float
     needed: tuple[Needed, ...]
     reason: str = ""
 
@@ -118,27 +120,28 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     worlds that does not matter, NaN where none is stated: then equivalence is never shown. Where worlds share subjects
     and their estimates move together, intervals of differences are too wide.
 
-    An effect replicates where every world shows it in one direction (p of a partial conjunction: the largest of the
-    worlds') and all differences are inside the margin; inside it alone, worlds agree. Where it is 0 or of opposite sign
-    in a world, it replicates or has one direction in at most 2.5 % of cases; where worlds differ by the margin or more,
-    it replicates in at most 5 %; where worlds do not differ, it is called different in at most 5 %, over all effects. A
-    world with an estimate and no
-    interval agrees with none: the others can differ, and else it cannot be told. One without an estimate does not
-    count.
+    An effect replicates where every world shows it in one direction, all differences are inside the margin, and
+    p_replication is at most 5 %; inside the margin alone, worlds agree. So any effect is said to replicate that is 0 or
+    of opposite sign in a world, or differs by the margin or more, in at most 5 % of lists of effects; one alone in at
+    most 2.5 % where it is 0 in a world. Where no worlds differ, any is called different in at most 5 %. A world with an
+    estimate and no interval agrees with none: the others can differ, and else it cannot be told. One without an
+    estimate does not count.
 
     Raises BadInput where lengths differ.
 
-    >>> rendered, photographs = WorldEstimate(0.30, 0.26, 0.34, 400, True), WorldEstimate(0.27, 0.20, 0.34, 120, True)
+    >>> rendered = WorldEstimate(0.30, 0.26, 0.34, p=0.001, n=400, seen=True)
+    >>> photographs = WorldEstimate(0.27, 0.20, 0.34, p=0.001, n=120, seen=True)
     >>> [agreements([[rendered, photographs]], [margin])[0].verdict for margin in (0.02, 0.10)]
     ['same direction', 'replicates']
     """
     if len(effects) != len(margins):
         raise BadInput(f"expected a margin for each of {len(effects)} effects, got {len(margins)}; NaN stands for none")
     measured = [_measured(tuple(worlds), margin) for worlds, margin in zip(effects, margins, strict=True)]
-    adjusted = holm(np.array([each.p for each in measured], dtype=np.float64)).tolist() if measured else []
+    p = np.array([[each.p, each.p_replication] for each in measured], dtype=np.float64).reshape(-1, 2)
+    both, tests = zip(holm(p[:, 0]).tolist(), holm(p[:, 1]).tolist(), strict=True), int(np.isfinite(p[:, 0]).sum())
     return tuple(
-        _judged(replace(each, p_adjusted=p), worlds)
-        for each, p, worlds in zip(measured, adjusted, effects, strict=True)
+        _judged(replace(each, p_adjusted=differs, p_replication=replicates), worlds, tests)
+        for each, worlds, (differs, replicates) in zip(measured, effects, both, strict=True)
     )
 
 
@@ -147,7 +150,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     known = [place for place, world in enumerate(worlds) if world.known]
     nothing = Agreement(
         "not estimable", (), (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
-        False, (), "fewer than two worlds have an estimate with an interval",
+        False, math.nan, (), "fewer than two worlds have an estimate with an interval",
     )  # fmt: skip
     seen_in, against = _seen(worlds)
     if len(known) < 2:
@@ -173,6 +176,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
         most=most,
         p=min(1.0, len(pairs) * min(each.p for each in differences.values())),
         within=bool(-margin < least and most < margin),
+        p_replication=float(np.max([_p_of_all([worlds[i] for i in known]), *(_p_within(d, margin) for d in narrow)])),
         reason="",
     )
 
@@ -180,6 +184,19 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
 def _difference(worlds: Sequence[WorldEstimate], pair: tuple[int, int], confidence: float) -> Disagreement:
     """The second world of a pair minus the first."""
     return disagreement_of_designs(worlds[pair[1]].at(confidence), worlds[pair[0]].at(confidence), confidence)
+
+
+def _p_of_all(worlds: Sequence[WorldEstimate]) -> float:
+    """P of an effect in one direction in every world; 1 where estimates have both signs."""
+    one_sign = len({world.estimate > 0 for world in worlds}) == 1
+    return float(np.max([world.p for world in worlds])) if one_sign else 1.0
+
+
+def _p_within(found: Disagreement, margin: float) -> float:
+    """P of two one-sided tests that a difference, with its 90 % interval, is inside the margin."""
+    upper = (margin - found.difference) / (found.high - found.difference or math.ulp(0.0))
+    lower = (margin + found.difference) / (found.difference - found.low or math.ulp(0.0))
+    return float(ndtr(-_ONE_SIDED * min(upper, lower)))
 
 
 def _seen(worlds: Sequence[WorldEstimate]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -192,32 +209,37 @@ def _seen(worlds: Sequence[WorldEstimate]) -> tuple[tuple[int, ...], tuple[int, 
     return (up, down) if len(up) > len(down) else (down, up)
 
 
-def _judged(each: Agreement, worlds: Sequence[WorldEstimate]) -> Agreement:
+def _judged(each: Agreement, worlds: Sequence[WorldEstimate], tests: int) -> Agreement:
     if each.first < 0:
         return each
     known = [place for place, world in enumerate(worlds) if world.known]
     told = len(known) == sum(math.isfinite(world.estimate) for world in worlds)  # each estimate has an interval
     everywhere = told and set(known) <= set(each.seen_in)
-    if each.within and told and not each.against:
-        return replace(each, verdict="replicates" if everywhere else "agrees")
+    if each.within and told and not each.against and not everywhere:
+        return replace(each, verdict="agrees")
+    if each.within and everywhere and each.p_replication <= ALPHA:
+        return replace(each, verdict="replicates")
     if each.p_adjusted <= ALPHA and (each.against or not each.within):
         return replace(each, verdict="differs")
-    return replace(each, verdict="same direction" if everywhere else "cannot tell", needed=_needed(each, worlds, known))
+    needed = _needed(each, worlds, known, tests)
+    return replace(each, verdict="same direction" if everywhere else "cannot tell", needed=needed)
 
 
-def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int]) -> tuple[Needed, ...]:
-    """The fewest subjects of three ways to settle a verdict, each with a power of 90 %."""
+def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int], tests: int) -> tuple[Needed, ...]:
+    """The fewest subjects of three ways to settle a verdict, each with a power of 90 % and 5 % for all tests."""
     pair = (each.first, each.second)
+    found = float(ndtri(1 - ALPHA / 2 / tests) + ndtri(POWER))
+    equal = float(ndtri(1 - ALPHA / tests) + ndtri((1 + POWER) / 2))
     ways = [
-        _shown(each, worlds, known),
-        _for_difference(worlds, pair, abs(each.difference) / _FOUND),
-        _for_difference(worlds, pair, each.margin / _EQUAL),
+        _shown(each, worlds, known, found),
+        _for_difference(worlds, pair, abs(each.difference) / found),
+        _for_difference(worlds, pair, each.margin / equal),
     ]
     possible = [way for way in ways if way and all(need.subjects <= MOST_SUBJECTS for need in way)]
     return min(possible, key=lambda way: sum(need.subjects for need in way), default=())
 
 
-def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int]) -> tuple[Needed, ...]:
+def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int], found: float) -> tuple[Needed, ...]:
     """Subjects of the worlds that do not show the effect, with which they would if it is as large there."""
     seen = [place for place in each.seen_in if place in known]
     if not seen:
@@ -227,7 +249,7 @@ def _shown(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[int
     for place in known:
         if place in each.seen_in:
             continue
-        ratio = _FOUND * worlds[place].error / size
+        ratio = found * worlds[place].error / size
         subjects = _whole(worlds[place].n * ratio * ratio)
         if subjects <= worlds[place].n:  # so many should have shown it: more of them will not settle this
             return ()

@@ -11,18 +11,14 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.always_valid import Change, change_point, evidence_of_change
+from transect.effects.always_valid import Change, change_point
 from transect.errors import BadInput
 from transect.protocols import Canaries, RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
-from transect.texts import say
 
 FOLDER: Final = "canaries"
 FALSE_ALARMS: Final = 0.01
 """The largest share of unchanged targets that a run reports as changed."""
-EACH: Final = FALSE_ALARMS / 2
-"""The level of each of two tests: one after every round, and one at the end of the run."""
-LIMIT: Final = 1 / EACH
 
 
 @final
@@ -47,26 +43,6 @@ class CanaryRecord:
             raise BadInput("expected distances between two or more rounds for each image, got another number of them")
 
 
-def watch(targets: Sequence[Target]) -> None:
-    """Print one line on standard error, immediately, where a target with canaries seems to have changed."""
-    for target in targets:
-        if isinstance(target, RepeatsCanaries):
-            target.on_round = _Watch(target.name)
-
-
-@final
-class _Watch:
-    """Looks at one target's canaries after every round; silent after its first alarm."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._alarmed = name, False
-
-    def __call__(self, record: Canaries) -> None:
-        if not self._alarmed and (line := alarm({"target": self._name, **record})):
-            self._alarmed = True
-            say(line, error=True)
-
-
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
     """Write the records of targets that have canaries into a run folder; a line for each whose behaviour changed."""
     lines = []
@@ -80,31 +56,16 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
     return lines
 
 
-def alarm(record: Canaries) -> str:
-    """A line for standard error where the rounds so far show that the target changed; "" otherwise."""
-    evidence = evidence_of(record)
-    if evidence.max() < LIMIT:
-        return ""
-    number = int(record["rounds"][int(np.argmax(evidence >= LIMIT))]) * int(record["every"])
-    return (
-        f"{record['target']} seems to have changed its behaviour: asked again after {number} answers, it answers the "
-        f"same images differently (evidence {evidence.max():.3g}, {LIMIT:g} is the limit); the run continues"
-    )
-
-
 def warnings(record: Canaries) -> list[str]:
     """One line where the target's behaviour changed; else none."""
-    change, evidence = tested(record), evidence_of(record)
-    at_once = evidence.max() >= LIMIT
-    if not (change.p <= EACH or at_once):
+    change = tested(record)
+    if not change.p <= FALSE_ALARMS:
         return []
-    rounds, every = record["rounds"], int(record["every"])
-    before, since = (int(rounds[place]) * every for place in (change.after - 1, change.after))
-    seen = int(rounds[int(np.argmax(evidence >= LIMIT))]) * every
-    when = f", seen after {seen}" if at_once else ""
+    before, since = (int(record["rounds"][place]) * int(record["every"]) for place in (change.after - 1, change.after))
     return [
-        f"{record['target']} changed its behaviour between its answers number {before} and {since} (p = {change.p:.2g}"
-        f"{when}): answers from before and after are not of one model; set another version in its file and run again"
+        f"{record['target']} changed its behaviour between its answers number {before} and {since} "
+        f"(p = {change.p:.2g}): answers from before and after are not of one model; set another version in its file "
+        "and run again"
     ]
 
 
@@ -117,11 +78,6 @@ def tested(record: Canaries) -> Change:
     """The test for a change, over all rounds, at the end of the run."""
     distances = distances_of(record)
     return _remembered(distances.tobytes(), distances.shape)
-
-
-def evidence_of(record: Canaries) -> Float[np.ndarray, " t"]:
-    """The evidence for a change after each round."""
-    return evidence_of_change(distances_of(record))
 
 
 @functools.lru_cache(maxsize=8)

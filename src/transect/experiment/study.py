@@ -21,7 +21,7 @@ from transect.effects.verification import NO_RULE, Rule
 from transect.engines.protocol import HERE, Ahead, Engine, check_same, on_gpu
 from transect.errors import BadInput, TooManyFailures
 from transect.experiment import costs, edits, outcome_choice, small_runs, two_images
-from transect.experiment.canaries import keep_canaries, watch
+from transect.experiment.canaries import keep_canaries
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.recipes import StudyRecipe
@@ -366,7 +366,6 @@ def fill(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE)
     """
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
-        watch(study.targets)
         costs.announce(study, folder, engine, quiet=quiet)
         with ExitStack() as stack:
             ahead = _ahead(study, folder, engine, quiet)

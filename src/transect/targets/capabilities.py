@@ -94,8 +94,6 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
         yield from _price_faults(target)
     if isinstance(target, CountsCalls) and not isinstance(counts := target.call_counts(), CallCounts | None):
         yield "call_counts", "None or a transect.records.CallCounts", repr(counts)[:60]
-    if "on_round" in members and not isinstance(target, RepeatsCanaries):
-        yield "on_round", "asked_again next to it", "none"
     if isinstance(target, RepeatsCanaries):
         record = target.asked_again()
         if record is not None and not (isinstance(record, Mapping) and set(_ROUNDS) <= record.keys()):
@@ -128,7 +126,6 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "positive": ("a label, its index or None", lambda value: value is None or isinstance(value, str | int)),
     "patience": ("seconds, 0 or more", lambda value: _number(value) and value >= 0),
     "wants_landmarks": ("True or False", lambda value: isinstance(value, bool)),
-    "on_round": ("a function or None", lambda value: value is None or callable(value)),
     "box_convention": ("a BoxConvention or None", lambda value: value is None or isinstance(value, BoxConvention)),
 }
 

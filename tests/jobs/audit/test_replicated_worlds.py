@@ -62,7 +62,7 @@ def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(ru
     assert results["replicated"][0].startswith("Of 2 effects that several worlds share: ")
     said = {text.partition(": ")[2].partition(" ")[0]: text for text in results["replicated"][1:]}
     assert " of 3 worlds" in said["skin"]
-    assert " of 2 worlds" in said["glasses"]  # observed glasses have more than two levels, and no adjusted effect
+    assert " of 3 worlds" in said["glasses"]  # of whose names the two that were set are observed too
     assert results["sections"][0]["key"] == "replication"
 
 
@@ -122,7 +122,7 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
     ) in done.stderr
     assert shared(out) == {
         "exposure": ["experiment (rendered)", "photographs-edited (photographs, edited)"],
-        "smile": ["experiment (rendered)", "photographs (photographs as they are, adjusted)"],
+        "smile": ["experiment (rendered)", "photographs (photographs as they are, unadjusted)"],
     }
     by_name = {reading.world.name: reading.photographed for reading in read([out])}
     assert by_name["photographs-edited"].shares(by_name["photographs"])

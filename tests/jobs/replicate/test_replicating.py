@@ -108,16 +108,23 @@ def test_other_levels_are_compared_as_slopes(runs, tmp_path):
 
 
 @pytest.mark.integration
-def test_observed_images_are_adjusted(runs, tmp_path):
-    """A population whose glasses and tone are drawn: both adjusted for the other attributes."""
-    seen = audited(tmp_path / "seen", vary=(), images=250, compare=["skin_tone", "glasses"], seed=5)
+def test_observed_images_have_the_associations_of_their_report(runs, tmp_path):
+    """A population whose glasses and tone are drawn: the slope over 1 to 10, and the contrast of the same two names."""
+    seen = audited(tmp_path / "seen", vary=(), images=600, compare=["skin_tone", "glasses"], seed=5)
     result = transect.replicate([runs[0], seen])
-    finding = by_attribute(result)["skin_tone"]
-    assert [world.kind for world in result.numbers.worlds] == ["rendered", "images as drawn, adjusted"]
-    assert finding.scaled
-    unadjusted = json.loads((seen / "results.json").read_text())["effects"]
-    assert all(finding.worlds[1].estimate != row["estimate"] for row in unadjusted)
-    assert finding.worlds[1].seen
+    tone, glasses = (by_attribute(result)[name] for name in ("skin_tone", "glasses"))
+    assert [world.kind for world in result.numbers.worlds] == ["rendered", "images as drawn, unadjusted"]
+    rows = {row["name"]: row for row in json.loads((seen / "results.json").read_text())["effects"]}
+    slope = rows["skin_tone: slope"]
+    assert tone.scaled
+    assert (tone.worlds[1].estimate, tone.worlds[1].low, tone.worlds[1].high) == pytest.approx(
+        tuple(9 * slope[name] for name in ("estimate", "low", "high"))
+    )
+    contrast = rows[f"glasses: {glasses.levels}"]
+    for world, row in ((tone.worlds[1], slope), (glasses.worlds[1], contrast)):
+        assert world.p_adjusted == row["p_adjusted"]
+        assert world.seen == (row["p_adjusted"] <= 0.05 and not row["low"] <= 0 <= row["high"])
+    assert (glasses.worlds[1].estimate, glasses.worlds[1].low) == (contrast["estimate"], contrast["low"])
 
 
 def test_another_model_is_not_compared(runs, tmp_path):

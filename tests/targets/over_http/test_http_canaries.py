@@ -85,9 +85,9 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
     assert done.exception is None
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     (section,) = [one for one in results["sections"] if one["key"] == "steady"]
-    said = "acme changed its behaviour between its answers number 10 and 20 (p = 0.0005, seen after 20): "
+    said = "acme changed its behaviour between its answers number 10 and 20 (p = 0.0005): "
     assert section["warnings"][0].startswith(said)
-    assert done.stderr.count("acme seems to have changed its behaviour: asked again after 20 answers") == 1
+    assert done.stderr.count(said) == 1
     test, rounds = section["tables"]
     assert dict(test["rows"])["rounds before that point"] == 2
     assert rounds["rows"][2][:3] == [20, 8, 8]
@@ -98,8 +98,8 @@ def test_answers_that_never_differ_raise_no_alarm():
     kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1, 2], "distances": np.zeros((4, 3, 3)).tolist()}
     made = plain(canary_drift.canary_section(kept))
     assert made["warnings"] == []
-    assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point, at the end"] == 1.0
-    assert canaries.alarm(kept) == ""
+    assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point"] == 1.0
+    assert canaries.warnings(kept) == []
 
 
 def predictions(score=0.5, reason="", boxes=None):

@@ -119,7 +119,9 @@ def _agreed(finding: Finding) -> str:
 
 
 def _reach(finding: Finding) -> str:
-    """By how much sizes differ at most, which is not shown to be less than the margin."""
+    """By how much sizes differ at most, which is not shown to be less than the margin with all others of the page."""
+    if finding.within:
+        return f"{_agreed(finding)}, and that is not shown when corrected for all effects of this page"
     reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit)
     none = math.isnan(finding.margin)
     margin = "no margin is stated" if none else f"the margin is {amount(finding.margin, finding.unit)}"
@@ -205,8 +207,8 @@ def _contributed(one: Combined) -> str:
     return f"the rendering narrows the interval by {100 * one.gained:.0f} %, as {worth} would"
 
 
-How = Literal["set", "adjusted", "matched"]
-"""How a world's effects are estimated: the attribute was set, others were adjusted for, or images were matched."""
+How = Literal["set", "unadjusted", "matched"]
+"""Where a world's effects are from: the attribute was set, groups as they are were compared, or images were matched."""
 
 
 @final
@@ -257,6 +259,7 @@ class WorldEffect:
     estimate: float
     low: float
     high: float
+    p: float
     p_adjusted: float
     n_subjects: int
     reason: str = ""
@@ -298,7 +301,8 @@ class Finding:
     slopes are compared, each times the span of these levels. seen_in: worlds that show it, in one direction; against:
     worlds that show the opposite. first, second: the worlds that differ most; difference: second minus first, with its
     interval at `confidence`. least, most: outermost ends of the 90 % intervals of all differences. within: worlds are
-    shown to differ by less than the margin. text: in a sentence.
+    shown to differ by less than the margin. p_replication: of an effect in every world and of such differences, over
+    all effects (Holm). text: in a sentence.
     """
 
     target: str
@@ -324,6 +328,7 @@ class Finding:
     p: float
     p_adjusted: float
     within: bool
+    p_replication: float
     needed: tuple[SubjectsNeeded, ...]
     reason: str = ""
     text: str = ""

@@ -12,27 +12,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, final
 
-import numpy as np
-from jaxtyping import Float
-
 from transect.analysis import finished_run
-from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.replicated.conclusions import How, World, WorldEffect
-from transect.analysis.sections.answers import covariates
-from transect.effects.doubly_robust import aipw
-from transect.effects.multiplicity import holm
-from transect.effects.outcomes import OF_TRUTH, Outcome
-from transect.effects.regression import ols
-from transect.effects.samples import Labels
+from transect.effects.outcomes import OF_TRUTH
 from transect.errors import BadInput, TransectError
-from transect.records import Attribute, Effect
 from transect.reports.entries import EffectEntry
 from transect.reports.results import AttributeEntry, StudyEntry
 from transect.reports.results import read as read_results
 from transect.runs.folder import canonical_json
 from transect.runs.json_records import read_json
 from transect.runs.layout import runs_of
-from transect.runs.spec import GeneratorDescription, TargetEntry
+from transect.runs.spec import GeneratorDescription
 from transect.targets.reopening import without_versions
 
 _SEED: Final = (
@@ -110,88 +100,6 @@ def shared(worlds: Sequence[World], shown: Sequence[Photographed]) -> Iterator[s
             yield _SEED.format(first=first.name, other=other.name)
 
 
-ALONE: Final = "no other attribute is known, so that nothing can be adjusted for"
-NAMED: Final = "{}: its levels have no order and are more than two, so that it has no adjusted effect here"
-
-
-def adjusted_effects(place: Path, digests: Mapping[str, str]) -> tuple[tuple[WorldEffect, ...], tuple[str, ...]]:
-    """The adjusted effects of a run of observed images, p corrected over all of them (Holm), and what has none."""
-    run = finished_run.read(place)
-    known = {**run.attributes, **run.held}
-    columns = {name: run.true[name] for name in known if name in run.true}
-    if len(columns) < 2:
-        return (), (ALONE,)
-    unordered = [name for name in run.attributes if known[name].nominal]
-    notes = tuple(NAMED.format(name) for name in unordered)
-    compared = [name for name in run.attributes if name in columns and name not in unordered]
-    found = [
-        effect
-        for target in run.spec.targets
-        for effect in _of_target(run, target, digests.get(target.name, ""), columns, compared)
-    ]
-    corrected = holm(np.array([effect.p_adjusted for effect in found], dtype=np.float64)).tolist() if found else []
-    return tuple(replace(effect, p_adjusted=p) for effect, p in zip(found, corrected, strict=True)), notes
-
-
-def _of_target(
-    run: Run, target: TargetEntry, digest: str, columns: Mapping[str, Float[np.ndarray, " _"]], compared: list[str]
-) -> Iterator[WorldEffect]:
-    outcomes, truth = TargetOutcomes(run, target), run.truth(target)
-    known = {**run.attributes, **run.held}
-    for name in run.outcomes(target):
-        if name == "distance":
-            continue
-        outcome = outcomes.outcome(name)
-        labels = Labels(target.name, name, outcome.unit)
-        for attribute in compared:
-            if truth is not None and truth.attribute == attribute:
-                continue  # the right answer changes with it
-            others = covariates(known, {key: column for key, column in columns.items() if key != attribute})
-            if others:
-                effect = _adjusted(run, outcome, known[attribute], columns[attribute], others, labels)
-                yield _observed_effect(
-                    effect, known[attribute], digest, outcome.unit, "" if truth is None else truth.text
-                )
-
-
-def _adjusted(
-    run: Run,
-    outcome: Outcome,
-    attribute: Attribute,
-    column: Float[np.ndarray, " n"],
-    others: Mapping[str, Float[np.ndarray, " _"]],
-    labels: Labels,
-) -> Effect:
-    own = {attribute.name: column}
-    if attribute.kind == "binary":
-        return aipw(outcome.values, own, others, clusters=run.people, labels=labels, seed=run.design.seed)
-    return ols(outcome.values, {**own, **others}, clusters=run.people, labels=labels)[0]
-
-
-def _observed_effect(effect: Effect, attribute: Attribute, digest: str, unit: str, truth: str) -> WorldEffect:
-    binary = attribute.kind == "binary"
-    return WorldEffect(
-        target=effect.target,
-        digest=digest,
-        attribute=attribute.name,
-        kind=attribute.kind,
-        attribute_unit=attribute.unit,
-        outcome=effect.outcome,
-        unit=unit,
-        truth=truth,
-        slope=not binary,
-        origin=0.0 if binary else math.nan,
-        to=1.0 if binary else math.nan,
-        labels=(attribute.label(0.0), attribute.label(1.0)) if binary else ("", ""),
-        estimate=effect.estimate,
-        low=effect.low,
-        high=effect.high,
-        p_adjusted=effect.p,
-        n_subjects=effect.n_subjects,
-        reason=effect.reason,
-    )
-
-
 RESULTS: Final = "results.json"
 MATCH: Final = "match.json"
 _ADVICE: Final = "write it again: transect report"
@@ -226,7 +134,7 @@ def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
 
 def _worlds_in(folder: Path) -> Iterator[Reading]:
     if (folder / RESULTS).is_file():
-        yield from _audited(folder)
+        yield from _studies(folder)
     elif (folder / MATCH).is_file():
         yield _matched(folder)
     else:
@@ -264,28 +172,28 @@ def _names(found: Sequence[Reading]) -> list[str]:
     ]
 
 
-def _audited(folder: Path) -> Iterator[Reading]:
+def _studies(folder: Path) -> Iterator[Reading]:
     results = read_results(read_json(folder / RESULTS, "the results of an audit", _ADVICE))
     runs = {path.name: path for path in runs_of(folder)}
     for study in results.studies:
         place = folder if len(results.studies) == 1 else runs.get(study.name, folder)
         if study.spec["generator"].get("steps"):
             yield Reading(folder, world_of(study, (_STEPS,)), ())
-        elif study.basis == "experimental":
-            yield experiment(study, results.effects, folder, place)
         else:
-            yield observation(study, folder, place)
+            yield audited(study, results.effects, folder, place)
 
 
-def experiment(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
-    """The world of an experiment, and its effects as the report has them."""
+def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
+    """The world of a study, and its effects or unadjusted associations as the report has them; of numbers slopes."""
     attributes = {attribute.name: attribute for attribute in study.attributes}
     known = {target.name: (target.description, target.truth) for target in study.targets}
     known |= {str(asked["name"]): (asked["description"], None) for asked in study.spec.get("pairs") or ()}
     found = tuple(
         _effect(row, attributes[row.attribute], digest(known[row.target][0]), known[row.target][1])
         for row in effects
-        if row.study == study.name and not _changes_truth(row, known[row.target][1])
+        if row.study == study.name
+        and not _changes_truth(row, known[row.target][1])
+        and not _of_ranges(row, attributes[row.attribute])
     )
     return Reading(folder, world_of(study), found, photographed(GeneratorDescription(study.spec["generator"]), place))
 
@@ -296,10 +204,15 @@ def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
     return row.outcome in OF_TRUTH and about is not None and about[0] == row.attribute
 
 
+def _of_ranges(row: EffectEntry, attribute: AttributeEntry) -> bool:
+    """Whether two ranges of a number are compared, which no other world has; its slope is comparable."""
+    return row.basis == "observational" and row.kind == "contrast" and attribute.kind in ("continuous", "ordinal")
+
+
 def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
     """The world that a study was made in."""
     generator = GeneratorDescription(study.spec["generator"])
-    how: How = "set" if study.basis == "experimental" else "adjusted"
+    how: How = "set" if study.basis == "experimental" else "unadjusted"
     seed = study.seed if study.basis == "experimental" and not generator.of_photographs else None
     return World(
         study.name, study.name, _kind(generator, how), how, generator.name, study.population, study.subjects,
@@ -309,8 +222,8 @@ def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
 
 def _kind(generator: GeneratorDescription, how: How) -> str:
     """The world in a few words."""
-    if how == "adjusted":
-        return "photographs as they are, adjusted" if generator.of_photographs else "images as drawn, adjusted"
+    if how == "unadjusted":
+        return f"{'photographs as they are' if generator.of_photographs else 'images as drawn'}, unadjusted"
     if generator.of_photographs or "pictures_sha256" in generator.facts:
         return "photographs, edited"
     if generator.photographs:
@@ -349,6 +262,7 @@ def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | 
         estimate=_number(row.estimate),
         low=_number(row.low),
         high=_number(row.high),
+        p=_number(row.p),
         p_adjusted=_number(row.p_adjusted),
         n_subjects=row.n_subjects,
         reason=row.reason,
@@ -357,13 +271,6 @@ def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | 
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-def observation(study: StudyEntry, folder: Path, place: Path) -> Reading:
-    """The world of observed images, and their adjusted effects."""
-    adjusted, notes = adjusted_effects(place, {target.name: digest(target.description) for target in study.targets})
-    shown = photographed(GeneratorDescription(study.spec["generator"]), place)
-    return Reading(folder, world_of(study, notes), adjusted, shown)
 
 
 def _matched(folder: Path) -> Reading:
@@ -401,6 +308,7 @@ def _of_pairs(row: Mapping[str, Any], attribute: str, groups: tuple[str, str]) -
         estimate=_number(adjusted["estimate"]),
         low=_number(adjusted["low"]),
         high=_number(adjusted["high"]),
+        p=_number(adjusted["p"]),
         p_adjusted=_number(adjusted["p"]),
         n_subjects=int(adjusted["n_pairs"]),
         reason=str(adjusted["reason"]),

@@ -33,6 +33,7 @@ from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.several_worlds import Agreement, Transported, WorldEstimate
+from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.reports.entries import EffectEntry
@@ -485,7 +486,7 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
     estimates = [
-        [WorldEstimate(each.estimate, each.low, each.high, each.n_subjects, _seen(each)) for each in same.effects]
+        [WorldEstimate(e.estimate, e.low, e.high, e.p, e.n_subjects, _seen(e)) for e in same.effects]
         for same in matched.effects
     ]
     concluded = several_worlds.agreements(estimates, stated)
@@ -500,12 +501,14 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
 
 
 def _seen(effect: WorldEffect) -> bool:
-    """Whether the world's own report shows the effect: its p, corrected over that report's tests, is at most 5 %."""
-    return effect.p_adjusted <= several_worlds.ALPHA
+    """Whether the world's own report calls the effect significant."""
+    return is_shown(effect.p_adjusted, effect.low, effect.high, several_worlds.ALPHA)
 
 
 _OF_EFFECT: Final = ("target", "digest", "attribute", "outcome", "unit", "levels", "scaled")
-_OF_AGREEMENT: Final = ("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "reason")
+_OF_AGREEMENT: Final = (
+    *("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "p_replication", "reason"),
+)
 
 
 def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Finding:
@@ -538,12 +541,13 @@ def _in_world(effect: WorldEffect, name: str) -> conclusions.InWorld:
 
 
 _TEXT: Final = (
-    "One experiment in several worlds, and images as they are, adjusted for all other attributes that are known. An "
-    "effect is seen in a world where it is significant there after correction for its own tests. It replicates "
-    "where every world shows it in the same direction and worlds are shown to differ by less than the margin; where "
-    "the second alone is so, worlds agree. It differs where the test of agreement finds a difference. Where every "
-    "world shows it in the same direction and sizes are not shown alike, they may be very different. Worlds are not "
-    "drawn at random."
+    "One experiment in several worlds, and unadjusted associations in images as they are, which include whatever "
+    "varies with the attribute. An effect is seen in a world where its p, corrected over the tests of its report, is "
+    "at most 5 % and its 95 % interval leaves out 0. It replicates where every world shows it in the same direction "
+    "and worlds are shown to differ by less than the margin, after correction for all effects of this section (Holm); "
+    "where worlds only differ by less than the margin, they agree. It differs where the test of agreement finds a "
+    "difference. Where every world shows it in the same direction and sizes are not shown alike, they may be very "
+    "different. Worlds are not drawn at random."
 )
 
 
@@ -558,15 +562,8 @@ def replication_of(
     rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
     known = {study.spec.name: StudyEntry.model_validate(plain(dict(study.entry))) for study in studies}
-    found = [
-        reading.experiment(known[name], rows, folder, places.get(name, folder))
-        for name in (study.spec.name for study in experiments)
-    ]
-    found += [
-        reading.observation(known[name], folder, places[name])
-        for name in (study.spec.name for study in observed)
-        if name in places
-    ]
+    names = [study.spec.name for study in (*experiments, *observed)]
+    found = [reading.audited(known[name], rows, folder, places.get(name, folder)) for name in names]
     readings = reading.numbered(found)
     try:
         return replicated(readings, margins)
@@ -612,10 +609,10 @@ def _table(findings: Sequence[Finding]) -> Table:
     called = models(findings)
     named = len(called) > 1
     heads = [*[("model", "text")] * named, ("effect", "text"), ("verdict", "text"), ("seen in", "count")]
-    heads += [("worlds", "count"), ("p, corrected", "p"), ("needs", "text")]
+    heads += [("worlds", "count"), ("p of a difference", "p"), ("p of replication", "p"), ("needs", "text")]
     rows = []
     for finding in findings:
         counts = len(finding.seen_in), len(finding.worlds)
         told = [*[called[finding.digest]] * named, about(finding), conclusions.verdict(finding)]
-        rows.append([*told, *counts, finding.p_adjusted, conclusions.lacking(finding)])
+        rows.append([*told, *counts, finding.p_adjusted, finding.p_replication, conclusions.lacking(finding)])
     return table("Verdicts", heads, rows)

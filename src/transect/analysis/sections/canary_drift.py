@@ -12,15 +12,11 @@ from jaxtyping import Float
 
 from transect.analysis.sections.answers import drawn, point, table
 from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
-from transect.effects.always_valid import SEQUENTIAL_SOURCE as ONLINE
 from transect.experiment.canaries import (
-    EACH,
     FALSE_ALARMS,
     FOLDER,
-    LIMIT,
     CanaryRecord,
     distances_of,
-    evidence_of,
     tested,
     warnings,
 )
@@ -32,12 +28,10 @@ from transect.runs.wording import counted
 
 _CANARY_TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
-    "answers. During the run, evidence for a change was counted after every round: a target that never changes ever "
-    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end a second "
-    "test takes the likeliest point of change and computes how often calls in a random order would show one as clear; "
-    f"p of at most {EACH:g} counts. Of targets that never change, including those whose answers vary by chance, at "
-    f"most {FALSE_ALARMS:.0%} are reported as changed.",
-    "Both tests assume that chance varies each call independently. A change within the last round, or in answers to "
+    "answers. At the end of the run the test takes the likeliest point of change and computes how often calls in a "
+    f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Of targets that never change, "
+    f"including those whose answers vary by chance, at most {FALSE_ALARMS:.0%} are reported as changed.",
+    "The test assumes that chance varies each call independently. A change within the last round, or in answers to "
     "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
 )
 
@@ -57,7 +51,7 @@ def canary_section(canaries: Mapping[str, Any]) -> Section:
         warnings=alarms,
         figures=[_figure(canaries)],
         tables=[_test(canaries, change, changed=bool(alarms)), _rounds(canaries)],
-        sources=[CHANGE_POINT_SOURCE, ONLINE],
+        sources=[CHANGE_POINT_SOURCE],
     )
 
 
@@ -78,23 +72,21 @@ def _otherwise(canaries: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Fl
 
 def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Table:
     rows = [
-        ["evidence for a change, the largest during the run", float(evidence_of(canaries).max())],
-        ["p of a change at the likeliest point, at the end", change.p],
+        ["p of a change at the likeliest point", change.p],
         *([["rounds before that point", change.after]] if changed else []),
         ["rounds", len(canaries["rounds"])],
         ["images asked about again", canaries["images"]],
     ]
-    title = f"Tests for a change ({change.reason})" if change.reason else "Tests for a change"
+    title = f"Test for a change ({change.reason})" if change.reason else "Test for a change"
     return table(title, [("what", "text"), ("value", "number")], rows)
 
 
 def _rounds(canaries: Mapping[str, Any]) -> Table:
-    distances, (other, known), evidence = distances_of(canaries), _otherwise(canaries), evidence_of(canaries)
+    distances, (other, known) = distances_of(canaries), _otherwise(canaries)
     heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
     heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
-    heads += [("evidence until then", "number")]
     rows = [
-        [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place]), float(evidence[place])]
+        [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place])]
         for place, number in enumerate(canaries["rounds"])
     ]
     return table("Rounds", heads, rows)

@@ -52,9 +52,10 @@ _METHOD: Final = (
     "A gap is the size of an effect; that of the model is compared with that of the baseline through the difference "
     "and the sum of both effects, each with half of the error, so that its interval holds whatever their signs, and is "
     "a little wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
-    "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. Intervals of "
-    "the differences that are listed allow for their being picked. A smaller gap counts as better, and of errors a "
-    "lower rate; gaps on the attribute that the truth is about are not judged."
+    "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. No difference "
+    "larger than the margin is shown by 90 % intervals, for each comparison by itself and not corrected over the page. "
+    "Intervals of the differences that are listed allow for their being picked. A smaller gap counts as better, and of "
+    "errors a lower rate; gaps on the attribute that the truth is about are not judged."
 )
 
 

@@ -36,23 +36,24 @@ _SHOWN: Final = 12
 """Effects whose plots are not folded."""
 _LIMITS: Final = (
     "Worlds are not drawn at random: what holds in these need not hold in another.",
-    "That an effect replicates says nothing of its cause. In images as they are, and in matched pairs, what nobody "
-    "listed may differ too.",
+    "That an effect replicates says nothing of its cause. An unadjusted association in images as they are includes "
+    "whatever varies with the attribute; in matched pairs, what nobody listed may differ too.",
     "A world in which an effect is not seen is no proof against it: its interval says which sizes remain possible.",
     "A model may answer alike in all worlds and be wrong alike in all of them.",
 )
 _METHOD: Final = (
     "An effect is the same where the model (by the digest of its description), the attribute, the outcome, the unit "
     "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
-    "report’s tests, is at most 5 %. The test of agreement is of the difference of two worlds (square-and-add of both "
-    "intervals), of more worlds of all pairs; its p is corrected over the effects of this page (Holm). An effect "
-    "replicates where every world shows it in the same direction (p of a partial conjunction: the largest of the "
-    "worlds’) and worlds are shown to differ by less than the margin (90 % interval of every difference inside it). "
-    "Where the second alone is so, worlds agree within the margin, which is no evidence of an effect in each. It "
+    "report’s tests, is at most 5 %, and its 95 % interval leaves out 0. The test of agreement is of the difference of "
+    "two worlds (square-and-add of both intervals), of more worlds of all pairs; its p is corrected over the effects "
+    "of this page (Holm). An effect replicates where every world shows it in the same direction and worlds are shown "
+    "to differ by less than the margin (90 % interval of every difference inside it), and the p of both together is at "
+    "most 5 %: the largest p of all worlds and of all differences, corrected over the effects of this page (Holm). "
+    "Where worlds only differ by less than the margin, they agree, which is no evidence of an effect in each. It "
     "differs where the test finds a difference, and that is not inside the margin or worlds show opposite directions. "
     "Where every world shows it in the same direction and sizes are not shown alike, they may be very different. Else "
-    "the data cannot tell. The subjects named would settle it with a power of 90 %, if an effect as large as elsewhere "
-    "is there, or the difference is as estimated, or there is none."
+    "the data cannot tell. The subjects named would settle it with a power of 90 % after correction for all effects, "
+    "if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
 )
 _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
@@ -104,8 +105,8 @@ def _effects(numbers: ReplicateNumbers) -> Iterator[Block]:
     """A forest plot for each finding, under the verdict."""
     plots = [(finding, _forest(numbers, finding, f"effect-{at}")) for at, finding in enumerate(numbers.findings)]
     yield Paragraph(
-        "Filled marks: the world shows the effect by itself, after correction for its own tests. Hollow marks: it does "
-        "not. Lines are 95 % intervals.",
+        "Filled marks: the world’s own report calls the effect significant. Hollow marks: it does not. Lines are 95 % "
+        "intervals.",
         "key",
     )
     yield from _under_verdicts(plots[:_SHOWN])
@@ -147,8 +148,8 @@ def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -
     if not math.isfinite(world.estimate):
         value = f"not estimable: {world.reason}" if world.reason else "not estimable"
     else:
-        ends = interval(world.low, world.high, finding.unit)
-        value = f"{number(world.estimate, finding.unit, signed=True)} ({ends})"
+        ends, why = interval(world.low, world.high, finding.unit), f": {world.reason}" if world.reason else ""
+        value = f"{number(world.estimate, finding.unit, signed=True)} ({ends}{why})"
     label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
     return Row(label, drawing.world(name, mark, scale), value, world.seen)
 
@@ -179,20 +180,22 @@ def _sized(each: Combined, value: float, low: float, high: float) -> str:
 
 def _table(numbers: ReplicateNumbers) -> TextTable:
     headings = ["effect", "model", "verdict", "seen in", "worlds that differ most", "difference", "its interval",
-                "p, corrected", "margin", "needs"]  # fmt: skip
+                "p of a difference", "p of replication", "margin", "needs"]  # fmt: skip
     called = models(numbers.findings)
     rows = [
         [
             about(f), called[f.digest] or short_name(f.target), verdict(f), ", ".join(f.seen_in) or "none",
             f"{f.second} minus {f.first}" if f.first else "–", size(f.difference, f.unit),
             f"{interval(f.low, f.high, f.unit)} ({level_words(f.confidence)})" if f.first else "–",
-            probability(f.p_adjusted),
+            probability(f.p_adjusted), probability(f.p_replication),
             amount(f.margin, f.unit) if math.isfinite(f.margin) else "none stated",
             lacking(f) or "–",
         ]
         for f in numbers.findings
     ]  # fmt: skip
-    return TextTable("All findings", headings, rows, "Rates in points", numbers=(5, 6, 7, 8))
+    return TextTable(
+        "All findings", headings, rows, "Rates in points; p corrected over these effects", numbers=(5, 6, 7, 8, 9)
+    )
 
 
 def _methods(numbers: ReplicateNumbers) -> Iterator[Block]:

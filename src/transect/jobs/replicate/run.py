@@ -84,10 +84,10 @@ def replicate(
     """The same effects of one model in several worlds, and whether they replicate.
 
     runs: folders or addresses of finished runs: audits of rendered images, edited photographs or a learned generator,
-    audits of images as they are (whose effects are adjusted for all other known attributes), and `match` pairs. margin:
-    the largest difference between worlds that does not matter, as 0.05 for all rates or "miss=0.02" for one outcome; by
-    default that of the first run, else two points of a rate. combine: of two runs with subjects in common, rendered
-    images first, also the effects on the photographs of the second with the help of the renderings.
+    audits of images as they are (whose unadjusted associations are compared), and `match` pairs. margin: the largest
+    difference between worlds that does not matter, as 0.05 for all rates or "miss=0.02" for one outcome; by default
+    that of the first run, else two points of a rate. combine: of two runs with subjects in common, rendered images
+    first, also the effects on the photographs of the second with the help of the renderings.
 
     Returns for each effect the estimates side by side, a test that all worlds have one effect (p corrected over all
     effects, Holm), the difference of the two worlds that differ most, and the verdict: replicates (every world shows it

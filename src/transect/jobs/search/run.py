@@ -22,7 +22,7 @@ from transect.analysis.sections import canary_drift
 from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import FACE, compute
 from transect.experiment import costs
-from transect.experiment.canaries import keep_canaries, watch
+from transect.experiment.canaries import keep_canaries
 from transect.jobs.search import page
 from transect.jobs.search.page import failure_pictures
 from transect.jobs.search.request import Search, SearchOptions, answers_table_of, failed, prepare, with_texts
@@ -318,7 +318,6 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
     Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
     """
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
-    watch([search.target])
     with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         with resumable(out):
             history, part = conduct(search, folder, budget, progress)

@@ -79,11 +79,11 @@ class Canaries(Generic[Item, Answer]):
                     known.append(key)
             self._full = len(known) >= self._settings.images
 
-    def ask_again(self, ledger: Ledger, threads: int) -> bool:
-        """Ask about all of them if it is time, and say whether it was. A spent budget stops no run here."""
+    def ask_again(self, ledger: Ledger, threads: int) -> None:
+        """Ask about all of them if it is time. A spent budget stops no run here."""
         number = self._due(ledger)
         if number is None:
-            return False
+            return
 
         def request_one(item: Item) -> None:
             with contextlib.suppress(CallFailed, BudgetSpent):  # then there is no answer to compare
@@ -92,7 +92,6 @@ class Canaries(Generic[Item, Answer]):
         items = [self._kind.unpack(packed) for _, packed in ledger.canaries(self._request)]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             list(pool.map(request_one, items))
-        return True
 
     def _due(self, ledger: Ledger) -> int | None:
         with self._lock:
@@ -184,7 +183,6 @@ class Repeated:
 
     metered = True
     canaries: Canaries[Any, Any]
-    on_round: Callable[[dict[str, object]], None] | None = None
 
     def __init__(
         self, settings: Any, path: Path, request: str, transport: Transport, secrets: Secrets, **reading: Any
@@ -230,5 +228,4 @@ class Repeated:
 
     def ask_canaries(self, threads: int) -> None:
         """Ask about the canaries again if it is time."""
-        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
-            self.on_round(record)
+        self.canaries.ask_again(self.ledger, threads)

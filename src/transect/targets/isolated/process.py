@@ -18,7 +18,7 @@ import numpy as np
 
 from transect.engines.workers import end_with_parent
 from transect.errors import TransectError
-from transect.protocols import Target
+from transect.protocols import RepeatsCanaries, Target
 from transect.records import Predictions, Task
 from transect.targets.capabilities import (
     answers_in_words,
@@ -93,7 +93,7 @@ def _facts(target: Target) -> Header:
         "wants_landmarks": wants_landmarks(target),
         "box_convention": None if convention is None else astuple(convention),
         "description": describe(target),
-        "own_process": not (is_metered(target) or hasattr(target, "on_round")),
+        "own_process": not (is_metered(target) or isinstance(target, RepeatsCanaries)),
         "model": isinstance(target, ModelTarget),
         "in_words": answers_in_words(target),
         "coded": has_coded_texts(target),

@@ -5,7 +5,7 @@ everything that was said.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, final
@@ -145,18 +145,6 @@ class MeteredAskedTarget(AskedTarget):
         """The model's calls; None of a further question."""
         speaker = self._shared.stated_by(self)
         return speaker.call_counts() if isinstance(speaker, CountsCalls) else None
-
-    @property
-    def on_round(self) -> Callable[[Canaries], None] | None:
-        """Called whenever the model's canaries were asked again."""
-        speaker = self._shared.stated_by(self)
-        return speaker.on_round if isinstance(speaker, RepeatsCanaries) else None
-
-    @on_round.setter
-    def on_round(self, called: Callable[[Canaries], None] | None) -> None:
-        speaker = self._shared.stated_by(self)
-        if isinstance(speaker, RepeatsCanaries):
-            speaker.on_round = called
 
     def asked_again(self) -> Canaries | None:
         """The canaries' record; None of a further question, or without canaries."""
