@@ -461,7 +461,9 @@ class AgreementResult(JobResult[Agreement]):
         """Answers, questions, and Krippendorff's alpha of the first question."""
         first = self.numbers.questions[0]
         simulated = f" ({self.numbers.simulated} of simulated raters)" if self.numbers.simulated else ""
-        return f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
+        return (
+            f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:z.3f}"
+        )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per question."""
@@ -470,8 +472,8 @@ class AgreementResult(JobResult[Agreement]):
                 question.question,
                 str(question.answers),
                 f"{question.percent_agreement:.3f}",
-                f"{question.alpha:.3f}",
-                f"{question.alpha_low:.3f} to {question.alpha_high:.3f}",
+                f"{question.alpha:z.3f}",
+                f"{question.alpha_low:z.3f} to {question.alpha_high:z.3f}",
             )
             for question in self.numbers.questions
         ]
