@@ -162,7 +162,8 @@ LEAK = "any biases of the classifier will leak into the direction"
 _PENALTIES = np.logspace(-3, 6, 19)
 _COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _FOLDS = 5
-_MIDDLE = (0.5, 99.5)
+MIDDLE: Final = (0.5, 99.5)
+"""Percentiles between which an attribute can be set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ def fit_direction(
     values = (z @ normal + offset) / length
     if kind != "binary":
         values = mean + slope * length * values
-    low, high = (float(end) for end in np.percentile(values, _MIDDLE))
+    low, high = (float(end) for end in np.percentile(values, MIDDLE))
     shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
         name,

@@ -157,7 +157,8 @@ def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[floa
 
 
 def _attribute(direction: Direction) -> Attribute:
-    quality = f"held-out {direction.quality_measure} {direction.quality:.2f}"
+    known = math.isfinite(direction.quality)
+    quality = f"held-out {direction.quality_measure} {direction.quality:.2f}" if known else "quality unknown"
     source = f"{FITTED} {direction.origin.get('labels', 'labels')}, {quality}"
     meaning = f"{direction.name}, along a fitted direction"
     unit = "distance from the hyperplane" if direction.kind == "binary" else ""
@@ -165,9 +166,9 @@ def _attribute(direction: Direction) -> Attribute:
 
 
 LINEAR: Final = "transect.directions"
-_NUMBERS: Final = ("offset", "mean", "low", "high", "quality", "labels", "held_out")
+_NUMBERS: Final = ("offset", "mean", "low", "high", "labels", "held_out")
 _TEXTS: Final = ("name", "kind", "quality_measure")
-_MAY_BE_UNKNOWN: Final = ("slope", "shown_low", "shown_high")
+_MAY_BE_UNKNOWN: Final = ("slope", "quality", "shown_low", "shown_high")
 _LONGEST_NAME: Final = 100
 
 

@@ -106,6 +106,37 @@ def fit(
     _print(result.write(out), json)
 
 
+@directions.command("import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Normals: .npy, .npz or .pt with vectors [d], [1, d] or [k, d].")
+    ],
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of each normal, in order; of arrays with names NAME, or NAME=ITS_NAME; repeat."),
+    ] = None,
+    generator: Annotated[
+        str, typer.Option(help="Whose latent space: faceworld (its latent view) or a network's FILE.safetensors.")
+    ] = "faceworld",
+    space: Annotated[str, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")] = "",
+    labelled_by: Annotated[
+        str, typer.Option(help="Who gave the labels that others fitted: people, or model:NAME (reports then warn).")
+    ] = "",
+    out: Annotated[Path, typer.Option(help="The safetensors file to write.")] = Path("directions.safetensors"),
+    json: Json = False,
+) -> None:
+    """Take directions that others fitted, as InterFaceGAN's boundaries [1, 512], for audits along them.
+
+    Values are signed distances from the hyperplane. No label is known, so that their quality is unknown.
+    """
+    from transect.jobs.directions.importing import import_directions
+    from transect.jobs.directions.result import safetensors_path
+
+    safetensors_path(out)
+    result = import_directions(file, attribute or (), generator=generator, space=space, source=labelled_by)
+    _print(result.write(out), json)
+
+
 @directions.command()
 def show(
     file: Annotated[

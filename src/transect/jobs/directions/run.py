@@ -56,7 +56,7 @@ def fit_linear(
     if moved.space == "z":  # its coordinates vary alike and apart, whatever the sample: the way is the normal
         directions = tuple(replace(direction, along=None) for direction in directions)
     LearnedControls(directions, moved.space)  # refuses collinear attributes
-    return FittedDirections(directions, moved.space, _origin(generator, moved, labels, seed))
+    return FittedDirections(directions, moved.space, origin_of(generator, moved, labels.source, seed, labels.facts))
 
 
 def _rows(
@@ -71,15 +71,18 @@ def _rows(
     return moved, rows, list(names or labels.columns)
 
 
-def _origin(generator: Generator, moved: Latents, labels: Labels, seed: int) -> dict[str, object]:
+def origin_of(
+    generator: Generator, moved: Latents, source: str, seed: int, facts: Mapping[str, object]
+) -> dict[str, object]:
+    """Where directions come from. moved: the latents in their space; source: of the labels."""
     return {
         "generator": description(generator),
-        "source": labels.source,
+        "source": source,
         "subjects": len(moved),
         "first_seed": int(moved.seeds.min()) if len(moved) else 0,
         "seed": seed,
         "transect": __version__,
-        **labels.facts,
+        **facts,
     }
 
 
