@@ -5,9 +5,15 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from commands import printed
 from published import fits
+from safetensors.torch import save_file
+from simulated import simulated
+from small_network import weights
 
-from transect.errors import FolderOfAnotherSpec
+import transect
+from transect.errors import BadInput, FolderOfAnotherSpec
+from transect.generators import load
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.render.run import render
 from transect.runs.tables import decode
@@ -57,3 +63,38 @@ def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypat
     assert [part.read_bytes() for part in parts] == whole
     with pytest.raises(FolderOfAnotherSpec, match="--seed was 3 and is 4"):
         render(folder, **{**DATA, "seed": 4})
+
+
+@pytest.fixture
+def stylegan2(tmp_path):
+    path = tmp_path / "g.safetensors"
+    save_file(weights(), path)
+    return path
+
+
+def test_samples_of_a_stylegan2_have_their_seeds_as_ids(stylegan2, tmp_path):
+    """Nothing can be set on it: a picture for each seed, and no attribute."""
+    table = render(tmp_path / "data", generator=stylegan2, subjects=3, seed=2, data_set=True, quiet=True).table
+    seeds = [2 * 2**32 + k for k in range(3)]
+    assert table["subject"].to_pylist() == seeds
+    assert table["id"].to_pylist() == [f"{seed}-0000" for seed in seeds]
+    assert not [name for name in table.column_names if name.startswith(("true.", "intended."))]
+    network = load(str(stylegan2))
+    pictures = decode([row["bytes"] for row in table["image"].to_pylist()])
+    np.testing.assert_array_equal(pictures, network.render(network.sample(seeds)).pixels)
+    with pytest.raises(
+        BadInput, match="--vary smile: expected attributes that can be set, got generator .*--directions"
+    ):
+        render(tmp_path / "sheet.png", generator=stylegan2, vary="smile", subjects=1)
+
+
+@pytest.mark.integration
+def test_samples_of_a_stylegan2_are_rated_and_directions_fitted_to_the_ratings(stylegan2, tmp_path):
+    """The first steps of Balakrishnan et al. 2020, with simulated raters."""
+    data, labels = tmp_path / "data", tmp_path / "labels.parquet"
+    render(data, generator=stylegan2, subjects=60, data_set=True, quiet=True)
+    simulated(str(data), "--raters", 2, "--questions", "quality", "--answer-mean", "quality=0.5", "--noise", 0.3)
+    printed("annotate", "export", str(data), "--format", "ratings", "--scale", "unit", "--out", str(labels))
+    fitted = transect.fit_directions(str(stylegan2), str(labels), ["quality"], space="w")
+    (quality,) = fitted.numbers.attributes
+    assert (quality.labels, fitted.numbers.space, fitted.numbers.dimensions) == (50, "w", 8)  # asked about 50 images

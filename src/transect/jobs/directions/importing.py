@@ -150,9 +150,7 @@ def _one_in_each(held: Mapping[str, Any], path: Path) -> Normals:
     rows = [_rows(array, path, name) for name, array in held.items()]
     if not rows or any(len(row) != 1 or row.shape != rows[0].shape for row in rows):
         shapes = ", ".join(f"{name} {list(np.shape(array))}" for name, array in list(held.items())[:4])
-        raise BadInput(
-            f"{path}: expected one normal of the same length in each array, got {shapes or 'none'}; cut it"
-        )
+        raise BadInput(f"{path}: expected one normal of the same length in each array, got {shapes or 'none'}; cut it")
     return Normals(tuple(held), np.concatenate(rows), np.zeros(len(rows)))
 
 

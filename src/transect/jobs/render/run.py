@@ -14,6 +14,7 @@ from transect.designs import population_design, transect_design, transect_latent
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work, check_same, on_gpu
 from transect.engines.settings import LOCAL, EngineSettings
+from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.recipes import is_plain
 from transect.experiment.study import Study, facts_of
@@ -24,9 +25,10 @@ from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.builder import ShortPageResult
 from transect.runs import tables
-from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
+from transect.runs.capabilities import attributes, check_subjects, for_attributes, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import fill_table
+from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
 
 
@@ -229,5 +231,10 @@ def _heads(design: Design, world: World) -> list[str]:
 def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], subjects: int, seed: int) -> Design:
     if vary:
         usual = usual_levels(world)
+        if not attributes(world):
+            raise BadInput(
+                f"--vary {', '.join(as_names(vary))}: expected attributes that can be set, got generator {world.name}, "
+                "which has none; give --directions FILE, made by: transect directions fit"
+            )
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
     return population_design(worlds.population_of(world), images=subjects, seed=seed)
