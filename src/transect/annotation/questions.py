@@ -3,8 +3,7 @@
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
 Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
 those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
-Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality`, `conditions` (of a conditional GAN) and
-`edits`.
+Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality` and `edits`.
 
 Faces that show the levels of a question, rendered once by FaceWorld and stored beside the answers.
 """
@@ -26,7 +25,7 @@ from transect.runs import toml_files
 from transect.runs.folder import canonical_json, write_atomically
 from transect.runs.human_answers import RatedQuestion
 
-SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions", "edits")
+SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
 """Of `pairs`: real, fake and duplicate pairs of an inversion and its photographs."""
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}

@@ -527,6 +527,20 @@ class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
         return ("study", "judged", "seen as another", "quality", "gates met"), rows
 
 
+def write_questions(run: str | Path, out: str | Path) -> list[str]:
+    """Write a TOML file of questions about the conditions that a run set, and return the questions' names.
+
+    Raises BadInput where the run set nothing, or the file cannot be written.
+    """
+    from transect.annotation.condition_questions import questions_of
+    from transect.annotation.questions import parse
+    from transect.runs.folder import FinishedRun, write_atomically
+
+    text = questions_of(FinishedRun(Path(run)).spec)
+    write_atomically(Path(out), text.encode())
+    return [question.name for question in parse(text, str(out)).question]
+
+
 def annotate(
     run: str | Path,
     *,
@@ -538,7 +552,7 @@ def annotate(
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
     folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
-    (paper, monk, pairs, same-person, quality, conditions, edits) or TOML files; by default "paper". They are fixed when
+    (paper, monk, pairs, same-person, quality, edits) or TOML files; by default "paper". They are fixed when
     the first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
     annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.
     photographs: of an inversion, those that were inverted, as a folder or READER:PATH: pairs can then be rated.
