@@ -17,7 +17,14 @@ from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
 from transect.annotation.exchange.casting import read_typed
 from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
-from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
+from transect.effects.identity_pairs import (
+    Distances,
+    PairAgreement,
+    SameRow,
+    against_distance,
+    pair_agreement,
+    same_shares,
+)
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import validation
@@ -53,13 +60,15 @@ _ANSWERS: Final = pa.schema(
 class SamePersonNumbers:
     """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs.
 
-    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people.
+    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people. agreement:
+    of two raters, over all pairs and without those of one photograph.
     """
 
     rows: tuple[SameRow, ...]
     distance: Distances
     answers: int
     simulated: int
+    agreement: tuple[PairAgreement, ...]
 
 
 def numbers_of(
@@ -91,7 +100,8 @@ def numbers_of(
     shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
     distance = np.array([entry.distance for entry in known.values()])
     simulated = simulated_count(row.get("rater") for row in rows)
-    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
+    agreed = pair_agreement(same, pair, [entry.kind for entry in about], unanswered=unanswered)
+    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated, agreed)
 
 
 class _Pair(NamedTuple):
@@ -198,6 +208,7 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
             if math.isfinite(row.share):
                 share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
             rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+        rows += map(_agreed, numbers.agreement)
         if numbers.simulated:
             rows.append(notice(numbers.simulated, numbers.answers))
         distance = numbers.distance
@@ -216,8 +227,16 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
         return ("group", "kind", "share same", "95 % interval", "answers"), rows
 
     def notes(self) -> Sequence[str]:
-        """The line on face distances."""
+        """The lines on agreement and on face distances."""
         return self.lines()[len(self.numbers.rows) :]
+
+
+def _agreed(found: PairAgreement) -> str:
+    about = f"two raters of {', '.join(found.kinds)} agree"
+    if not math.isfinite(found.agreement):
+        return f"{about}: not estimable ({found.reason})"
+    ends = f" ({found.low:.3f} to {found.high:.3f})" if math.isfinite(found.low) else ""
+    return f"{about} in {found.agreement:.3f}{ends} of {counted(found.pairs, 'pair')}"
 
 
 def _share(row: SameRow) -> tuple[str, str]:
