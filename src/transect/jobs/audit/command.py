@@ -10,6 +10,7 @@ import typer
 
 from transect.console.options import (
     AllowDownload,
+    AtThreshold,
     Batch,
     Bins,
     Boundary,
@@ -287,6 +288,7 @@ def audit(
     covariates: Covariates = None,
     margin: Margin = None,
     boundary: Boundary = None,
+    at_thresholds: AtThreshold = None,
     dry_run: Annotated[
         bool,
         typer.Option(
