@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.controls.directions import Direction, hyperplanes, labelled_by_a_model, steps_along
+from transect.controls.directions import DECISION, Direction, hyperplanes, labelled_by_a_model, steps_along
 from transect.errors import BadInput, UnknownName
 from transect.generators.requests import requested_columns
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
@@ -161,7 +161,8 @@ def _attribute(direction: Direction) -> Attribute:
     quality = f"held-out {direction.quality_measure} {direction.quality:.2f}" if known else "quality unknown"
     source = f"{FITTED} {direction.origin.get('labels', 'labels')}, {quality}"
     meaning = f"{direction.name}, along a fitted direction"
-    unit = "distance from the hyperplane" if direction.kind == "binary" else ""
+    signed = direction.kind == "binary" or direction.origin.get("values") == DECISION
+    unit = "distance from the hyperplane" if signed else ""
     return Attribute(direction.name, "continuous", meaning, unit, direction.low, direction.high, source=source)
 
 

@@ -121,7 +121,11 @@ def audit(
         ),
     ] = None,
     vary: Annotated[
-        list[str] | None, _experiment(help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
+        list[str] | None,
+        _experiment(
+            help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much are the ends; "
+            "repeatable."
+        ),
     ] = None,
     steps: Annotated[
         list[str] | None,

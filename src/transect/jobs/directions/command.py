@@ -66,6 +66,13 @@ def fit(
     space: Annotated[
         str | None, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")
     ] = None,
+    values: Annotated[
+        str,
+        typer.Option(
+            help="Of continuous attributes: label (in the label's unit), or decision (signed distance from the "
+            "hyperplane, as of binary ones)."
+        ),
+    ] = "label",
     labelled_by: Annotated[
         str, typer.Option(help="Who gave a table's labels: people, or model:NAME (reports then warn).")
     ] = "",
@@ -98,7 +105,7 @@ def fit(
 
     safetensors_path(out)
     answers = given({**locals(), "labels": classes})
-    options = DirectionsOptions(labelled_by, population, size, device, answers)
+    options = DirectionsOptions(labelled_by, population, size, device, answers, values)
     result = fit_directions(
         generator, labels, attribute or (), balance=balance or (), method=method, latents=latents,
         space=space or "", subjects=subjects, seed=seed, quiet=json, options=options,
