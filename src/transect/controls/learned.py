@@ -68,18 +68,20 @@ class LearnedControls:
     Ways are those of the directions (`Direction.way`), corrected so that no other attribute's reading changes.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
     (attributes that were not fitted) may change too: raters judge that. Directions of w also take codes of w+,
-    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. Raises BadInput
-    for no directions, two of one name, or collinear ones.
+    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. plain: moves
+    go along each attribute's own normal, and others change with it (without orthogonalization, Fig. 5 of Balakrishnan
+    et al. 2020). Raises BadInput for no directions, two of one name, or collinear ones.
     """
 
-    def __init__(self, directions: Sequence[Direction], space: str) -> None:
+    def __init__(self, directions: Sequence[Direction], space: str, *, plain: bool = False) -> None:
         names = [direction.name for direction in directions]
         if not names or len(set(names)) < len(names):
             raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
         self.space = space
         self.directions = {direction.name: direction for direction in directions}
         self._planes = hyperplanes(directions)
-        self._steps = steps_along(self._planes, np.array([direction.way for direction in directions]))
+        ways = np.array([direction.way for direction in directions])
+        self._steps = self._planes.normals if plain else steps_along(self._planes, ways)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -183,9 +185,9 @@ class FittedDirections:
     origin: Mapping[str, object] = field(default_factory=dict)
     sha256: str = ""
 
-    def controls(self) -> LearnedControls:
+    def controls(self, *, plain: bool = False) -> LearnedControls:
         """The controls that read and set along them. Raises BadInput where they are collinear."""
-        return LearnedControls(self.directions, self.space)
+        return LearnedControls(self.directions, self.space, plain=plain)
 
     def describe(self) -> dict[str, object]:
         """The description in a run's spec: numbers and texts, null for what is not a number."""
@@ -298,9 +300,9 @@ class LearnedWorld:
     weights than the generator's.
     """
 
-    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
+    def __init__(self, generator: Generator, fitted: FittedDirections, *, plain: bool = False) -> None:
         self.generator, self.fitted = generator, fitted
-        self.controls = fitted.controls()
+        self.controls = fitted.controls(plain=plain)
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
         self._check_weights()
         self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))

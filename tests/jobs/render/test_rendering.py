@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from commands import printed
+from PIL import Image
 from published import fits
 from safetensors.torch import save_file
 from simulated import simulated
@@ -13,6 +14,7 @@ from small_network import weights
 
 import transect
 from transect.errors import BadInput, FolderOfAnotherSpec
+from transect.experiment.worlds import WorldSettings
 from transect.generators import load
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.render.run import render
@@ -20,14 +22,52 @@ from transect.runs.tables import decode
 
 
 def test_render_sheet_has_a_row_a_subject(tmp_path):
-    from PIL import Image
-
     result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses=0,1"])
     assert result.table["intended.glasses"].to_pylist() == [0.0, 1.0] * 2
     assert fits(result) == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
     assert "data:image/png" in result.report(tmp_path / "page").read_text()
     with Image.open(tmp_path / "sheet.png") as picture:
         assert picture.width < picture.height * 1.2  # two rows of two
+
+
+def test_two_attributes_are_a_grid(tmp_path):
+    """2 subjects x 3 levels of the first attribute down x 2 of the second across: 6 rows of 2."""
+    result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["skin_tone=1,5,9", "glasses=0,1"])
+    assert result.numbers.images == 12
+    with Image.open(tmp_path / "sheet.png") as picture:
+        across, down = 2 * (32 + 4) + 4, 6 * (32 + 4)
+        assert picture.width == across
+        assert picture.height > down  # labels and heads
+    tone = result.table["intended.skin_tone"].to_pylist()
+    assert tone[:6] == [1, 1, 5, 5, 9, 9]  # the first attribute's level changes from row to row
+
+
+def test_levels_are_shown_with_and_without_keeping_the_others(tmp_path):
+    """Of skin tone and age at an angle: along the normal of one the other moves by their cosine, else not at all."""
+    view = load("faceworld-latent", image_size=32)
+    names = ("skin_tone", "smile")
+    normals = np.zeros((2, view.latent_dim))
+    normals[0, 0], normals[1, :2] = 1.0, (0.6, 0.8)
+    np.save(tmp_path / "n.npy", normals)
+    fitted = transect.import_directions(tmp_path / "n.npy", names, generator=view)
+    kept, plain = (fitted.fitted.controls(plain=way) for way in (False, True))
+    one = view.sample([3])
+    now = {name: kept.read(one)[name][0].as_py() for name in names}
+    ask = {"skin_tone": [now["skin_tone"] + 0.5]}
+    moved = [
+        {name: each.read(each.set(one, ask))[name][0].as_py() - now[name] for name in names} for each in (kept, plain)
+    ]
+    assert moved[0] == pytest.approx({"skin_tone": 0.5, "smile": 0.0}, abs=1e-9)
+    assert moved[1] == pytest.approx({"skin_tone": 0.5, "smile": 0.3}, abs=1e-9)  # .5 x .6
+    file = tmp_path / "d.safetensors"
+    fitted.write(file)
+    settings = WorldSettings("faceworld", image_size=32, directions=file, plain=True)
+    made = render(tmp_path / "both.png", subjects=2, vary="skin_tone=-1,1", world=settings)
+    assert made.numbers.images == 4
+    with Image.open(tmp_path / "both.png") as picture:
+        assert picture.width == 4 * (32 + 4) + 4  # two levels with, two without
+    with pytest.raises(BadInput, match="--plain: expected a sheet of one attribute that moves along fitted directions"):
+        render(tmp_path / "no.png", subjects=1, vary="smile", world=WorldSettings("faceworld", plain=True))
 
 
 DATA = {"subjects": 5, "seed": 3, "image_size": 32, "data_set": True, "quiet": True}
