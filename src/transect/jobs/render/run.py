@@ -205,7 +205,11 @@ def render(
             _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns, opened)
         )
     images, table = _rendered(opened, design)
-    sheet = _beside(images, design, opened) if settings.plain else _sheet(images, design, columns, opened)
+    sheet = (
+        _beside(images, design, opened)
+        if settings.plain and isinstance(opened, LearnedWorld)
+        else _sheet(images, design, columns, opened)
+    )
     write_atomically(Path(out), sheet)
     return RenderResult(_numbers(out, opened, design), table, sheet)
 
