@@ -182,7 +182,11 @@ def test_mcduff_2019(script):
         assert everything["share"] < 0.1  # levels of .1 and .9, or 2 and 9, are plain to a rater with a noise of .05
         assert 3 < everything["quality"] < 4.5  # a place of .75 on 0 to 5
     searches = [answer for step, answer in answers.items() if step.startswith(("mcduff2019-", "random-"))]
-    assert len(searches) == 4
+    assert len(searches) == 6  # two of each way, and two of the second service
+    page = Path("out/index.html").read_text()
+    rows = searches[0]["errors"]["samples"][0]["rows"]
+    whole = next(row for row in rows if not row["by"])
+    assert page.count(f"({whole['errors']} of {whole['images']})") >= 2  # both services on one page
     assert all(each["calls"] == 24 and 0 < each["failures"] < 24 for each in searches)
 
 
