@@ -116,7 +116,7 @@ def fit(
 @directions.command("import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Normals: .npy, .npz or .pt with vectors [d], [1, d] or [k, d].")
+        Path, typer.Argument(metavar="FILE", help="Normals: .npy, .npz or .pt with one vector or several, a row each.")
     ],
     attribute: Annotated[
         list[str] | None,
@@ -132,7 +132,7 @@ def import_(
     out: Annotated[Path, typer.Option(help="The safetensors file to write.")] = Path("directions.safetensors"),
     json: Json = False,
 ) -> None:
-    """Take directions that others fitted, as InterFaceGAN's boundaries [1, 512], for audits along them.
+    """Take directions that others fitted, as InterFaceGAN's boundaries, for audits along them.
 
     Values are signed distances from the hyperplane. No label is known, so that their quality is unknown.
     """
