@@ -23,5 +23,5 @@ result = transect.audit(
     quiet=True,
 )
 for effect in result.effects:
-    print(f"{effect.name:30} {effect.estimate:+.3f}  95 % interval {effect.low:+.3f} to {effect.high:+.3f}")
+    print(f"{effect.name:30} {effect.estimate:+z.3f}  95 % interval {effect.low:+z.3f} to {effect.high:+z.3f}")
 print("report:", result.page)

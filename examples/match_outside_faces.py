@@ -63,12 +63,12 @@ def main() -> dict[str, float]:
     test = disagreement_of_designs(within, experiment)
 
     unadjusted = float(missed[groups[0]].mean() - missed[groups[1]].mean())
-    print(f"all scenes, unmatched: {100 * unadjusted:+.1f} points")
-    print(f"{len(pairs)} matched pairs:     {100 * matched.estimate:+.1f} points")
+    print(f"all scenes, unmatched: {100 * unadjusted:+z.1f} points")
+    print(f"{len(pairs)} matched pairs:     {100 * matched.estimate:+z.1f} points")
     for name, made in (("matched, adjusted:", within), ("set by experiment:", experiment)):
         estimate, low, high = (100 * one for one in made)
-        print(f"{name}     {estimate:+.1f} ({low:+.1f} to {high:+.1f})")
-    print(f"pairs less experiment: {100 * test.difference:+.1f}, p = {test.p:.2f}")
+        print(f"{name}     {estimate:+z.1f} ({low:+z.1f} to {high:+z.1f})")
+    print(f"pairs less experiment: {100 * test.difference:+z.1f}, p = {test.p:.2f}")
     print(verdict(balance(covariates, *groups, (pairs.a, pairs.b))))
     return {"unadjusted": unadjusted, "matched": matched.estimate, "experiment": experiment[0], "p": test.p}
 

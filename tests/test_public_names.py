@@ -12,7 +12,7 @@ import transect
 JOBS = (
     "audit", "plan", "render", "sample_data", "search", "readings", "match", "neighbours", "recognition", "retrieve", "leakage", "mitigate",
     "encode", "invert", "fit_twins", "compare_recognizers",
-    "fit_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
+    "fit_directions", "import_directions", "train_gan", "train_encoder", "train_classifier", "annotate", "verify", "report", "open_run", "view",
     "audit_cost", "audit_preset", "init", "check", "compare", "export", "list_runs", "reproduce", "replicate",
 )  # fmt: skip
 

@@ -104,3 +104,16 @@ def test_lines_are_cleaned_on_both_streams(capsys):
     say("three\r", error=True)
     out, err = capsys.readouterr()
     assert (out, err) == ("one\ntwo\n", "three \n")
+
+
+def test_no_number_with_a_sign_is_minus_zero():
+    """A number that is printed with its sign can be negative, and one that rounds to 0 has none: z in its format."""
+    signed = [
+        f"{path.name}: {spec.value}"
+        for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr)
+        for spec in node.format_spec.values[:1]
+        if isinstance(spec, ast.Constant) and spec.value.startswith("+") and not spec.value.startswith("+z")
+    ]
+    assert signed == []

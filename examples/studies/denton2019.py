@@ -140,8 +140,8 @@ def main() -> None:
 def _effect(each: dict) -> str:
     if each["estimate"] is None:
         return f"{each['attribute']}: {each['reason']}"
-    ends = "" if each["low"] is None else f" ({100 * each['low']:+.1f} to {100 * each['high']:+.1f})"
-    return f"{each['attribute']} {100 * each['estimate']:+.1f}{ends}"
+    ends = "" if each["low"] is None else f" ({100 * each['low']:+z.1f} to {100 * each['high']:+z.1f})"
+    return f"{each['attribute']} {100 * each['estimate']:+z.1f}{ends}"
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def _women_less_men(gap: dict) -> str:
     """The command's difference is the other way round."""
     if gap["estimate"] is None:
         return gap["reason"]
-    return f"{-gap['estimate']:+.4f} ({-gap['high']:+.4f} to {-gap['low']:+.4f})"
+    return f"{-gap['estimate']:+z.4f} ({-gap['high']:+z.4f} to {-gap['low']:+z.4f})"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check.run import check as check
 from .jobs.compare.run import compare as compare
+from .jobs.directions.importing import import_directions as import_directions
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import EncodeOptions as EncodeOptions

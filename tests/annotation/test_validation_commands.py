@@ -144,9 +144,29 @@ def test_pairs_from_files(tmp_path):
     assert found["all", "real"] == (1.0, 1), "a rater who was shut out does not count"
     assert found["well", "fake"] == (1.0, 1)
     assert made["distance"]["tied"] == 1
+    (agreed,) = made["agreement"]  # of a, b the two answers differ; c, d has one that counts
+    assert (agreed["agreement"], agreed["low"], agreed["pairs"]) == (0.0, None, 1)
     pairs.write_text("first,second,kind\na,b,fake\n")
     with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
         same_person(answers, pairs)
+
+
+def test_agreement_is_printed_with_and_without_pairs_of_one_photograph(tmp_path):
+    """Three answers a pair: of 3 to 0 all 3 twos agree, of 2 to 1 one in three. dup: 1; real: 1/3, 1, 1/3, mean 5/9.
+
+    All four: (1 + 1/3 + 1 + 1/3) / 4 = 2/3.
+    """
+    answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
+    given = {"p": "000", "q": "001", "r": "111", "s": "011"}
+    lines = [f"{x},{x}2,r{k},w,{level}" for x, levels in given.items() for k, level in enumerate(levels)]
+    answers.write_text("id,second,rater,answer,level\n" + "\n".join(lines) + "\n")
+    pairs.write_text("first,second,kind\np,p2,dup\nq,q2,real\nr,r2,real\ns,s2,real\n")
+    every, judged = same_person(answers, pairs).numbers.agreement
+    assert (every.kinds, every.agreement, every.pairs) == (("dup", "real"), pytest.approx(2 / 3), 4)
+    assert (judged.kinds, judged.agreement, judged.pairs) == (("real",), pytest.approx(5 / 9), 3)
+    assert every.low < 2 / 3 < every.high
+    lines = same_person(answers, pairs).lines()
+    assert "two raters of real agree in 0.556" in "\n".join(lines)
 
 
 def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_path):

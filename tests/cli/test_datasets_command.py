@@ -39,3 +39,20 @@ def test_an_audit_of_a_data_set_counts_what_is_left_out(tmp_path, capsys, reader
     said = capsys.readouterr().err
     assert "Left out, images without a row of labels: 1." in said
     assert "Left out, rows of labels without an image: 1." in result.page.read_text()
+
+
+def test_people_are_counted_by_cell(tmp_path):
+    """ann has two pictures of one cell, and is one person there; nobody is White and a man; one gender is not known."""
+    rows = ["a.png,ann,Black,woman", "b.png,ann,Black,woman", "c.png,bob,Black,man", "d.png,cy,White,woman"]
+    rows += ["e.png,di,White,woman", "f.png,ed,White,"]
+    (tmp_path / "labels.csv").write_text("file,subject,race,gender\n" + "\n".join(rows) + "\n")
+    for number, name in enumerate("abcdef"):
+        replicas.put(tmp_path / f"{name}.png", 40 * number)
+    words = ("datasets", "show", f"folder:{tmp_path}", "--by", "race", "--by", "gender")
+    cells = json.loads(run(*words, "--json").stdout)["cells"]
+    assert [tuple(cell.values()) for cell in cells] == [
+        ("Black", "man", 1, 1), ("Black", "woman", 1, 2), ("White", "man", 0, 0), ("White", "woman", 2, 2),
+        ("unknown", "unknown", 1, 1),
+    ]  # fmt: skip
+    assert "unknown" in run(*words).stdout
+    assert isinstance(run(*words, "--by", "age").exception, UnknownName)

@@ -39,7 +39,7 @@ def test_a_file_gives_back_what_was_fitted(tmp_path):
     [
         ({"name": "a\nb"}, "name must be a short text"),
         ({"low": 99.0}, "line has no range"),
-        ({"quality": None}, "quality of line must be a number"),
+        ({"quality": "good"}, "quality of line must be a number"),
         ({"origin": "me"}, "the origin of line must be an object"),
         ({"normals": np.full((1, 3), np.nan)}, "must have length 1"),
         ({"normals": -line().way[None]}, "must lead across its hyperplane"),

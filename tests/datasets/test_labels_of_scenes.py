@@ -2,8 +2,12 @@
 
 import json
 
+import pyarrow as pa
+import pytest
 import replicas
 
+from transect.attacks.outputs import predictions
+from transect.attacks.tables import labelled_data
 from transect.datasets.label_tables import NO_GENDER, label_table
 
 
@@ -53,3 +57,37 @@ def test_leakage_from_coco_and_imsitu_needs_no_column(tmp_path):
     assert result.numbers.dataset_leakage.estimate == 100
     assert (result.numbers.protected, result.numbers.n, result.numbers.splits) == ("gender", 40, True)
     assert "not who the people are" in " ".join(result.numbers.notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "named"),
+    [
+        ("id", "COCO_train2014_{:012}"),
+        ("id", "train2014/COCO_train2014_{:012}.jpg"),
+        ("image_name", "COCO_train2014_{:012}.jpg"),
+        ("id", "{:012}"),
+        ("image_id", "{}"),  # the number of COCO's annotations
+    ],
+)
+def test_predictions_name_cocos_pictures_in_each_way_that_people_write_them(tmp_path, column, named):
+    """Captions name a gender on 1, 2 and 4; dog is true on all, predicted on 2 alone, in another order of rows."""
+    replicas.coco(tmp_path, "train2014")
+    read = label_table(f"coco:{tmp_path}?split=train2014")
+    data = labelled_data(read.table, ["dog", "frisbee"], "gender")
+    numbers = [named.format(number) for number in (4, 2, 1)]
+    ids = [int(number) for number in numbers] if column == "image_id" else numbers
+    answers = pa.table({column: ids, "dog": [0, 1, 0], "frisbee": [0, 0, 0]})
+    covered, outputs = predictions(answers, data, ["dog", "frisbee"])
+    assert covered.ids == tuple(f"COCO_train2014_{number:012}" for number in (1, 2, 4))
+    assert outputs.hard.values[:, 0].tolist() == [False, True, False]
+
+
+def test_predictions_name_imsitus_pictures_with_their_suffix(tmp_path):
+    read = label_table(f"imsitu:{replicas.imsitu(tmp_path)}")
+    data = labelled_data(read.table, ["verb"], "gender")
+    names = ["fixing_5.jpg", "cooking_1.jpg", "fixing_3.jpg"]
+    answers = pa.table({"image_name": names, "verb": ["fixing", "cooking", "cooking"]})
+    covered, outputs = predictions(answers, data, ["verb"])
+    assert covered.ids == ("cooking_1", "fixing_3", "fixing_5")
+    assert [covered.labels.names[verb] for verb in outputs.hard.category] == ["cooking", "cooking", "fixing"]
+    assert "cooking_1 is cooking_1.jpg" in outputs.matched.id_column

@@ -147,6 +147,19 @@ def test_fairface_by_part_and_without_columns(tmp_path):
     assert "expected fairface_label_train.csv or fairface_label_val.csv" in refusal("fairface", root)
 
 
+def test_the_pilot_parliaments_benchmark_as_distributed(tmp_path):
+    made = opened("ppb", replicas.ppb(tmp_path))
+    assert made.ids == ("a", "b", "c")
+    assert made.column("gender").tolist() == [0, 1, 0]  # levels in sorted order: female, male
+    fitz = next(attribute for attribute in made.attributes if attribute.name == "fitz")
+    assert fitz.levels == ("I", "II", "III", "IV", "V", "VI")
+    np.testing.assert_array_equal(made.column("fitz"), [5, 1, np.nan])
+    assert [attribute.name for attribute in made.attributes] == ["id", "country", "gender", "bi_fitz", "fitz"]
+    assert made.left_out == {"rows of labels without an image": 1, "images without a row of labels": 1}
+    (tmp_path / "PPB-2017" / "PPB-2017-metadata.csv").write_text("file,gender\na.png,male\n")
+    assert "expected a column filename, got file, gender" in refusal("ppb", tmp_path)
+
+
 def test_utkface_reads_names_and_counts_the_others(tmp_path):
     made = opened("utkface", replicas.utkface(tmp_path))
     # sorted by path: the one of 1 year comes first; the one without a race is left out

@@ -32,6 +32,22 @@ def test_levels(text, levels):
 
 
 @pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("skin_tone=little,much", (2.5, 7.0)),  # the ends of the usual levels
+        ("skin_tone=little:much:4", (2.5, 4.0, 5.5, 7.0)),
+        ("skin_tone=1,much", (1.0, 7.0)),
+    ],
+)
+def test_words_name_the_ends_of_the_usual_levels(text, levels):
+    assert parse_vary([text], WORLD, defaults={"skin_tone": (2.5, 3.0, 7.0)})["skin_tone"] == levels
+
+
+def test_without_usual_levels_the_words_name_the_ends_of_the_range():
+    assert parse_vary(["skin_tone=little,much"], WORLD)["skin_tone"] == (1.0, 10.0)
+
+
+@pytest.mark.parametrize(
     ("texts", "message"),
     [
         (["skin_tone=1-10"], "--vary 'skin_tone=1-10': did you mean skin_tone=1:10:3, three values from 1 to 10?"),

@@ -90,19 +90,20 @@ def test_every_step_fits_its_command(name, profile, script):
 
 def test_it_waits_until_people_have_answered_and_asks_nobody_twice(script, monkeypatch, capsys):
     words = ("--profile", "small", "--out", "out", *settings("simulated=False", "subjects=1"))
-    for raters, missing in ((0, "3 answers to each question"), (1, "16 more")):  # two questions about four images
+    questions = ("--questions", "out/questions.toml")
+    for raters, missing in ((0, "3 answers to each question"), (1, "24 more")):  # three questions about four images
         if raters:
-            simulated("out/images", "--raters", raters, "--questions", "quality", "--answer-mean", "quality=0.7")
+            simulated("out/images", "--raters", raters, *questions, "--answer-mean", "quality=0.7")
         with pytest.raises(SystemExit) as end:
             script("mcduff2019", *words)
         assert end.value.code == 4
         lines = capsys.readouterr().out.splitlines()
         assert missing in lines[0]
         assert lines[1:] == [
-            "  transect annotate serve out/images --questions quality",
+            "  transect annotate serve out/images --questions out/questions.toml",
             f"  python {STUDIES / 'mcduff2019.py'} {shlex.join(words)}",
         ]
-    simulated("out/images", "--raters", 3, "--questions", "quality", "--answer-mean", "quality=0.7")
+    simulated("out/images", "--raters", 3, *questions, "--answer-mean", "quality=0.7")
     stop = mock.Mock(side_effect=SystemExit)  # the step after
     monkeypatch.setattr("protocol.call", stop)
     for _ in range(2):
@@ -174,13 +175,18 @@ def test_denton_2019(script):
 @pytest.mark.integration
 def test_mcduff_2019(script):
     answers = ran(script, "mcduff2019")
-    (validation,) = answers["validate"].values()
-    everything = validation["groups"][0]
-    assert everything["judged"] == 10 * 4  # subjects x conditions
-    assert everything["share"] < 0.1  # a face shape of .1 or .9 is plain to a rater with a noise of .05
-    assert 3 < everything["quality"] < 4.5  # a place of .75 on 0 to 5
+    for name in ("face_shape", "skin_tone"):
+        (validation,) = answers[f"validate-{name}"].values()
+        everything = validation["groups"][0]
+        assert everything["judged"] == 10 * 4  # subjects x conditions
+        assert everything["share"] < 0.1  # levels of .1 and .9, or 2 and 9, are plain to a rater with a noise of .05
+        assert 3 < everything["quality"] < 4.5  # a place of .75 on 0 to 5
     searches = [answer for step, answer in answers.items() if step.startswith(("mcduff2019-", "random-"))]
-    assert len(searches) == 4
+    assert len(searches) == 6  # two of each way, and two of the second service
+    page = Path("out/index.html").read_text()
+    rows = searches[0]["errors"]["samples"][0]["rows"]
+    whole = next(row for row in rows if not row["by"])
+    assert page.count(f"({whole['errors']} of {whole['images']})") >= 2  # both services on one page
     assert all(each["calls"] == 24 and 0 < each["failures"] < 24 for each in searches)
 
 

@@ -9,6 +9,7 @@ import pytest
 from places import SHARED
 
 import transect
+from transect.effects.identity_pairs import pair_agreement
 from transect.effects.intervals import mean_interval, wilson
 from transect.effects.matched_pairs import balance
 from transect.jobs.match.options import MatchOptions
@@ -188,6 +189,11 @@ def test_agreement_is_as_published_only_with_the_duplicates():
     assert agreement(answers).mean() == pytest.approx(0.737, abs=5e-4)
     judged = agreement(answers.query("pair_type != 'dup'"))
     assert len(judged) == 240
+    ticked = np.where(answers["ticked_same"], 1.0, np.where(answers["ticked_not_same"], 0.0, np.nan))
+    kinds = answers["pair_type"].tolist()
+    made = pair_agreement(ticked, answers["pair"].to_numpy(), kinds, unanswered="same")
+    assert [round(each.agreement, 3) for each in made] == [0.737, 0.608]
+    assert [round(end, 3) for end in (made[1].low, made[1].high)] == [0.567, 0.651]
     assert [round(x, 3) for x in paired(judged)] == [0.608, 0.567, 0.651]
 
 

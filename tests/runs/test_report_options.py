@@ -9,6 +9,7 @@ import pytest
 from commands import printed, refused
 
 from transect.analysis import reporting
+from transect.analysis.sections.error_rates import combinations_of
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import report_options
@@ -33,6 +34,8 @@ OUTCOMES = ("answer", "miss", "score")
         ("margins", ["2"], "expected a share below 1, got 2; two points are 0.02"),
         ("margins", ["0.02", "0.03"], "expected one margin for all rates, got two"),
         ("boundary", (0.3, float("nan")), "expected LOW below HIGH, two scores around the threshold"),
+        ("thresholds", [0.3, float("inf")], "--at-threshold: expected scores as numbers, got 0.3, inf"),
+        ("conditions", list("abcdef"), "--by: expected at most 5 attributes, got 6"),
     ],
 )
 def test_what_is_refused(parse, given, message):
@@ -40,9 +43,34 @@ def test_what_is_refused(parse, given, message):
         "bins": lambda texts: report_options.parse_bins(texts, KNOWN),
         "margins": lambda texts: report_options.parse_margins(texts, OUTCOMES),
         "boundary": report_options.check_boundary,
+        "thresholds": report_options.check_thresholds,
+        "conditions": lambda names: report_options.check_error_conditions(names, [set("abcdef")]),
     }
     with pytest.raises(BadInput, match=message):
         parsers[parse](given)
+
+
+def test_five_attributes_are_counted_alone_in_pairs_and_all_together():
+    assert report_options.check_error_conditions(list("abcde"), [set("abcde")]) == tuple("abcde")
+    groupings = combinations_of("abcde")
+    assert groupings[:5] == [(name,) for name in "abcde"]
+    assert len(groupings) == 5 + 10 + 1
+    assert groupings[-1] == tuple("abcde")
+    assert combinations_of("ab") == [("a",), ("b",), ("a", "b")]
+
+
+def test_a_stated_threshold_is_kept_for_later_reports(tmp_path):
+    """Pictures whose mean is above T / 255 are a yes; at 1.5 none is, so that every image whose truth is yes errs."""
+    target = as_target(lambda pixels: [float(image.mean() / 255) for image in pixels], name="light", task="binary")
+    options = {"images": 12, "image_size": 32, "truth": "smile>0.5", "compare": ["glasses"], "control": False}
+    auditing.audit(target, **options, at_thresholds=[1.5], out=tmp_path / "run")
+    for _ in range(2):
+        results = reporting.report(tmp_path / "run").results
+        (section,) = [each for each in results["sections"] if each["key"] == "thresholds"]
+        (table,) = [each for each in section["tables"] if "glasses" in each["title"]]
+        found = {row[1]: row[3] for row in table["rows"] if (row[0], row[2]) == ("all", "FNR")}
+        assert found[1.5] == 1.0
+    assert json.loads((tmp_path / "run" / "thresholds.json").read_text()) == [1.5]
 
 
 def by_light(pixels):

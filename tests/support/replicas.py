@@ -73,6 +73,17 @@ def fairface(root, below="."):
     return root
 
 
+def ppb(root, below="PPB-2017"):
+    """Four rows, one without a picture; one picture without a row."""
+    rows = ["1,South Africa,female,a.png,VI,darker", "2,Sweden,male,b.png,II,lighter"]
+    rows += ["3,Sweden,female,c.png,,lighter", "4,Rwanda,male,gone.png,V,darker"]
+    for number, name in enumerate("abcx"):
+        put(root / below / "imgs" / f"{name}.png", 50 * number)
+    head = "id,country,gender,filename,fitz,bi.fitz\n"
+    (root / below / "PPB-2017-metadata.csv").write_text(head + "\n".join(rows) + "\n")
+    return root
+
+
 def utkface(root):
     names = (
         "25_0_2_20170116174525125.jpg.chip.jpg",

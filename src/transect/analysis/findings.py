@@ -223,10 +223,11 @@ def analyse(
     by: Sequence[str] = (),
     bins: Bins | None = None,
     covariates: Sequence[str] = (),
+    at_thresholds: tuple[float, ...] = (),
     *,
     pictured: bool = True,
 ) -> Findings:
-    """The findings of one finished run. boundary, by, bins, covariates: as in `Answers`. pictured: with its gallery."""
+    """The findings of one finished run. The settings are those of `Answers`; pictured: with its gallery."""
     crossed = tuple(by) if set(by) <= run.counted_by else ()
     edges = {name: points for name, points in (bins or {}).items() if name in run.perceived or not run.design.levels}
     effects: list[Effect] = []
@@ -255,7 +256,7 @@ def analyse(
             rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, outcomes.predictions))
         one = replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges)
-        answers.append(replace(one, covariates=tuple(covariates)))
+        answers.append(replace(one, covariates=tuple(covariates), at_thresholds=at_thresholds))
         if pictured:
             galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
     effects = with_mirrors(effects, mirrors)

@@ -457,13 +457,16 @@ def _report(
     margin = report_options.parse_margins(
         report_options.listed_margins(settings.margin), counted
     ) or report_options.MARGINS.read(folder)
-    studies = [findings.analyse(run, interval, crossed, cut_points, adjusted) for run in runs]
+    cuts = report_options.check_thresholds(settings.at_thresholds) or report_options.THRESHOLDS.read(folder)
+    studies = [findings.analyse(run, interval, crossed, cut_points, adjusted, cuts) for run in runs]
     if named:
         report_options.COVARIATES.write(folder, adjusted)
     if by:
         report_options.ERROR_CONDITIONS.write(folder, crossed)
     if report_options.listed_margins(settings.margin):
         report_options.MARGINS.write(folder, margin)
+    if settings.at_thresholds:
+        report_options.THRESHOLDS.write(folder, cuts)
     if settings.bins:
         report_options.write_bins(folder, cut_points)
     if boundary is not None:

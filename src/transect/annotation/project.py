@@ -18,9 +18,18 @@ from pydantic import ValidationError
 
 from transect.annotation import schema
 from transect.annotation.database import Database, NotCreated, read_setting, write_setting
-from transect.annotation.questions import RECONSTRUCTIONS, Plan, Questionnaire, RaterQuestion, load
+from transect.annotation.questions import (
+    ADDED,
+    NEIGHBOURS,
+    RECONSTRUCTIONS,
+    WITHIN_SUBJECTS,
+    Plan,
+    Questionnaire,
+    RaterQuestion,
+    load,
+)
 from transect.annotation.schema import answers, items, raters, tasks
-from transect.annotation.sources import FILE, Picture, Pictures, home_of, is_texts, source_of
+from transect.annotation.sources import FILE, Picture, Pictures, RunImages, Source, home_of, is_texts, source_of
 from transect.annotation.texts import questionnaire_of
 from transect.errors import BadInput
 from transect.runs import table_inputs
@@ -79,20 +88,23 @@ def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
 def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
     if not question.pairs:
         yield from (Unit(picture.study, picture.id) for picture in pictures.alone)
-    elif question.pairs in ("ends", "neighbours"):
-        yield from _within_subjects(pictures.alone, question.pairs == "ends", question.name)
+    elif question.pairs in WITHIN_SUBJECTS:
+        yield from _within_subjects(pictures, question.pairs, question.name)
     elif question.pairs == RECONSTRUCTIONS:
         yield from _known(pictures, question.name)
     else:
         yield from _from_file(Path(question.pairs), pictures)
 
 
-def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iterator[Unit]:
-    """The first and the last image of each subject, or each and the next."""
+def _within_subjects(pictures: Pictures, kind: str, name: str) -> Iterator[Unit]:
+    """Of each subject the first and the last image, its own (λ = 0) and the last, or each and the next."""
     any_pair = False
-    for _, group in itertools.groupby(sorted(pictures), key=lambda picture: (picture.study, picture.subject)):
+    for (study, _), group in itertools.groupby(sorted(pictures.alone), key=lambda each: (each.study, each.subject)):
         row = sorted(group, key=lambda picture: picture.cell)
-        chosen: Iterable[tuple[Picture, Picture]] = [(row[0], row[-1])] if ends else itertools.pairwise(row)
+        first = _own(row, pictures.sources[study]) if kind == ADDED else row[0]
+        chosen: Iterable[tuple[Picture, Picture]] = (
+            itertools.pairwise(row) if kind == NEIGHBOURS else [(first, row[-1])]
+        )
         for left, other in chosen:
             if left.id != other.id:
                 any_pair = True
@@ -102,6 +114,15 @@ def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iter
             f"question {name}: expected subjects with several images, since it is about pairs, got one image of each; "
             "name a CSV file of pairs, or another question"
         )
+
+
+def _own(row: Sequence[Picture], source: Source) -> Picture:
+    """The image at λ = 0, z of equation 4 of Denton et al. 2019; of attributes that are set to levels the first."""
+    spec = source.run.spec if isinstance(source, RunImages) else None
+    if spec is None or spec.generator.steps is None:
+        return row[0]
+    cells = spec.design.cells()
+    return next(picture for picture in row if not any(cells[picture.cell].values()))  # every walk has it
 
 
 def _known(pictures: Pictures, name: str) -> Iterator[Unit]:

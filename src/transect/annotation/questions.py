@@ -3,8 +3,7 @@
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
 Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
 those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
-Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality`, `conditions` (of a conditional GAN) and
-`edits`.
+Balakrishnan et al. 2020), `monk`, `pairs`, `same-person`, `quality` and `edits`.
 
 Faces that show the levels of a question, rendered once by FaceWorld and stored beside the answers.
 """
@@ -26,11 +25,14 @@ from transect.runs import toml_files
 from transect.runs.folder import canonical_json, write_atomically
 from transect.runs.human_answers import RatedQuestion
 
-SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "conditions", "edits")
+SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
 """Of `pairs`: real, fake and duplicate pairs of an inversion and its photographs."""
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
 """Keys of the page itself."""
+ADDED, NEIGHBOURS = "added", "neighbours"
+WITHIN_SUBJECTS: Final = ("ends", ADDED, NEIGHBOURS)
+"""Of `pairs`: images of one subject."""
 _KEYS: Final = "1234567890"
 _TEXTS: Final = ("title", "instructions", "consent")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
@@ -78,8 +80,9 @@ class RaterQuestion(_Table):
     """One question.
 
     scale: whether levels have an order, equal steps, or neither. pairs: about two images: the "ends" of each subject's
-    row of images, its "neighbours", the "reconstructions" of an inversion beside its photographs, or a CSV file with
-    columns first and second (and study, where there are several).
+    row of images, what was "added" to its own (in steps from λ = 0 to the last, else the ends), its "neighbours", the
+    "reconstructions" of an inversion beside its photographs, or a CSV file with columns first and second (and study,
+    where there are several).
     sided: levels go from the left image to the right one, which change sides at random: two, or more that mirror each
     other, as left, about equal, right. attribute: which attribute the values of the levels are of. skip: whether
     "cannot tell" is offered. studies: which studies' images it is about; () for all.

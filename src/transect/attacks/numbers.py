@@ -412,8 +412,8 @@ def _short(estimate: Estimate | None) -> str:
     if not math.isfinite(estimate.estimate):
         return "not estimable"
     if not math.isfinite(estimate.low):
-        return f"{estimate.estimate:.2f}"
-    return f"{estimate.estimate:.2f} ({estimate.low:.1f} to {estimate.high:.1f})"
+        return f"{estimate.estimate:z.2f}"
+    return f"{estimate.estimate:z.2f} ({estimate.low:z.1f} to {estimate.high:z.1f})"
 
 
 def cost_table(costs: Sequence[Cost]) -> Texts:
@@ -438,8 +438,8 @@ def _model_answer(apart: ModelDifference) -> str:
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"From {model} the attacker's balanced accuracy differs by {found.estimate:+.1f} points from that from "
-            f"{reference} ({SPREAD} {found.low:+.1f} to {found.high:+.1f}). {NO_INTERVAL}, so which of "
+            f"From {model} the attacker's balanced accuracy differs by {found.estimate:+z.1f} points from that from "
+            f"{reference} ({SPREAD} {found.low:+z.1f} to {found.high:+z.1f}). {NO_INTERVAL}, so which of "
             "them gives away more is open."
         )
     if not found.low * found.high > 0:
@@ -475,7 +475,7 @@ def _percent(estimate: Estimate) -> str:
 
 
 def _range(estimate: Estimate, *, signed: bool = False) -> str:
-    sign = "+" if signed else ""
+    sign = "+z" if signed else "z"
     if not math.isfinite(estimate.estimate):
         return "not estimable"
     if not math.isfinite(estimate.low):
@@ -486,5 +486,5 @@ def _range(estimate: Estimate, *, signed: bool = False) -> str:
 def _texts(estimate: Estimate) -> list[str]:
     if not math.isfinite(estimate.estimate):
         return ["not estimable", estimate.reason]
-    interval = f"{estimate.low:.2f} to {estimate.high:.2f}" if math.isfinite(estimate.low) else estimate.reason
-    return [f"{estimate.estimate:.2f}", interval]
+    interval = f"{estimate.low:z.2f} to {estimate.high:z.2f}" if math.isfinite(estimate.low) else estimate.reason
+    return [f"{estimate.estimate:z.2f}", interval]

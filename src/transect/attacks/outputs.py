@@ -20,6 +20,7 @@ from transect.attacks.attackers.classical import Attacker
 from transect.attacks.perturbation import bits, macro_f1
 from transect.attacks.records import Evidence, LabelledData, uniforms
 from transect.attacks.tables import expand, id_column, identifiers, matrix
+from transect.datasets.features import as_named
 from transect.errors import BadInput
 from transect.runs.toml_files import parse, shipped_or_file
 from transect.texts import words_of
@@ -354,22 +355,29 @@ def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.n
                 "column of identifiers (--id)"
             )
         return np.arange(len(data)), np.arange(len(data)), Matched("row order", len(data))
+    named, note = as_named(data.ids, predicted)
     position = {item: row for row, item in enumerate(predicted)}
     if len(position) < len(predicted):
         raise BadInput(
             f"predictions: {len(predicted) - len(position)} identifiers occur twice; keep one row for each item"
         )
-    rows = np.array([row for row, item in enumerate(data.ids) if item in position], dtype=np.int64)
+    rows = np.array([row for row, item in enumerate(named) if item in position], dtype=np.int64)
     _check_covered(data, data.ids, rows)
-    places = np.array([position[data.ids[row]] for row in rows], dtype=np.int64)
-    return rows, places, Matched("identifiers", len(rows), len(predicted) - len(rows), id_column=data.id_column or "")
+    places = np.array([position[str(named[row])] for row in rows], dtype=np.int64)
+    compared = "; ".join(filter(None, [data.id_column, note]))
+    return rows, places, Matched("identifiers", len(rows), len(predicted) - len(rows), id_column=compared)
 
 
 def _shared_column(table: pa.Table, data: LabelledData, ids: str | None) -> str | None:
-    """The column of identifiers that both have. Raises BadInput where each has another: they may count otherwise."""
+    """The column of identifiers that both have; of pictures by name, that of the predictions, whatever it is called.
+
+    Raises BadInput where each has another and the labels' are numbers: they may count otherwise.
+    """
     named, theirs = data.id_column, id_column(table, ids)
     if ids or named is None or theirs is None or named in table.column_names:
         return ids or (named if named in table.column_names else theirs)
+    if data.ids is not None and not any(item.isdecimal() for item in data.ids):
+        return theirs
     raise BadInput(
         f"predictions: expected the labels' column of identifiers, {named}, got {theirs}; name one that both have with "
         "--id"

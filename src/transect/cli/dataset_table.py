@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
@@ -42,6 +44,33 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
         levels = attributes[truth.attribute].levels if match["truth"].strip() == truth.attribute else ()
         named[name] = images.level_names(truth.attribute) if len(levels) > 2 else _numbers(values)
     return pa.table({"id": list(images.ids), "subject": list(images.subjects), **named})
+
+
+def people_by_cell(images: LabelledImages, names: Sequence[str]) -> list[dict[str, Any]]:
+    """People and images at each combination of levels, also those that nobody has (Table 1 of McDuff et al. 2019).
+
+    What has no label of one of the attributes is counted last, as "unknown" of all. Raises UnknownName for an attribute
+    that there is not, BadInput for one without levels.
+    """
+    known = {attribute.name: attribute for attribute in images.attributes}
+    for name in names:
+        if name not in known:
+            raise UnknownName("attribute", name, known)
+        if not known[name].levels:
+            raise BadInput(f"--by {name}: expected an attribute with levels, got a range; cut it into a column first")
+    columns = [images.level_names(name).to_pylist() for name in names]
+    people: dict[tuple[str, ...], set[int]] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    lacking = ("unknown",) * len(names)
+    for subject, *cell in zip(images.subjects, *columns, strict=True):
+        key = lacking if None in cell else tuple(cell)
+        people.setdefault(key, set()).add(subject)
+        counts[key] += 1
+    cells = [*itertools.product(*(known[name].levels for name in names)), *([lacking] if counts[lacking] else [])]
+    return [
+        {**dict(zip(names, cell, strict=True)), "people": len(people.get(cell, ())), "images": counts[cell]}
+        for cell in cells
+    ]
 
 
 def _numbers(values: np.ndarray) -> pa.Array:

@@ -146,15 +146,20 @@ def show(
         str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test&crop=148&limit=2000.")
     ],
     size: Annotated[int | None, typer.Option(help="Width and height that its images are fitted into.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Count people and images at each level of this; repeat for combinations.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Describe a data set: images, subjects, attributes with their counts, excluded images and why."""
+    from transect.cli.dataset_table import people_by_cell
     from transect.datasets import open_dataset
 
     found = open_dataset(dataset, image_size=size, labelled=False)
     seen = [_counted_labels(attribute, found.values[attribute.name]) for attribute in found.attributes]
+    cells = people_by_cell(found, by) if by else []
     if json:
-        say(dumps({**found.describe(), "attributes": seen}))
+        say(dumps({**found.describe(), "attributes": seen, **({"cells": cells} if by else {})}))
         return
     facts = {
         "images": f"{len(found)}, {found.framing()}",
@@ -169,6 +174,8 @@ def show(
         span = f"{column['low']:g} to {column['high']:g}" if "low" in column else "none"
         rows.append([column["name"], column["kind"], str(column["known"]), values or span])
     table(["attribute", "kind", "known", "values"], rows)
+    if cells:
+        table(list(cells[0]), [[str(value) for value in cell.values()] for cell in cells])
 
 
 def _counted_labels(attribute: Any, values: Any) -> dict[str, Any]:

@@ -133,8 +133,8 @@ FaceMask = Annotated[
 By = Annotated[
     list[str] | None,
     report_option(
-        help="Count errors by this attribute, or as raters saw it; repeat for combinations of two or three; stored "
-        "with the run."
+        help="Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; "
+        "stored with the run."
     ),
 ]
 Bins = Annotated[
@@ -142,6 +142,14 @@ Bins = Annotated[
     report_option(
         help="Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
         "the run."
+    ),
+]
+AtThreshold = Annotated[
+    list[float] | None,
+    report_option(
+        "--at-threshold",
+        help="Count errors by group at this threshold of the score too; repeatable; default: the one with the fewest "
+        "errors; stored with the run.",
     ),
 ]
 Margin = Annotated[

@@ -9,7 +9,7 @@ et al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human rat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -162,7 +162,8 @@ LEAK = "any biases of the classifier will leak into the direction"
 _PENALTIES = np.logspace(-3, 6, 19)
 _COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _FOLDS = 5
-_MIDDLE = (0.5, 99.5)
+MIDDLE: Final = (0.5, 99.5)
+"""Percentiles between which an attribute can be set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ def fit_direction(
     values = (z @ normal + offset) / length
     if kind != "binary":
         values = mean + slope * length * values
-    low, high = (float(end) for end in np.percentile(values, _MIDDLE))
+    low, high = (float(end) for end in np.percentile(values, MIDDLE))
     shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
         name,
@@ -264,6 +265,27 @@ def fit_direction(
         origin,
         *shown,
         along=_along(z[train], normal),
+    )
+
+
+DECISION: Final = "decision"
+
+
+def in_decisions(direction: Direction) -> Direction:
+    """The direction with signed distances from its hyperplane as values; a binary one has them already.
+
+    >>> fitted = Direction("age", "continuous", np.ones(1), 0.0, 2.0, 30.0, 20.0, 50.0, 0.5, "R2", 100, 20)
+    >>> signed = in_decisions(fitted)  # two years for each unit, 30 at the hyperplane
+    >>> signed.low, signed.high, signed.mean, signed.slope
+    (-5.0, 10.0, 0.0, 1.0)
+    """
+    if direction.kind == "binary":
+        return direction
+    ends = (direction.low, direction.high, direction.shown_low, direction.shown_high)
+    low, high, shown_low, shown_high = ((end - direction.mean) / direction.slope for end in ends)
+    origin = {**direction.origin, "values": DECISION}
+    return replace(
+        direction, slope=1.0, mean=0.0, low=low, high=high, shown_low=shown_low, shown_high=shown_high, origin=origin
     )
 
 

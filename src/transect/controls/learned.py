@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.controls.directions import Direction, hyperplanes, labelled_by_a_model, steps_along
+from transect.controls.directions import DECISION, Direction, hyperplanes, labelled_by_a_model, steps_along
 from transect.errors import BadInput, UnknownName
 from transect.generators.requests import requested_columns
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
@@ -68,18 +68,20 @@ class LearnedControls:
     Ways are those of the directions (`Direction.way`), corrected so that no other attribute's reading changes.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
     (attributes that were not fitted) may change too: raters judge that. Directions of w also take codes of w+,
-    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. Raises BadInput
-    for no directions, two of one name, or collinear ones.
+    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. plain: moves
+    go along each attribute's own normal, and others change with it (without orthogonalization, Fig. 5 of Balakrishnan
+    et al. 2020). Raises BadInput for no directions, two of one name, or collinear ones.
     """
 
-    def __init__(self, directions: Sequence[Direction], space: str) -> None:
+    def __init__(self, directions: Sequence[Direction], space: str, *, plain: bool = False) -> None:
         names = [direction.name for direction in directions]
         if not names or len(set(names)) < len(names):
             raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
         self.space = space
         self.directions = {direction.name: direction for direction in directions}
         self._planes = hyperplanes(directions)
-        self._steps = steps_along(self._planes, np.array([direction.way for direction in directions]))
+        ways = np.array([direction.way for direction in directions])
+        self._steps = self._planes.normals if plain else steps_along(self._planes, ways)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -157,17 +159,19 @@ def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[floa
 
 
 def _attribute(direction: Direction) -> Attribute:
-    quality = f"held-out {direction.quality_measure} {direction.quality:.2f}"
+    known = math.isfinite(direction.quality)
+    quality = f"held-out {direction.quality_measure} {direction.quality:.2f}" if known else "quality unknown"
     source = f"{FITTED} {direction.origin.get('labels', 'labels')}, {quality}"
     meaning = f"{direction.name}, along a fitted direction"
-    unit = "distance from the hyperplane" if direction.kind == "binary" else ""
+    signed = direction.kind == "binary" or direction.origin.get("values") == DECISION
+    unit = "distance from the hyperplane" if signed else ""
     return Attribute(direction.name, "continuous", meaning, unit, direction.low, direction.high, source=source)
 
 
 LINEAR: Final = "transect.directions"
-_NUMBERS: Final = ("offset", "mean", "low", "high", "quality", "labels", "held_out")
+_NUMBERS: Final = ("offset", "mean", "low", "high", "labels", "held_out")
 _TEXTS: Final = ("name", "kind", "quality_measure")
-_MAY_BE_UNKNOWN: Final = ("slope", "shown_low", "shown_high")
+_MAY_BE_UNKNOWN: Final = ("slope", "quality", "shown_low", "shown_high")
 _LONGEST_NAME: Final = 100
 
 
@@ -181,9 +185,9 @@ class FittedDirections:
     origin: Mapping[str, object] = field(default_factory=dict)
     sha256: str = ""
 
-    def controls(self) -> LearnedControls:
+    def controls(self, *, plain: bool = False) -> LearnedControls:
         """The controls that read and set along them. Raises BadInput where they are collinear."""
-        return LearnedControls(self.directions, self.space)
+        return LearnedControls(self.directions, self.space, plain=plain)
 
     def describe(self) -> dict[str, object]:
         """The description in a run's spec: numbers and texts, null for what is not a number."""
@@ -296,9 +300,9 @@ class LearnedWorld:
     weights than the generator's.
     """
 
-    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
+    def __init__(self, generator: Generator, fitted: FittedDirections, *, plain: bool = False) -> None:
         self.generator, self.fitted = generator, fitted
-        self.controls = fitted.controls()
+        self.controls = fitted.controls(plain=plain)
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
         self._check_weights()
         self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +27,15 @@ from transect.texts import words_of
 def as_named(wanted: Sequence[object], present: Sequence[object]) -> tuple[list[object], str]:
     """The wanted ids as the present ones are written, and a sentence where they are not the same texts.
 
-    Where any id is in both, they stay as they are. Else names are compared without folder and suffix, unless two of
-    either side would be one; an id that agrees with none stays.
+    Where any id is in both, they stay as they are. Else names are compared without folder and suffix, and COCO's by
+    their number, unless two of either side would be one; an id that agrees with none stays.
 
     >>> as_named(["a", "x"], ["b.png", "a.png"])
     (['a.png', 'x'], 'ids were compared without folder and suffix: a is a.png')
     >>> as_named(["a.png", "x"], ["b.png", "a.png"])
     (['a.png', 'x'], '')
+    >>> as_named(["COCO_val2014_000000000042"], [7, 42])[0]
+    [42]
     """
     asked, stems = [_stem(name) for name in wanted], {_stem(name): name for name in present}
     one_each = len(stems) == len(present) and len(set(asked)) == len(asked)
@@ -44,8 +47,16 @@ def as_named(wanted: Sequence[object], present: Sequence[object]) -> tuple[list[
 
 
 def _stem(name: object) -> object:
-    """A file's name without folder and suffix; what is no text, as it is."""
-    return PurePosixPath(name).stem if isinstance(name, str) else name
+    """A file's name without folder and suffix, as a number where COCO numbers it; what is no text, as it is."""
+    if not isinstance(name, str):
+        return name
+    stem = PurePosixPath(name).stem
+    numbered = _NUMBERED.fullmatch(stem)
+    return int(numbered[1]) if numbered else stem
+
+
+_NUMBERED: Final = re.compile(r"(?:COCO_[a-z]+\d{4}_)?([0-9]{1,12})")
+"""COCO's images: COCO_train2014_000000000042 of 2014, 000000000042 of 2017, and their image_id, 42."""
 
 
 KIND: Final = "transect.latents"

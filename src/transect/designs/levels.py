@@ -3,14 +3,15 @@
 The levels at which an attribute is shown, from what the user wrote after --vary.
 
 glasses                 every level of a binary or categorical attribute; five across a continuous range
-skin_tone=1:10:5        five values from 1 to 10, evenly spaced hair_style=bun,bald     these levels, or these
-numbers
+skin_tone=1:10:5        five values from 1 to 10, evenly spaced
+hair_style=bun,bald     these levels, or these numbers
+age=little,much         the ends of the usual levels: where labels see little and much of a fitted attribute
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -53,6 +54,8 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
 DEFAULT_COUNT = 5
 _SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
+LITTLE, MUCH = "little", "much"
+"""Words for the ends of a continuous attribute's usual levels, which no fit refuses."""
 _SPAN = re.compile(rf"{_NUMBER}\s*(?:[-–:]|\.\.|to)\s*{_NUMBER}")
 """Two ends without a count: 1-10, 1:10, 1..10 or 1 to 10."""
 
@@ -77,7 +80,8 @@ def parse_vary(
             raise unknown_attribute(name, known, _hint(known.values()))
         if name in levels:
             raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
-        levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else _unnamed(known[name], defaults)
+        usual = _unnamed(known[name], defaults)
+        levels[name] = _levels(known[name], values, f"{option} {text!r}", usual) if equals else usual
     return levels
 
 
@@ -137,7 +141,10 @@ def levels_from(
     }
 
 
-def _levels(attribute: Attribute, values: str, text: str) -> tuple[float, ...]:
+def _levels(attribute: Attribute, values: str, text: str, usual: Sequence[float]) -> tuple[float, ...]:
+    if not attribute.discrete:
+        for word, end in ((LITTLE, usual[0]), (MUCH, usual[-1])):
+            values = re.sub(rf"\b{word}\b", repr(end), values)
     if (span := ends(values)) and not attribute.discrete:
         low, high = span
         raise BadInput(f"{text}: did you mean {attribute.name}={low}:{high}:3, three values from {low} to {high}?")

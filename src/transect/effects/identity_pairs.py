@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from transect.designs.matching.sample import absent, codes, make_sample
 from transect.designs.matching.search import Search
-from transect.effects.intervals import wilson, wilson_clustered
+from transect.effects.intervals import mean_interval, wilson, wilson_clustered
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput
 
@@ -88,6 +88,62 @@ def _row(
         sums, counts = np.bincount(place, weights=values[known]), np.bincount(place).astype(np.float64)
         low, high = (float(end[0]) for end in wilson_clustered(sums[:, None], counts[:, None], confidence))
     return SameRow(by, group, kind, float(values[known].mean()), low, high, n, int(none.sum()))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Of two answers about one pair, how often they are the same: the mean over pairs of these kinds.
+
+    low, high: of 95 %, over pairs (`mean_interval`); NaN with a reason where too few have two answers, or do not vary.
+    """
+
+    kinds: tuple[str, ...]
+    agreement: float
+    low: float
+    high: float
+    pairs: int
+    reason: str = ""
+
+
+def pair_agreement(
+    same: Float[np.ndarray, " r"],
+    pair: Int[np.ndarray, " r"],
+    kind: Sequence[str],
+    *,
+    unanswered: Literal["left out", "same"] = "left out",
+    duplicates: str = "dup",
+) -> tuple[PairAgreement, ...]:
+    """Agreement over all pairs, and without those of one photograph, on which nearly everyone agrees.
+
+    same [r]: 1, 0 or NaN; pair [r]: which pair an answer is about; kind: of each answer's pair.
+
+    >>> every, judged = pair_agreement(np.array([1.0, 1, 1, 0]), np.array([0, 0, 1, 1]), ["dup", "dup", "real", "real"])
+    >>> every.agreement, judged.agreement, judged.kinds
+    (0.5, 0.0, ('real',))
+    """
+    values = np.where(np.isnan(same), 1.0, same) if unanswered == "same" else same
+    known = np.isfinite(values)
+    kinds = np.asarray(kind)
+    every = tuple(dict.fromkeys(kinds.tolist()))
+    others = tuple(name for name in every if name != duplicates)
+    chosen = [every, others] if others and others != every else [every]
+    return tuple(_agreement(values, pair, known & np.isin(kinds, names), names) for names in chosen)
+
+
+def _agreement(
+    values: Float[np.ndarray, " r"], pair: Int[np.ndarray, " r"], mine: np.ndarray, kinds: tuple[str, ...]
+) -> PairAgreement:
+    places = np.unique(pair[mine], return_inverse=True)[1].reshape(-1)
+    n, yes = np.bincount(places), np.bincount(places, weights=values[mine])
+    n, yes = n[n > 1], yes[n > 1]
+    alike = (yes * (yes - 1) + (n - yes) * (n - yes - 1)) / (n * (n - 1))
+    if not len(alike):
+        return PairAgreement(kinds, np.nan, np.nan, np.nan, 0, "no pair has two answers")
+    ends = mean_interval(alike[:, None])
+    low, high = float(ends.low[0]), float(ends.high[0])
+    reason = "" if np.isfinite(low) else "too few pairs have two answers, or all agree alike"
+    return PairAgreement(kinds, float(alike.mean()), low, high, len(alike), reason)
 
 
 @final

@@ -29,7 +29,7 @@ from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target, World
 from transect.records import Design, Images, Predictions, Task
 from transect.runs import tables as columns
-from transect.runs.capabilities import generator_entry, landmarks, readings, truths, world_entry
+from transect.runs.capabilities import attributes, generator_entry, landmarks, readings, truths, world_entry
 from transect.runs.environment import versions
 from transect.runs.folder import RunFolder, canonical_json, slug
 from transect.runs.json_records import plain
@@ -276,7 +276,7 @@ class Study:
         """Attributes that errors may be counted by; none of steps λ."""
         if generator_entry(self.world).steps is not None:
             return ()
-        everything = [attribute.name for attribute in self.world.attributes if attribute.role == "attribute"]
+        everything = [attribute.name for attribute in attributes(self.world) if attribute.role == "attribute"]
         return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
     @property
@@ -292,7 +292,7 @@ class Study:
     def spec(self) -> RunSpec:
         """What recreates the run; max_failures is left out, since it only sets when to stop."""
         design = self.design
-        known = {attribute.name: attribute for attribute in self.world.attributes}
+        known = {attribute.name: attribute for attribute in attributes(self.world)}
         everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
         shown = list(design.levels) or list(self.compared) or everything
         # Set attributes need no adjustment; of sampled images every attribute is adjusted for, compared or not.
@@ -312,7 +312,7 @@ class Study:
             targets=tuple(map(self._target_entry, self.targets)),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),
             edits=None if self.edits is None else self.edits.entry(),
-            verification=outcome_choice.verification_entry(self.rule, self.targets, self.design, self.world.attributes),
+            verification=outcome_choice.verification_entry(self.rule, self.targets, self.design, tuple(known.values())),
             pairs=tuple(two_images.entry(asked, self.matched) for asked in self.pairs),
         )
 

@@ -96,7 +96,7 @@ def decimals(value: float | None, digits: int = 3) -> str:
     """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
     if value is None or not math.isfinite(value):
         return "unknown"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
+    return f"{value:z.{digits}f}".replace("-", "−")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -105,7 +105,7 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "unknown"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value + 0.0:.{digits}g}".replace("-", "−")
+    return f"{value:z.{digits}g}".replace("-", "−")
 
 
 def probability(p: float | None) -> str:

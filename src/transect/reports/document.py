@@ -50,15 +50,13 @@ def rounded(value: float, style: Style, decimals: int = 1) -> str:
     if style == "p":
         return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
     if style == "count":
-        text = f"{value:,.0f}"
+        text = f"{value:z,.0f}"
     elif style == "name":
-        text = f"{value:.0f}"
+        text = f"{value:z.0f}"
     elif style == "plain":
-        text = f"{value:,.0f}" if abs(value) >= 1000 and float(value).is_integer() else f"{value:.3g}"
+        text = f"{value:,.0f}" if abs(value) >= 1000 and float(value).is_integer() else f"{value:z.3g}"
     else:
-        text = f"{value if style == 'fixed' else 100 * value:.{decimals}f}"
-    negative_zero = text.startswith("-") and not text.strip("-0.")
-    text = text[1:] if negative_zero else text
+        text = f"{value if style == 'fixed' else 100 * value:z.{decimals}f}"
     return text.replace("-", "−")
 
 

@@ -100,7 +100,7 @@ class Figure(Record):
 class Table(Record):
     """Rows of texts and numbers; units: how each column's numbers are printed.
 
-    shaded: numbers are from -1 to 1, and their size is the shade of their cell, as in a matrix.
+    shaded: numbers are from -1 to 1; their size is the shade of their cell, and their sign its color, as in a matrix.
     """
 
     title: str

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from transect.errors import BadInput
 from transect.protocols import (
     ChoosesSubjects,
+    Controls,
     DescribesItself,
     DrawsUnedited,
     Generator,
@@ -76,9 +77,14 @@ def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
     return tuple(found)
 
 
+def attributes(generator: Generator) -> tuple[Attribute, ...]:
+    """What can be read and set; nothing of a generator without controls, which draws images alone."""
+    return tuple(generator.attributes) if isinstance(generator, Controls) else ()
+
+
 def truth_attributes(world: World) -> tuple[Attribute, ...]:
     """What a truth may be about: what the world knows of its images, or else what it sets."""
-    return tuple(world.truth_attributes if isinstance(world, KnowsTruth) else world.attributes)
+    return tuple(world.truth_attributes if isinstance(world, KnowsTruth) else attributes(world))
 
 
 def truths(world: World, latents: Latents) -> pa.Table:

@@ -263,20 +263,27 @@ def read_weights(path: Path, *, pytorch: bool = False) -> dict[str, Tensor]:
 def _read_state(path: Path) -> dict[str, Tensor]:
     import torch
 
+    state = read_tensors(path)
+    state = state.get("state_dict", state) if isinstance(state, Mapping) else state
+    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise BadInput(f"{path}: expected a state_dict of tensors, found {type(state).__name__}")
+    return {str(name): value for name, value in state.items()}
+
+
+def read_tensors(path: Path) -> Any:
+    """What PyTorch's loader of weights finds in a file: tensors, plain values, lists and dictionaries of these."""
+    import torch
+
     bounds.check_torch(path)
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
-            state = torch.load(file, map_location="cpu", weights_only=True)
+            return torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file makes the reader fail in any way
         raise BadInput(
             f"{path}: holds more than tensors, or is damaged ({refused_by_torch(error)}): save model.state_dict(), or "
             "use safetensors"
         ) from None
-    state = state.get("state_dict", state) if isinstance(state, Mapping) else state
-    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
-        raise BadInput(f"{path}: expected a state_dict of tensors, found {type(state).__name__}")
-    return {str(name): value for name, value in state.items()}
 
 
 def refused_by_torch(error: Exception) -> str:

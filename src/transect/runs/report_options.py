@@ -35,6 +35,7 @@ class ReportSettings:
     "age=30,50"; without, a range is cut at its terciles. boundary: the near-boundary band, with steps. covariates:
     what errors are adjusted for; without, all attributes, and all ratings but those of the picture (fakeness, quality).
     margin: a difference up to which two rates count as equal, 0.02 by default, or texts as "miss=0.01" by outcome.
+    at_thresholds: thresholds of the score at which errors are counted, in addition to the target's own.
     `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
@@ -43,6 +44,7 @@ class ReportSettings:
     boundary: tuple[float, float] | None = None
     covariates: Sequence[str] = ()
     margin: float | str | Sequence[str] = ()
+    at_thresholds: Sequence[float] = ()
 
 
 T = TypeVar("T")
@@ -184,14 +186,14 @@ COVARIATES: Final = SettingFile[tuple[str, ...]](
 )
 
 
-MOST_CONDITIONS: Final = 3
+MOST_CONDITIONS: Final = 5
 """Attributes whose combinations are counted: more leave too few images in each."""
 
 
 def check_error_conditions(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, ...]:
     """The names, once each. known: attributes of each study whose errors are counted by condition.
 
-    Raises UnknownName for a name that no study has, BadInput for more than three or where no study has all of them.
+    Raises UnknownName for a name that no study has, BadInput for more than five or where no study has all of them.
 
     >>> check_error_conditions(["age", "age"], [{"age", "smile"}])
     ('age',)
@@ -278,5 +280,22 @@ def _margins_of(stored: Any) -> dict[str, float]:
 
 MARGINS: Final = SettingFile[Mapping[str, float]]("margins.json", "margins by outcome", "--margin", {}, _margins_of)
 
-FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY))
+
+def check_thresholds(stated: Sequence[float]) -> tuple[float, ...]:
+    """The thresholds, once each. Raises BadInput for one that is not finite."""
+    thresholds = tuple(dict.fromkeys(map(float, stated)))
+    if not all(map(math.isfinite, thresholds)):
+        raise BadInput(f"--at-threshold: expected scores as numbers, got {', '.join(map(str, thresholds))}; change it")
+    return thresholds
+
+
+def _thresholds_of(stored: Any) -> tuple[float, ...]:
+    return check_thresholds([float(each) for each in stored])
+
+
+THRESHOLDS: Final = SettingFile[tuple[float, ...]](
+    "thresholds.json", "a list of thresholds", "--at-threshold", (), _thresholds_of
+)
+
+FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY, THRESHOLDS))
 """The files of all settings."""

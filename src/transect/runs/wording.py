@@ -45,7 +45,7 @@ def signed(value: float) -> str:
     """
     if abs(value) < 1e-9:
         return "+0.000"
-    return f"{value:+.2g}" if abs(value) < 0.0005 else f"{value:+.3f}"
+    return f"{value:+z.2g}" if abs(value) < 0.0005 else f"{value:+z.3f}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

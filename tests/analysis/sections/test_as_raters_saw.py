@@ -117,6 +117,7 @@ def test_crossed_groups_have_rates_at_two_thresholds_and_curves_by_the_last_attr
     assert points(both, "Error", "threshold 0.5") == {
         "all images": 0.5, "perceived gender [0, 0.5), glasses off": 0.5, "perceived gender [0.5, 1], glasses on": 0.5,
     }  # fmt: skip
+    assert both["title"].endswith("at 2 thresholds")
     assert points(both, "Error", "threshold 0.4")["perceived gender [0.5, 1], glasses on"] == 0
     assert [panel["heading"] for panel in curves["panels"]] == [
         "perceived gender [0, 0.5)",

@@ -87,6 +87,19 @@ def test_thresholds():
     assert lowest == {"all": 1.0, "off": 1.0, "on": 1.0}  # from the lowest score on all say yes
 
 
+def test_stated_thresholds_stand_in_for_the_best_one_and_have_intervals():
+    """Scores from 0.61 on are a yes: without glasses 0.4 is missed, and 0.6 is no false alarm any more."""
+    given = answers(Design({}, 8), **SCORED, at_thresholds=(0.61, 0.5))
+    made = checked(error_rates.threshold_section(given))
+    table = {(r["group"], r["threshold"], r["measure"]): r for r in rows(made, "Errors by glasses at 2 thresholds")}
+    assert {threshold for _, threshold, _ in table} == {0.5, 0.61}
+    # at 0.61 the false alarm of 0.6 is gone, and 0.4 is missed still: 1 of 4
+    assert (table["off", 0.61, "error"]["rate"], table["off", 0.61, "FPR"]["rate"]) == (0.25, 0.0)
+    ends = [table["off", 0.61, "error"][end] for end in ("low", "high")]
+    assert ends == pytest.approx(list(map(float, wilson(1, 4))))
+    assert "stated 0.61, 0.5" in made["text"][0]
+
+
 def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
     """The images of the test above, decided otherwise than at 0.5: all a yes but the first, three of four no wrong."""
     said = [0, 1, 1, 1, 1, 1, 1, 1]

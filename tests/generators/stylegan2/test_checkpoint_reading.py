@@ -4,6 +4,7 @@ import argparse
 import pickle
 import re
 import sys
+import types
 
 import pytest
 import torch
@@ -197,3 +198,43 @@ def test_a_rename_that_fails_leaves_nothing(official, tmp_path, monkeypatch):
     with pytest.raises(BadInput, match=r"cannot be written \(No space left on device\)"):
         convert(official, tmp_path / "out.safetensors")
     assert [file.name for file in tmp_path.iterdir()] == ["network.pkl"]
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("dnnlib.tflib.network", r"python legacy\.py --source=OLD\.pkl --dest=NEW\.pkl"),
+        ("tfutil", "transect train gan --arch progressive"),  # the Progressive GAN's released form
+    ],
+)
+def test_pickles_of_tensorflow_are_refused_with_the_way_to_another(tmp_path, monkeypatch, module, words, protocol):
+    class Network:
+        def __reduce__(self):
+            return Network, (), {"variables": [("4x4/Dense/weight", torch.ones(2).numpy())]}
+
+    Network.__module__, Network.__qualname__ = module, "Network"
+    with monkeypatch.context() as names:
+        parts = module.split(".")
+        for end in range(1, len(parts) + 1):
+            names.setitem(sys.modules, ".".join(parts[:end]), types.ModuleType(parts[end - 1]))
+        sys.modules[module].Network = Network
+        content = pickle.dumps((Network(), Network(), Network()), protocol=protocol)
+    (tmp_path / "network.pkl").write_bytes(content)
+    with pytest.raises(BadInput, match=words):
+        convert(tmp_path / "network.pkl", tmp_path / "out.safetensors")
+    assert not (tmp_path / "out.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"netG": {"scaleLayers.0.0.module.weight": torch.ones(3, 3)}, "config": {"depth": 3}},
+        {"generator_smooth": {"layer0.conv.weight": torch.ones(4, 4, 4, 4)}},
+        {"layer0.conv.weight": torch.ones(4, 4, 4, 4), "output5.conv.weight": torch.ones(3, 4, 1, 1)},
+    ],
+)
+def test_released_progressive_gans_are_refused_by_name(tmp_path, held):
+    torch.save(held, tmp_path / "pggan.pth")
+    with pytest.raises(BadInput, match="found a Progressive GAN as its authors released it"):
+        convert(tmp_path / "pggan.pth", tmp_path / "out.safetensors")

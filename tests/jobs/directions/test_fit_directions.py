@@ -10,6 +10,7 @@ from published import fits
 import transect
 from transect import generators
 from transect.controls.learned import read_directions
+from transect.errors import UnknownName
 from transect.jobs.directions.labels import from_truth
 from transect.targets import as_target
 
@@ -53,6 +54,28 @@ def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
     assert written.numbers.out == str(path)
     assert written.numbers.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     np.testing.assert_array_equal(read_directions(path).directions[0].normal, result.fitted.directions[0].normal)
+
+
+def test_signed_decision_values_are_distances_from_the_hyperplane(view, ages, result, tmp_path):
+    """The same hyperplane: 0 at the mean age, one unit along the unit normal is 1, whatever a year is worth."""
+    options = transect.DirectionsOptions(values="decision")
+    labels = {"seed": np.arange(300), "age": ages}
+    made = transect.fit_directions(view, labels, options=options).write(tmp_path / "d.safetensors")
+    fitted, years = read_directions(tmp_path / "d.safetensors"), result.fitted.directions[0]
+    some = view.sample(range(5))
+    distance = np.asarray(some.values) @ years.normal + years.offset
+    inside = (distance > fitted.directions[0].low) & (distance < fitted.directions[0].high)
+    np.testing.assert_allclose(fitted.controls().read(some)["age"].to_numpy()[inside], distance[inside])
+    (age,) = fitted.controls().attributes
+    assert age.unit == "distance from the hyperplane"
+    assert age.low < 0 < age.high
+    # the ends are the same places: (years - mean) / years a unit
+    assert age.high == pytest.approx((years.high - years.mean) / years.slope)
+    moved = fitted.controls().set(some, {"age": np.full(5, 0.5)})
+    np.testing.assert_allclose(np.asarray(moved.values) @ years.normal + years.offset, 0.5)
+    assert made.numbers.attributes[0].origin["values"] == "decision"
+    with pytest.raises(UnknownName, match="values"):
+        transect.fit_directions(view, labels, options=transect.DirectionsOptions(values="signed"))
 
 
 def test_a_target_object_and_labels_that_are_read_already(view):

@@ -10,6 +10,7 @@ from match_tables import answer, arguments
 import transect
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
+from transect.jobs.match.sample import covariate_separation
 
 N = 40
 
@@ -54,6 +55,18 @@ def test_ids_that_do_not_meet(small):
     table = pq.read_table(small / "t.parquet")
     pq.write_table(table.set_column(0, "id", [["i1", *ids[1:]]]), small / "t.parquet")
     assert "table: the id 'i1' stands more than once" in refused(*arguments(small, features="f.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("treated", "control", "words"),
+    [  # 19 of 20 wear one against 1 of 20: .9 apart, the standard deviation of each is .218
+        ([1.0] * 19 + [0.0], [0.0] * 19 + [1.0], "mean 0.95 (treated) and mean 0.05 (control), so that few images may"),
+        ([3.0] * 10 + [4.0] * 10, [0.0] * 20, "3 to 4 (treated) and 0 (control), so that no image has"),
+    ],
+)
+def test_groups_that_separate_are_told_apart_by_the_numbers_that_do_it(treated, control, words):
+    sample = make_sample(np.arange(40.0)[:, None], np.repeat([1.0, 0.0], 20))
+    assert words in covariate_separation({"hat": np.array(treated + control)}, sample)[0]
 
 
 def test_guessing_a_larger_group_is_no_separation():

@@ -46,6 +46,28 @@ def test_errors_of_each_distance_by_hand(folder):
     assert near["attributes"][0]["standard_error"] == pytest.approx(4.0)
 
 
+def test_forty_attributes_are_rows_that_can_be_read(folder):
+    """A line for each attribute with its whole name, and a column for each distance."""
+    ages = [20.0, 30.0, 60.0, 62.0]
+    pq.write_table(pa.table({f"Attribute_{n:02}": ages for n in range(40)}), folder / "t.parquet")
+    lines = printed(*asked(folder, "--k", "1", features=("near", "far"))).splitlines()
+    rows = [line.split() for line in lines if "mean difference" in line]
+    assert [row[0] for row in rows] == [f"Attribute_{n:02}:" for n in range(40)]
+    assert {(row[3], row[6]) for row in rows} == {("6.0", "35.5")}
+
+
+def test_one_inversion_is_two_distances_by_its_layers(folder):
+    """Two layers of images 0 to 3: side by side the nearest are 1 0 3 2, by their mean (0, 4, 1, 5) 2 3 0 1."""
+    np.save(folder / "w.npy", np.array([[[0.0], [0.0]], [[1.0], [7.0]], [[9.0], [-7.0]], [[9.5], [0.5]]]))
+    more = ("--k", "1", "--attribute", "age", "--layers", "flatten", "--layers", "average", "--json")
+    found = json.loads(printed(*asked(folder, *more, features=("w", "near"))))["distances"]
+    apart = {row["distance"]: errors(row)["age"] for row in found}
+    # side by side: 0-1 7.07, 0-3 9.51, 0-2 11.4, 1-3 10.7, 2-3 7.52: nearest 1 0 3 2; mean: 2 3 0 1, 40 32 40 32 apart
+    assert {name: apart[name] for name in ("w (flatten)", "w (average)", "near")} == {
+        "w (flatten)": 6.0, "w (average)": 36.0, "near": 6.0,
+    }  # fmt: skip
+
+
 def test_texts_are_classes_and_numbers_can_be(folder):
     more = ("--attribute", "place", "--attribute", "age", "--categorical", "age", "--k", "1", "--json")
     found = json.loads(printed(*asked(folder, *more)))["distances"][0]

@@ -75,6 +75,9 @@ def test_the_paper_s_method_over_conditions_asks_one_after_the_other_and_goes_on
     assert run(conditioned(Counting(), "failures", **options), tmp_path / "killed", quiet=True) == found
     assert found["strategy"] == "McDuff et al. 2019"
     assert (whole.seen, found["estimate"]["n"]) == (20, 10)  # the ten at random are the rate's
+    page = (tmp_path / "whole" / "search.html").read_text()
+    assert found["errors"]["samples"][0]["sampler"] in page  # errors by condition, beside each other by sampler
+    assert "&lt;" not in page  # no element is shown as text
 
 
 def test_a_latent_part_is_searched_and_read_in_words(tmp_path):

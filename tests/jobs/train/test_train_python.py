@@ -41,6 +41,14 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan):
     fits(gan)
 
 
+def test_faceworld_draws_as_many_pictures_as_are_shown(tmp_path):
+    """And a resumed training keeps its pictures, however many more are shown."""
+    for images in (16, 32):
+        transect.train_gan("faceworld", tmp_path, image_size=32, images=images, quiet=True, options=TINY)
+        assert json.loads((tmp_path / "training.json").read_text())["pictures"] == 16
+    assert [np.load(file).shape[0] for file in (tmp_path / "pictures").glob("*.npy")] == [16]
+
+
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
     result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
     assert result.numbers.steps == 2

@@ -292,7 +292,7 @@ def _ends(effect: Effect, more: AddedByRaters | None, place: int) -> str:
         down, up = replace(more, variance=more.variance[[place]]).widened(effect.estimate, low, high)
         low, high = float(down[0]), float(up[0])
     low, high = max(low, -1.0), min(high, 1.0)
-    return f"{100 * low:+.1f} to {100 * high:+.1f}".replace("-", "−")
+    return f"{100 * low:+z.1f} to {100 * high:+z.1f}".replace("-", "−")
 
 
 def overlap(effect: Effect) -> str:

@@ -41,6 +41,7 @@ class Answers:
     steps: the size of a step of a study in steps λ, else None. boundary: the scores between which a
     subject is near it, where the user says so; None for the published ones. by: attributes whose combinations errors
     are counted by, where the user says so. bins: cut points of observed attributes that the user states.
+    at_thresholds: further thresholds that the user states.
     cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
@@ -78,6 +79,7 @@ class Answers:
     others: Mapping[str, Attribute] = field(default_factory=dict)
     pruned: int = 0
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    at_thresholds: tuple[float, ...] = ()
     by_machine: bool = False
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     failures: tuple[str, ...] = ()

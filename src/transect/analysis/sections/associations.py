@@ -415,9 +415,9 @@ def _correlation(matrix: Correlations, first: str, second: str) -> float | None:
 KEY: Final = "correlated"
 _CORRELATED_TEXT: Final = (
     "Pearson's correlation of every pair of attributes over the images that have both, {least:,} to {most:,} of them "
-    "(Denton et al. 2019, Fig. 3). The shade is its size. Where two attributes come together, images at one level of "
-    "the one are mostly at one level of the other: their effects, and their directions in a latent space, are hard to "
-    "separate."
+    "(Denton et al. 2019, Fig. 3). The shade is its size: orange above 0, blue below. Where two attributes come "
+    "together, images at one level of the one are mostly at one level of the other: their effects, and their "
+    "directions in a latent space, are hard to separate."
 )
 FEWEST: Final = 10
 """Images that have both attributes, below which a correlation is not shown: chance alone often makes it large."""

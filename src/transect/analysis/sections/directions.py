@@ -71,7 +71,7 @@ def section(spec: RunSpec) -> list[Section]:
             title="Directions along which attributes were set",
             text=[_TEXT, *[_PHOTOGRAPHS] * bool(photographs), _QUALITY, *apart],
             warnings=[f"{text}." for text in _leaks(fitted)],
-            figures=[_figure(rows)],
+            figures=_figures([row for row in rows if row["quality"] is not None]),
             tables=[_table(rows), *angles(fitted), _origin(fitted, photographs)],
             sources=[BALAKRISHNAN, DENTON],
         )
@@ -144,8 +144,8 @@ def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
     return table("Origin of the directions", [("what", "text"), ("is", "text")], rows)
 
 
-def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Held-out quality by attribute, a panel per measure."""
+def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Held-out quality by attribute, a panel per measure; none where no quality is known."""
     panels = []
     for measure in dict.fromkeys(row["quality_measure"] for row in rows):
         points = [
@@ -159,4 +159,4 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         panels.append(Panel(heading=name, y_words=f"held-out {name}", unit=unit, series=series))
     caption = "(the numbers are labels that the fit did not see)"
     title = "How well do directions predict labels that they were not fitted to?"
-    return Figure(kind="bars", title=title, caption=caption, same_axis=False, panels=panels)
+    return [Figure(kind="bars", title=title, caption=caption, same_axis=False, panels=panels)] if panels else []

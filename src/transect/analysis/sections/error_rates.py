@@ -186,7 +186,8 @@ def _groupings(answers: Answers) -> list[tuple[str, ...]]:
 
 def combinations_of(by: Sequence[str]) -> list[tuple[str, ...]]:
     """Each of the attributes, each pair of them, and all of them."""
-    return [names for size in range(1, len(by) + 1) for names in itertools.combinations(by, size)]
+    sizes = sorted({1, min(2, len(by)), len(by)} - {0})
+    return [names for size in sizes for names in itertools.combinations(by, size)]
 
 
 def _with_raters(answers: Answers, rates: Sequence[ErrorRate]) -> tuple[tuple[ErrorRate, ...], dict[str, str]]:
@@ -309,9 +310,10 @@ class Decided:
 
 def _decisions(answers: Answers, best: float) -> list[tuple[Float[np.ndarray, " n"], float]]:
     """What is cut and where: a target's own decisions are answers of 0 and 1, cut between, where no threshold is."""
+    others = answers.at_thresholds or (best,)
     if answers.cut:
-        return [(answers.scores, cut) for cut in dict.fromkeys([answers.threshold, best])]
-    return [(answers.answers, 0.5), (answers.scores, best)]
+        return [(answers.scores, cut) for cut in dict.fromkeys([answers.threshold, *others])]
+    return [(answers.answers, 0.5), *((answers.scores, cut) for cut in others)]
 
 
 def threshold_rates_rates(answers: Answers, groups: Grouping, best: float) -> tuple[list[Decided], str]:
@@ -332,7 +334,11 @@ def threshold_rates_rates(answers: Answers, groups: Grouping, best: float) -> tu
             ends = (row.rate, row.low, row.high)
             low, high = more.widened(4 * k + MEASURES.index(row.measure), place, ends) if more else ends[1:]
             stated = replace(row, low=low, high=high)
-            decided.append(Decided(cut, not answers.cut and k == 0, place, of_tuned(row) if k else stated))
+            decided.append(
+                Decided(
+                    cut, not answers.cut and k == 0, place, of_tuned(row) if k and not answers.at_thresholds else stated
+                )
+            )
     return decided, reason
 
 
@@ -376,7 +382,8 @@ def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded
             series.setdefault(name, []).append(
                 point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
             )
-    title, caption = f"Errors by {words(groups.name)} at two thresholds", "(share of images, %, with 95 % intervals)"
+    title = f"Errors by {words(groups.name)} at {len(dict.fromkeys(row.cut for row in decided))} thresholds"
+    caption = "(share of images, %, with 95 % intervals)"
     return drawn("rows", title, caption, {"Error": series}, "error rate", "proportion", folded=folded)
 
 
@@ -387,6 +394,10 @@ _THRESHOLDS_TEXT: Final = (
     "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
     "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
     "selected it, so that its errors are flattered and have no interval; state a threshold to have one. {more}"
+)
+_STATED: Final = (
+    "A group may have many errors at one threshold and few at another. The table has the target's own {own} and the "
+    "stated {stated}. {more}"
 )
 _NO_CUT: Final = (
     "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes "
@@ -413,6 +424,7 @@ def threshold_section(answers: Answers) -> Section:
     groupings = [grouping(answers, names) for names in _thresholds_names(answers)]
     groupings[named:] = sorted(groupings[named:], key=lambda groups: -_thresholds_spread(answers, groups.condition))
     best = threshold_curves(answers.scores, answers.truth).best
+    stated = ", ".join(f"{cut:.3g}" for cut in answers.at_thresholds)
     words_of = {"own": "threshold", "more": ""} if answers.cut else {"own": "decision", "more": _NO_CUT}
     tables: list[Table] = []
     figures: list[Figure] = []
@@ -427,7 +439,10 @@ def threshold_section(answers: Answers) -> Section:
         key="thresholds",
         study=answers.study,
         title=f"Thresholds of {short_name(answers.target)}",
-        text=[_THRESHOLDS_TEXT.format(best=best, **words_of).rstrip(), *([WITH_RATERS] if by_raters else [])],
+        text=[
+            (_STATED if stated else _THRESHOLDS_TEXT).format(best=best, stated=stated, **words_of).rstrip(),
+            *([WITH_RATERS] if by_raters else []),
+        ],
         warnings=without_raters(answers, answers.by, reasons),
         figures=figures,
         tables=tables,

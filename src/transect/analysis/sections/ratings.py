@@ -347,7 +347,7 @@ def _strength(effect: Effect) -> float | str | None:
 
 def _cells(effect: Effect) -> list[object]:
     factor = 100 if effect.unit.startswith(("proportion", "probability")) else 1
-    ends = f"{factor * effect.low:+.3g} to {factor * effect.high:+.3g}".replace("-", "−")
+    ends = f"{factor * effect.low:+z.3g} to {factor * effect.high:+z.3g}".replace("-", "−")
     return [number(effect.estimate), ends if np.isfinite(effect.low) else effect.reason]
 
 

@@ -397,7 +397,7 @@ def _flip_panel(moved: Sequence[Measured], end: int, what: str, near: bool, *, s
 
 
 def _at(step: float) -> str:
-    return f"λ = {step:+g}".replace("-", "−")
+    return f"λ = {step:+zg}".replace("-", "−")
 
 
 _DENTON: Final = (

@@ -137,7 +137,7 @@ def shown(figure: Bounded, *, percent: bool = False) -> str:
     if not math.isfinite(figure.estimate):
         return f"not estimable ({figure.reason or 'no answer'})"
     value, low, high = (
-        f"{100 * each:.1f}" if percent else f"{each:.3f}" for each in (figure.estimate, figure.low, figure.high)
+        f"{100 * each:.1f}" if percent else f"{each:z.3f}" for each in (figure.estimate, figure.low, figure.high)
     )
     value += " %" if percent else ""
     return f"{value} ({low} to {high})" if math.isfinite(figure.low) else f"{value} (no interval: {figure.reason})"
@@ -290,4 +290,4 @@ def _lines_of(question: QuestionAgreement) -> list[str]:
 
 
 def _shown(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "–"
+    return f"{value:z.3f}" if math.isfinite(value) else "–"

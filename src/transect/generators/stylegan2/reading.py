@@ -201,6 +201,8 @@ class _DataUnpickler(pickle._Unpickler):
             return partial(function, self._budget) if function in (_storage, _tensor) else function
         if module == "torch" and name in _DTYPES:
             return _DTYPES[name]
+        if _TF.fullmatch(module):
+            raise _Refused(f"expected StyleGAN2, found {_PROGRESSIVE}" if module == "tfutil" else _OF_TF)
         if _MODULES.fullmatch(module) and re.fullmatch(r"[A-Za-z_]\w*", name):
             return self._record(name, f"{module}.{name}")
         raise _Refused(
@@ -323,7 +325,16 @@ _KNOWN: dict[tuple[str, str], Callable[..., object]] = {
 
 _DEEPEST, _MOST = 8, 20_000
 _OFFICIAL = ("mapping.", "synthesis.")
-_TF = "a network of the TensorFlow version: export it with the official legacy converter first"
+_TF = re.compile(r"dnnlib\.tflib(\.\w+)*|tfutil")
+"""Modules of the networks that TensorFlow pickled: StyleGAN and StyleGAN2, and the Progressive GAN."""
+_OF_TF = (
+    "expected a PyTorch network, found a pickle of TensorFlow's StyleGAN2; convert it first, with legacy.py of "
+    "NVIDIA's stylegan2-ada-pytorch: python legacy.py --source=OLD.pkl --dest=NEW.pkl"
+)
+_PROGRESSIVE = (
+    "a Progressive GAN as its authors released it, which no converter brings here; train one: transect train gan "
+    "--arch progressive"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,14 +349,10 @@ class Weights:
 def of_pickle(content: object, source: str) -> Weights:
     """The averaged generator of an official pickle: a dictionary with G_ema, or the network itself."""
     network = content.get("G_ema", content.get("G")) if isinstance(content, dict) else content
-    if isinstance(network, tuple | list) and len(network) == 3:
-        raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
     if isinstance(network, dict) and network and all(isinstance(value, Tensor) for value in network.values()):
         return of_names(network, source)
     if not isinstance(network, Record):
         raise BadInput(f"{source}: expected a dictionary with G_ema, found {_kind(content)}; give a StyleGAN2 network")
-    if "dnnlib.tflib" in network.class_name:
-        raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
     tensors: dict[str, Tensor] = {}
     clamps: set[float | None] = set()
     _collect(network, "", 0, tensors, clamps, [_MOST])
@@ -418,6 +425,8 @@ def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, obj
             ) from None
     if any(re.match(r"synthesis\.L\d+_", name) for name in named_tensors):
         raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has other layers; give StyleGAN2")
+    if named_tensors.keys() & {"layer0.conv.weight", "scaleLayers.0.0.module.weight"}:
+        raise BadInput(f"{source}: expected StyleGAN2, found {_PROGRESSIVE}")
     names = ", ".join(sorted(named_tensors)[:4]) or "no tensor"
     raise BadInput(f"{source}: expected StyleGAN2's weights, found an unknown architecture ({names} …)")
 
@@ -508,7 +517,7 @@ def _part(place: str, rest: str, value: Tensor) -> dict[str, Tensor]:
     return {}
 
 
-_PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
+_PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict", "netG", "generator_smooth")
 
 
 def read_checkpoint(path: Path) -> Weights:

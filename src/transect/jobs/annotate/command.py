@@ -48,8 +48,7 @@ Photographs = Annotated[
 Questions = Annotated[
     list[str] | None,
     typer.Option(
-        help="paper (default), monk, pairs, same-person, quality, conditions, edits or a TOML file; repeat. Fixed once "
-        "used."
+        help="paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeat. Fixed once used."
     ),
 ]
 
@@ -245,6 +244,22 @@ def machine(
     _print_fields(write(run, rater, tuple(questions or ("paper",)), out, device), json)
 
 
+@annotate.command("questions")
+def write_questions(
+    run: Run,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The TOML file of questions to write.")],
+    json: Json = False,
+) -> None:
+    """Write questions about the quality of a run's images and about each attribute that it set (McDuff et al. 2019).
+
+    Read the wording, change it where you like, and give the file to: transect annotate serve RUN --questions OUT.
+    """
+    from transect.jobs.annotate.run import write_questions
+
+    names = write_questions(run, out)
+    _print_fields({"out": str(out), "questions": names}, json)
+
+
 @annotate.command()
 def validate(
     run: Run,
@@ -270,7 +285,7 @@ def validate(
 ) -> None:
     """Check with raters whether images show the intended condition and look equally good (McDuff et al. 2019).
 
-    Writes RUN/validation.json. The questions are those of `--questions quality`.
+    Writes RUN/validation.json. The questions are those of `--questions quality`, or of `transect annotate questions`.
     """
     from transect.effects.image_validation import Gates
     from transect.jobs.annotate import validation

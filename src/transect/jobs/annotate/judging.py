@@ -121,7 +121,7 @@ def _lines(code: CodeAgreement) -> Iterator[str]:
             f"{shown(each.specificity)}, judge's rate minus people's {shown(each.excess)}"
         )
     for effect in code.effects:
-        own = "–" if effect.judged is None else f"{effect.judged:+.3f}"
+        own = "–" if effect.judged is None else f"{effect.judged:+z.3f}"
         yield (
             f"  {spaced(effect.attribute)}, {effect.first} to {effect.level}: {own} by the judge, corrected "
             f"{shown(effect.corrected)}"
@@ -137,5 +137,5 @@ def shown(figure: Figure) -> str:
     if figure.estimate is None:
         return f"– ({figure.reason})"
     if figure.low is None or figure.high is None:
-        return f"{figure.estimate:.3f} ({figure.reason})"
-    return f"{figure.estimate:.3f} ({figure.low:.3f} to {figure.high:.3f})"
+        return f"{figure.estimate:z.3f} ({figure.reason})"
+    return f"{figure.estimate:z.3f} ({figure.low:z.3f} to {figure.high:z.3f})"

@@ -17,7 +17,14 @@ from transect.analysis import rater_report
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
 from transect.annotation.exchange.casting import read_typed
 from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
-from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
+from transect.effects.identity_pairs import (
+    Distances,
+    PairAgreement,
+    SameRow,
+    against_distance,
+    pair_agreement,
+    same_shares,
+)
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import validation
@@ -53,13 +60,15 @@ _ANSWERS: Final = pa.schema(
 class SamePersonNumbers:
     """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs.
 
-    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people.
+    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people. agreement:
+    of two raters, over all pairs and without those of one photograph.
     """
 
     rows: tuple[SameRow, ...]
     distance: Distances
     answers: int
     simulated: int
+    agreement: tuple[PairAgreement, ...]
 
 
 def numbers_of(
@@ -91,7 +100,8 @@ def numbers_of(
     shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
     distance = np.array([entry.distance for entry in known.values()])
     simulated = simulated_count(row.get("rater") for row in rows)
-    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated)
+    agreed = pair_agreement(same, pair, [entry.kind for entry in about], unanswered=unanswered)
+    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated, agreed)
 
 
 class _Pair(NamedTuple):
@@ -198,6 +208,7 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
             if math.isfinite(row.share):
                 share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
             rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+        rows += map(_agreed, numbers.agreement)
         if numbers.simulated:
             rows.append(notice(numbers.simulated, numbers.answers))
         distance = numbers.distance
@@ -216,8 +227,16 @@ class SamePersonResult(ShortPageResult[SamePersonNumbers]):
         return ("group", "kind", "share same", "95 % interval", "answers"), rows
 
     def notes(self) -> Sequence[str]:
-        """The line on face distances."""
+        """The lines on agreement and on face distances."""
         return self.lines()[len(self.numbers.rows) :]
+
+
+def _agreed(found: PairAgreement) -> str:
+    about = f"two raters of {', '.join(found.kinds)} agree"
+    if not math.isfinite(found.agreement):
+        return f"{about}: not estimable ({found.reason})"
+    ends = f" ({found.low:.3f} to {found.high:.3f})" if math.isfinite(found.low) else ""
+    return f"{about} in {found.agreement:.3f}{ends} of {counted(found.pairs, 'pair')}"
 
 
 def _share(row: SameRow) -> tuple[str, str]:
@@ -461,7 +480,9 @@ class AgreementResult(JobResult[Agreement]):
         """Answers, questions, and Krippendorff's alpha of the first question."""
         first = self.numbers.questions[0]
         simulated = f" ({self.numbers.simulated} of simulated raters)" if self.numbers.simulated else ""
-        return f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
+        return (
+            f"{self.numbers.answers} answers{simulated}; Krippendorff's alpha of {first.question}: {first.alpha:z.3f}"
+        )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """One row per question."""
@@ -470,8 +491,8 @@ class AgreementResult(JobResult[Agreement]):
                 question.question,
                 str(question.answers),
                 f"{question.percent_agreement:.3f}",
-                f"{question.alpha:.3f}",
-                f"{question.alpha_low:.3f} to {question.alpha_high:.3f}",
+                f"{question.alpha:z.3f}",
+                f"{question.alpha_low:z.3f} to {question.alpha_high:z.3f}",
             )
             for question in self.numbers.questions
         ]
@@ -525,6 +546,20 @@ class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
         return ("study", "judged", "seen as another", "quality", "gates met"), rows
 
 
+def write_questions(run: str | Path, out: str | Path) -> list[str]:
+    """Write a TOML file of questions about the conditions that a run set, and return the questions' names.
+
+    Raises BadInput where the run set nothing, or the file cannot be written.
+    """
+    from transect.annotation.condition_questions import questions_of
+    from transect.annotation.questions import parse
+    from transect.runs.folder import FinishedRun, write_atomically
+
+    text = questions_of(FinishedRun(Path(run)).spec)
+    write_atomically(Path(out), text.encode())
+    return [question.name for question in parse(text, str(out)).question]
+
+
 def annotate(
     run: str | Path,
     *,
@@ -536,7 +571,7 @@ def annotate(
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
     folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
-    (paper, monk, pairs, same-person, quality, conditions, edits) or TOML files; by default "paper". They are fixed when
+    (paper, monk, pairs, same-person, quality, edits) or TOML files; by default "paper". They are fixed when
     the first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
     annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.
     photographs: of an inversion, those that were inverted, as a folder or READER:PATH: pairs can then be rated.

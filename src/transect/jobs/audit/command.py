@@ -10,6 +10,7 @@ import typer
 
 from transect.console.options import (
     AllowDownload,
+    AtThreshold,
     Batch,
     Bins,
     Boundary,
@@ -120,7 +121,11 @@ def audit(
         ),
     ] = None,
     vary: Annotated[
-        list[str] | None, _experiment(help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
+        list[str] | None,
+        _experiment(
+            help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much are the ends; "
+            "repeatable."
+        ),
     ] = None,
     steps: Annotated[
         list[str] | None,
@@ -287,6 +292,7 @@ def audit(
     covariates: Covariates = None,
     margin: Margin = None,
     boundary: Boundary = None,
+    at_thresholds: AtThreshold = None,
     dry_run: Annotated[
         bool,
         typer.Option(

@@ -241,6 +241,7 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     possible = outcomes_of([target for part in studies for target in part.targets])
     report_options.parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
+    report_options.check_thresholds(settings.at_thresholds)
     return replace(settings, boundary=None)
 
 

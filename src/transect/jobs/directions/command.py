@@ -66,6 +66,13 @@ def fit(
     space: Annotated[
         str | None, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")
     ] = None,
+    values: Annotated[
+        str,
+        typer.Option(
+            help="Of continuous attributes: label (in the label's unit), or decision (signed distance from the "
+            "hyperplane, as of binary ones)."
+        ),
+    ] = "label",
     labelled_by: Annotated[
         str, typer.Option(help="Who gave a table's labels: people, or model:NAME (reports then warn).")
     ] = "",
@@ -98,11 +105,42 @@ def fit(
 
     safetensors_path(out)
     answers = given({**locals(), "labels": classes})
-    options = DirectionsOptions(labelled_by, population, size, device, answers)
+    options = DirectionsOptions(labelled_by, population, size, device, answers, values)
     result = fit_directions(
         generator, labels, attribute or (), balance=balance or (), method=method, latents=latents,
         space=space or "", subjects=subjects, seed=seed, quiet=json, options=options,
     )  # fmt: skip
+    _print(result.write(out), json)
+
+
+@directions.command("import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Normals: .npy, .npz or .pt with one vector or several, a row each.")
+    ],
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of each normal, in order; of arrays with names NAME, or NAME=ITS_NAME; repeat."),
+    ] = None,
+    generator: Annotated[
+        str, typer.Option(help="Whose latent space: faceworld (its latent view) or a network's FILE.safetensors.")
+    ] = "faceworld",
+    space: Annotated[str, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")] = "",
+    labelled_by: Annotated[
+        str, typer.Option(help="Who gave the labels that others fitted: people, or model:NAME (reports then warn).")
+    ] = "",
+    out: Annotated[Path, typer.Option(help="The safetensors file to write.")] = Path("directions.safetensors"),
+    json: Json = False,
+) -> None:
+    """Take directions that others fitted, as InterFaceGAN's boundaries, for audits along them.
+
+    Values are signed distances from the hyperplane. No label is known, so that their quality is unknown.
+    """
+    from transect.jobs.directions.importing import import_directions
+    from transect.jobs.directions.result import safetensors_path
+
+    safetensors_path(out)
+    result = import_directions(file, attribute or (), generator=generator, space=space, source=labelled_by)
     _print(result.write(out), json)
 
 

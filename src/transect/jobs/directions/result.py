@@ -41,7 +41,7 @@ class DirectionNumbers:
 
     name: str
     kind: str
-    quality: float
+    quality: float | None
     quality_measure: str
     labels: int
     held_out: int
@@ -153,7 +153,7 @@ def _numbers(entry: Direction) -> DirectionNumbers:
     return DirectionNumbers(
         name=entry.name,
         kind=entry.kind,
-        quality=entry.quality,
+        quality=_known(entry.quality),
         quality_measure=entry.quality_measure,
         labels=entry.labels,
         held_out=entry.held_out,
@@ -187,6 +187,9 @@ def warnings_of(fitted: FittedDirections) -> list[str]:
                 f"{entry.name}: {lost:,} labelled rows without finite latents (failed inversions) are left out"
             )
         lowest = LOWEST_R2 if measure == "R2" else LOWEST_ACCURACY
+        if not np.isfinite(entry.quality):
+            warnings.append(f"{entry.name}: no labels measure it; have people rate images along it: transect annotate")
+            continue
         if not entry.quality >= lowest:
             warnings.append(
                 f"{entry.name}: held-out {measure} is {entry.quality:.2f}, below {lowest:g}: another attribute may"
@@ -219,7 +222,7 @@ def _row(entry: Direction) -> list[str]:
         str(entry.origin.get("method", "")),
         f"{entry.labels:,} ({entry.held_out:,} held out)",
         ", ".join(balanced) if isinstance(balanced, list | tuple) and balanced else "-",
-        f"{entry.quality_measure} {entry.quality:.3f}",
+        f"{entry.quality_measure} {entry.quality:.3f}" if np.isfinite(entry.quality) else "unknown",
         f"{entry.offset:.3f}",
         f"{entry.low:.3g} to {entry.high:.3g}",
         seen,

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect import __version__
-from transect.controls.directions import METHODS, Direction, fit_direction
+from transect.controls.directions import DECISION, METHODS, Direction, fit_direction, in_decisions
 from transect.controls.learned import FittedDirections, LearnedControls, in_space
 from transect.datasets import is_dataset
 from transect.errors import BadInput, UnknownName
@@ -20,13 +20,15 @@ from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.protocols import Generator, Target
 from transect.records import Latents
 from transect.runs.capabilities import description
-from transect.runs.table_inputs import TableLike, as_names
+from transect.runs.table_inputs import TableLike, as_names, choice
 
 if TYPE_CHECKING:
     from transect.inversion.pictures import InvertedPhotographs
 
 
 MOST_LEVELS: Final = 10
+LABEL, VALUES = "label", ("label", DECISION)
+"""What a continuous attribute's values are: the label's, or the decision's, as a binary one's always are."""
 
 
 def fit_linear(
@@ -39,12 +41,14 @@ def fit_linear(
     method: str | None = None,
     space: str = "",
     seed: int = 0,
+    signed: bool = False,
 ) -> FittedDirections:
     """A direction for each attribute of the labels (or each of `names`), in the generator's space or in `space`.
 
     latents: the labelled subjects as the generator samples them. balance: attributes of the labels on which binary
     ones are balanced, as Denton et al. 2019 §3 did; a continuous one is fitted as it is. method: logistic (default),
-    svm or ridge, for binary ones. seed: which labels are held out.
+    svm or ridge, for binary ones. seed: which labels are held out. signed: continuous attributes are set by the signed
+    distance from their hyperplane, as binary ones are, and not in the label's unit.
 
     Raises BadInput for unusable labels, attributes that are collinear (naming them, with the condition number),
     a space that the generator has no way to; UnknownName for a name without labels.
@@ -53,10 +57,12 @@ def fit_linear(
         raise BadInput(f"--method: expected {' or '.join(METHODS['binary'])}, for binary attributes, got {method!r}")
     moved, rows, wanted = _rows(generator, latents, labels, (*names, *balance), names, space)
     directions = tuple(_direction(name, rows, labels, balance, method, seed) for name in wanted)
+    if signed:
+        directions = tuple(map(in_decisions, directions))
     if moved.space == "z":  # its coordinates vary alike and apart, whatever the sample: the way is the normal
         directions = tuple(replace(direction, along=None) for direction in directions)
     LearnedControls(directions, moved.space)  # refuses collinear attributes
-    return FittedDirections(directions, moved.space, _origin(generator, moved, labels, seed))
+    return FittedDirections(directions, moved.space, origin_of(generator, moved, labels.source, seed, labels.facts))
 
 
 def _rows(
@@ -71,15 +77,18 @@ def _rows(
     return moved, rows, list(names or labels.columns)
 
 
-def _origin(generator: Generator, moved: Latents, labels: Labels, seed: int) -> dict[str, object]:
+def origin_of(
+    generator: Generator, moved: Latents, source: str, seed: int, facts: Mapping[str, object]
+) -> dict[str, object]:
+    """Where directions come from. moved: the latents in their space; source: of the labels."""
     return {
         "generator": description(generator),
-        "source": labels.source,
+        "source": source,
         "subjects": len(moved),
         "first_seed": int(moved.seeds.min()) if len(moved) else 0,
         "seed": seed,
         "transect": __version__,
-        **labels.facts,
+        **facts,
     }
 
 
@@ -120,7 +129,8 @@ class DirectionsOptions:
 
     labelled_by: who gave a table's labels, as "people", or "model:NAME" (reports then warn). population, image_size,
     device: of a generator given by name. target: options of a target given as "target:SPEC" (task, labels, positive,
-    threshold, output, preprocess).
+    threshold, output, preprocess). values: of a continuous attribute, "label" (in the label's unit) or "decision" (the
+    signed distance from the hyperplane, as Balakrishnan et al. 2020 state levels).
     """
 
     labelled_by: str = ""
@@ -128,6 +138,7 @@ class DirectionsOptions:
     image_size: int | None = None
     device: str | None = None
     target: Mapping[str, object] = field(default_factory=dict)
+    values: str = LABEL
 
 
 def fit_directions(
@@ -168,7 +179,10 @@ def fit_directions(
     rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, quiet, options)
     balanced = [name_of(text) for text in balance]
     names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
-    fitted = fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
+    signed = choice("values", options.values, VALUES) == DECISION
+    fitted = fit_linear(
+        source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed, signed=signed
+    )
     return result_of(fitted, labelled.notes)
 
 

@@ -361,7 +361,7 @@ def _number(name: str, value: float) -> str:
 def _signed(name: str, value: float) -> str:
     if not np.isfinite(value):
         return "unknown"
-    return f"{value:+.1f}{UNITS[name]}"
+    return f"{value:+z.1f}{UNITS[name]}"
 
 
 def summaries(fitted: pa.Table) -> tuple[ResidualSummary, ...]:

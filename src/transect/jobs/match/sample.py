@@ -118,9 +118,10 @@ def covariate_separation(covariates: Mapping[str, Float[np.ndarray, " n"]], samp
         spread = float(np.sqrt((sides[0].var() + sides[1].var()) / 2))
         if gap > 0 and gap >= _SEPARATE * spread:
             disjoint = sides[0].min() > sides[1].max() or sides[1].min() > sides[0].max()
+            of = [_range(side) if disjoint else f"mean {side.mean():.3g}" for side in sides]
             notes.append(
-                f"the groups separate on the covariate {name}: {_range(sides[0])} (treated) and {_range(sides[1])} "
-                f"(control), so that {'no image has' if disjoint else 'few images may have'} a counterpart in it"
+                f"the groups separate on the covariate {name}: {of[0]} (treated) and {of[1]} (control), so that "
+                f"{'no image has' if disjoint else 'few images may have'} a counterpart in it"
             )
     return notes
 

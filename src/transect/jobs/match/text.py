@@ -219,8 +219,8 @@ def outcome_lines(outcome: MatchedOutcome) -> list[str]:
                 texts.append(f"    {name} minus experiment: {effect.reason or (test.reason if test else '')}")
                 continue
             texts.append(
-                f"    {name} minus experiment: {scale * test.difference:+.3g}{unit} ({scale * test.low:+.3g} to "
-                f"{scale * test.high:+.3g}), p = {test.p:.2g}; a difference below "
+                f"    {name} minus experiment: {scale * test.difference:+z.3g}{unit} ({scale * test.low:+z.3g} to "
+                f"{scale * test.high:+z.3g}), p = {test.p:.2g}; a difference below "
                 f"{scale * test.smallest_found:.2g}{unit} is easily missed"
             )
     return texts
@@ -232,9 +232,9 @@ def _difference_lines(outcome: MatchedOutcome, scale: int, unit: str) -> list[st
         return [f"{outcome.label}: not estimable: {outcome.reason}{missing}"]
     ends = outcome.reason
     if math.isfinite(outcome.low):
-        ends = f"{scale * outcome.low:+.3g} to {scale * outcome.high:+.3g}"
+        ends = f"{scale * outcome.low:+z.3g} to {scale * outcome.high:+z.3g}"
     pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs} pairs"
-    estimate = f"{scale * outcome.estimate:+.3g}{unit} within {pairs}"
+    estimate = f"{scale * outcome.estimate:+z.3g}{unit} within {pairs}"
     p = f"p = {outcome.p:.2g}"
     if math.isfinite(outcome.p_groups):
         p += f" ({outcome.p_groups:.2g} corrected over the groups)"
@@ -260,5 +260,5 @@ def _words(effect: AdjustedPairs | ExperimentComparison, scale: int, unit: str) 
     if math.isnan(effect.estimate):
         return f"not estimable: {effect.reason}"
     if math.isnan(effect.low):
-        return f"{scale * effect.estimate:+.3g}{unit}, {effect.reason}"
-    return f"{scale * effect.estimate:+.3g}{unit} ({scale * effect.low:+.3g} to {scale * effect.high:+.3g})"
+        return f"{scale * effect.estimate:+z.3g}{unit}, {effect.reason}"
+    return f"{scale * effect.estimate:+z.3g}{unit} ({scale * effect.low:+z.3g} to {scale * effect.high:+z.3g})"

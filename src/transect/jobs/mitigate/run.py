@@ -140,8 +140,8 @@ def _text(figure: Figure | None) -> str:
     if figure is None or figure.estimate is None:
         return "not estimable"
     if figure.low is None or figure.high is None:
-        return f"{figure.estimate:.1f}"
-    return f"{figure.estimate:.1f} ({figure.low:.1f} to {figure.high:.1f})"
+        return f"{figure.estimate:z.1f}"
+    return f"{figure.estimate:z.1f} ({figure.low:z.1f} to {figure.high:z.1f})"
 
 
 def mitigate(

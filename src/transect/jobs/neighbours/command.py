@@ -33,7 +33,10 @@ def neighbours(
         str | None, typer.Option(help="Column of identities: is the nearest image of the same person?")
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Number of nearest images to look at.")] = 10,
-    layers: Annotated[str, typer.Option(help="Latents of several layers (w+): flatten or average.")] = "flatten",
+    layers: Annotated[
+        list[str] | None,
+        typer.Option(help="Latents of several layers (w+): flatten or average; repeat for both; default flatten."),
+    ] = None,
     second: Annotated[
         Path | None, typer.Option(help="An embedding in which neighbours must also be near; adds a row per distance.")
     ] = None,
@@ -62,7 +65,7 @@ def neighbours(
         categorical=categorical or (),
         identity=identity,
         k=k,
-        layers=choice("layers", layers, run.LAYERS),
+        layers=[choice("layers", way, run.LAYERS) for way in layers or ("flatten",)],
         second=second,
         second_threshold=second_threshold,
         queries=queries,

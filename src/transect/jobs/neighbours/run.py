@@ -1,6 +1,6 @@
 """Attributes and identity among the nearest images by each of several distances: `transect.neighbours`.
 
-The shape of Table 2 of Singh et al. 2021, with standard errors: a row per distance, a column per attribute.
+Table 2 of Singh et al. 2021 with standard errors, turned round: a row per attribute, a column per distance.
 """
 
 from __future__ import annotations
@@ -69,9 +69,12 @@ class NeighboursResult(JobResult[NeighboursNumbers]):
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per distance, a column per attribute."""
-        headings = ["distance", *map(_heading, self.numbers.distances[0].attributes)]
-        return headings, [[row.distance, *map(_cell, row.attributes)] for row in self.numbers.distances]
+        """A row per attribute, a column per distance: attributes are many, and distances are few."""
+        distances = self.numbers.distances
+        cells = zip(*(each.attributes for each in distances), strict=True)
+        return ["attribute", *(each.distance for each in distances)], [
+            [_heading(row[0]), *map(_cell, row)] for row in cells
+        ]
 
 
 def neighbours(
@@ -82,7 +85,7 @@ def neighbours(
     categorical: str | Sequence[str] = (),
     identity: str | None = None,
     k: int = NEIGHBOURS,
-    layers: Layers = "flatten",
+    layers: Layers | Sequence[Layers] = "flatten",
     second: FeaturesLike | None = None,
     second_threshold: float | None = None,
     queries: int | None = None,
@@ -95,7 +98,8 @@ def neighbours(
     numeric or list columns. table: a row per image (path, Arrow table, data frame, columns by name). attributes:
     columns that near images should share, by default all numeric ones. categorical: numeric attributes whose values are
     classes; texts, booleans and columns of two values are classes anyway. identity: column of people. k: nearest
-    images. second, second_threshold: an embedding in which neighbours must also be nearer than this; adds a row for
+    images. layers: latents of several layers (w+) side by side or averaged; with both, each such file is two distances.
+    second, second_threshold: an embedding in which neighbours must also be nearer than this; adds a row for
     each distance. queries: look up the neighbours of this many random images instead of all. pictures: column of
     pictures, bytes or paths below the table's folder, for the report. seed: of random images and of examples.
 
@@ -110,7 +114,7 @@ def neighbours(
     6.0
     """
     started = time.perf_counter()
-    choice("layers", layers, LAYERS)
+    ways = [choice("layers", way, LAYERS) for way in dict.fromkeys(as_names(layers))]
     rows = as_table(table, "table")
     _check(rows.num_rows, k, second, second_threshold, queries)
     sources = _named(features)
@@ -119,7 +123,7 @@ def neighbours(
     chosen = _queries(queries, seed, rows.num_rows)
     threshold = np.inf if second_threshold is None else second_threshold
     notes: list[str] = []
-    other = None if second is None else _flat(second, "second", rows, layers, notes)
+    other = None if second is None else _flat(second, "second", rows, ways[:1], notes)[""]
 
     def errors(name: str, values: Float[np.ndarray, "n d"], narrowed: bool) -> DistanceErrors:
         constraint = (other, threshold) if narrowed else (None, np.inf)
@@ -140,12 +144,12 @@ def neighbours(
     distances = []
     for name, source in sources.items():
         role = "features" if isinstance(source, str | Path) else name
-        values = _flat(source, role, rows, layers, notes)
-        distances.append(errors(name, values, narrowed=False))
-        for row, near in shown.items():
-            near.append(nearest(name, values, row, k))
-        if second is not None and not _same(second, source):
-            distances.append(errors(f"{name}, {_label(second)} < {threshold:g}", values, narrowed=True))
+        for way, values in _flat(source, role, rows, ways, notes).items():
+            distances.append(errors(f"{name}{way}", values, narrowed=False))
+            for row, near in shown.items():
+                near.append(nearest(f"{name}{way}", values, row, k))
+            if second is not None and not _same(second, source):
+                distances.append(errors(f"{name}{way}, {_label(second)} < {threshold:g}", values, narrowed=True))
     chance = np.random.default_rng(seed).permutation(rows.num_rows).astype(np.float64)[:, None]
     distances.append(errors(RANDOM, chance, narrowed=False))
     count = rows.num_rows if chosen is None else len(chosen)
@@ -251,15 +255,20 @@ def _queries(count: int | None, seed: int, images: int) -> Int[np.ndarray, " q"]
 
 
 def _flat(
-    source: FeaturesLike, role: str, table: pa.Table, layers: Layers, notes: list[str]
-) -> Float[np.ndarray, "n d"]:
-    """The features as a matrix, and to the notes how their ids were compared with the table's."""
+    source: FeaturesLike, role: str, table: pa.Table, ways: Sequence[Layers], notes: list[str]
+) -> dict[str, Float[np.ndarray, "n d"]]:
+    """The features as a matrix for each way to take layers, by what tells it apart; one where there are no layers.
+
+    How their ids were compared with the table's goes to the notes.
+    """
     features, _, note = files.read_features(source, (), files.ids_of(table), role=role)
     notes += [note] if note else []
     if len(features) != table.num_rows:
         raise BadInput(f"{role}: expected as many rows as the table ({table.num_rows}), got {len(features)}")
-    flat, _ = in_metric(layered(features, layers), np.zeros(len(features)), "euclidean")
-    return flat
+    taken = ways if features.ndim > 2 else ways[:1]
+    names = [f" ({way})" for way in taken] if len(taken) > 1 else [""]
+    flat = (in_metric(layered(features, way), np.zeros(len(features)), "euclidean")[0] for way in taken)
+    return dict(zip(names, flat, strict=True))
 
 
 def _heading(errors: Preserved) -> str:

@@ -47,7 +47,7 @@ def closing_lines(numbers: RecognitionNumbers) -> list[str]:
     """Differences of mean distances, images left out, notes."""
     lines = [
         f"{name}: mean distance of one person's images, {difference.name}: "
-        f"{_ends(difference.estimate, difference.low, difference.high, 1, '+.4g')}"
+        f"{_ends(difference.estimate, difference.low, difference.high, 1, '+z.4g')}"
         f"{_p(difference.p_adjusted)}"
         for name, sample in numbers.samples.items()
         for difference in sample.differences
@@ -75,7 +75,7 @@ def _change_line(change: GapChange) -> str:
     at = "" if math.isnan(change.threshold) else f" at {change.threshold:.4g}"
     p = _p(change.p_adjusted) or f" ({change.reason})"
     measure = change.measure if scale == 1 else change.measure.upper()
-    ends = _ends(change.change, change.low, change.high, scale, "+.3g")
+    ends = _ends(change.change, change.low, change.high, scale, "+z.3g")
     return f"change by matching of the gap {change.group} - {change.reference} in {measure}{at}: {ends}{unit}{p}"
 
 

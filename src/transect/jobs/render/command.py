@@ -22,7 +22,7 @@ from transect.console.options import (
 from transect.console.results import Rerun, keep, show
 
 RERUN = Rerun(
-    values="subjects seed size vary hold device columns data-set",
+    values="subjects seed size vary hold plain device columns data-set",
     data="population directions latents photographs mask",
     models="generator",
 )
@@ -44,12 +44,20 @@ def render(
     photographs: InvertedSources = None,
     mask: FaceMask = None,
     vary: Annotated[
-        list[str] | None, typer.Option(help="Show each subject at these levels, in a row; see: transect audit.")
+        list[str] | None,
+        typer.Option(help="Show each subject at these levels, of two attributes in a grid; see: transect audit."),
     ] = None,
     hold: Annotated[
         list[str] | None,
         typer.Option(help="Keep a downstream attribute at the subject's own value; see: transect audit."),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="With --directions: beside them the same levels without keeping the other fitted attributes.",
+        ),
+    ] = False,
     device: Device = "cpu",
     columns: Annotated[int, typer.Option(help="Images in a row if no attribute varies.")] = 8,
     data_set: Annotated[
@@ -75,7 +83,7 @@ def render(
     from transect.jobs.render import run
 
     path = out or Path("data_set" if data_set else "sheet.png")
-    world = WorldSettings(generator, population, size, device, directions, latents, photographs, mask)
+    world = WorldSettings(generator, population, size, device, directions, latents, photographs, mask, plain)
     result = run.render(
         path,
         subjects=subjects,

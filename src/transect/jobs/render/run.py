@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, cast, final
 
+import numpy as np
 import pyarrow as pa
+from jaxtyping import UInt8
 
+from transect.controls.learned import LearnedWorld
 from transect.designs import population_design, transect_design, transect_latents
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work, check_same, on_gpu
 from transect.engines.settings import LOCAL, EngineSettings
+from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.recipes import is_plain
 from transect.experiment.study import Study, facts_of
@@ -24,9 +28,10 @@ from transect.reports import contact_sheet
 from transect.reports.blocks import Picture
 from transect.reports.builder import ShortPageResult
 from transect.runs import tables
-from transect.runs.capabilities import check_subjects, for_attributes, usual_levels
+from transect.runs.capabilities import attributes, check_subjects, for_attributes, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import fill_table
+from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
 
 
@@ -174,7 +179,10 @@ def render(
     the generator and size in place of the keywords. columns: images in a row where nothing varies. data_set: write
     Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
     pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
-    engine: where the parts of a data set are made: local, ray, ray://HOST:PORT, or settings with a number of workers.
+    Two attributes are a grid for each subject: rows of the first one's levels, columns of the second's. world.plain
+    shows beside the levels of a fitted attribute the same levels along its own normal alone, where other fitted
+    attributes change too. engine: where the parts of a data set are made: local, ray, ray://HOST:PORT, or settings
+    with a number of workers.
 
     Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
     """
@@ -184,6 +192,11 @@ def render(
     design = _design(opened, vary, hold, subjects, seed)
     opened = for_attributes(opened, tuple(design.levels))
     check_subjects(opened, subjects)
+    if settings.plain and (data_set or not isinstance(opened, LearnedWorld) or len(design.levels) != 1):
+        raise BadInput(
+            "--plain: expected a sheet of one attribute that moves along fitted directions, got another; give "
+            "--directions and one --vary, and no --data-set"
+        )
     if data_set:
         with engines.opened(chosen, quiet=quiet) as made_by:
             table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
@@ -192,7 +205,11 @@ def render(
             _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns, opened)
         )
     images, table = _rendered(opened, design)
-    sheet = _sheet(images, design, columns, opened)
+    sheet = (
+        _beside(images, design, opened)
+        if settings.plain and isinstance(opened, LearnedWorld)
+        else _sheet(images, design, columns, opened)
+    )
     write_atomically(Path(out), sheet)
     return RenderResult(_numbers(out, opened, design), table, sheet)
 
@@ -211,9 +228,41 @@ def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
 
 def _sheet(images: Images, design: Design, columns: int, world: World) -> bytes:
     """The images as a PNG: a row for each subject and a column for each combination of levels, which is its head."""
-    sink = io.BytesIO()
+    if len(design.levels) == 2:
+        return _grid(images, design, world)
     heads = _heads(design, world) if design.levels else None
-    contact_sheet(images.pixels, design.n_cells if design.levels else columns, heads=heads).save(sink, "PNG")
+    return _png(images.pixels, design.n_cells if design.levels else columns, heads=heads)
+
+
+def _grid(images: Images, design: Design, world: World) -> bytes:
+    """For each subject a row for each level of the first attribute, whose level is beneath, and a column of the second.
+
+    Fig. 4 of Balakrishnan et al. 2020.
+    """
+    known = {attribute.name: attribute for attribute in world.attributes}
+    (first, _), (second, columns) = design.levels.items()
+    heads = [f"{spaced(second)}\n{known[second].label(level)}" for level in columns]
+    labels = [f"{spaced(first)} {known[first].label(cell[first])}" for cell in design.cells()] * design.subjects
+    return _png(images.pixels, len(columns), labels, heads)
+
+
+def _beside(images: Images, design: Design, world: LearnedWorld) -> bytes:
+    """The levels with the other fitted attributes kept, then along the attribute's own normal, in one row a subject."""
+    plain, _ = _rendered(LearnedWorld(world.generator, world.fitted, plain=True), design)
+    both = [each.pixels.reshape(design.subjects, design.n_cells, *each.pixels.shape[1:]) for each in (images, plain)]
+    shown = np.concatenate(both, axis=1)
+    heads = [f"{way}\n{head}" for way in ("others kept", "plain") for head in _heads(design, world)]
+    return _png(shown.reshape(-1, *shown.shape[2:]), 2 * design.n_cells, heads=heads)
+
+
+def _png(
+    pixels: UInt8[np.ndarray, "n h w 3"],
+    columns: int,
+    labels: Sequence[str] | None = None,
+    heads: Sequence[str] | None = None,
+) -> bytes:
+    sink = io.BytesIO()
+    contact_sheet(pixels, columns, labels, heads).save(sink, "PNG")
     return sink.getvalue()
 
 
@@ -229,5 +278,10 @@ def _heads(design: Design, world: World) -> list[str]:
 def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], subjects: int, seed: int) -> Design:
     if vary:
         usual = usual_levels(world)
+        if not attributes(world):
+            raise BadInput(
+                f"--vary {', '.join(as_names(vary))}: expected attributes that can be set, got generator {world.name}, "
+                "which has none; give --directions FILE, made by: transect directions fit"
+            )
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
     return population_design(worlds.population_of(world), images=subjects, seed=seed)

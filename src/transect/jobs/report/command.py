@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transect.console.options import (
+    AtThreshold,
     Bins,
     Boundary,
     By,
@@ -45,6 +46,7 @@ def report(
     covariates: Covariates = None,
     margin: Margin = None,
     boundary: Boundary = None,
+    at_thresholds: AtThreshold = None,
     require_validation: RequireValidation = None,
     json: Json = False,
 ) -> None:
@@ -60,7 +62,12 @@ def report(
         prune=prune or (),
         reference=reference,
         settings=ReportSettings(
-            by=by or (), bins=bins or (), boundary=boundary, covariates=covariates or (), margin=margin or ()
+            by=by or (),
+            bins=bins or (),
+            boundary=boundary,
+            covariates=covariates or (),
+            margin=margin or (),
+            at_thresholds=at_thresholds or (),
         ),
         require_validation=require_validation,
         quiet=json,

@@ -73,7 +73,12 @@ def gan(
         typer.Option(help="Images shown in all; a larger number resumes a training of stylegan2, or with --grow."),
     ] = 1_000_000,
     batch: Batch = 16,
-    count: Annotated[int, typer.Option(help="Pictures that FaceWorld draws; of a data set all are used.")] = 50_000,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            help="Pictures that FaceWorld draws; default as many as are shown, at most 50,000. Of a data set all."
+        ),
+    ] = None,
     population: Population = "balanced",
     condition: Annotated[
         list[str] | None,

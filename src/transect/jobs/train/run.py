@@ -28,6 +28,7 @@ from transect.jobs.train.result import (
 )
 from transect.protocols import Generator
 from transect.records import Images
+from transect.runs.json_records import loads
 from transect.runs.table_inputs import as_names
 from transect.training.options import GanOptions
 
@@ -68,7 +69,7 @@ def train_gan(
     architecture: str = "stylegan2",
     image_size: int | None = None,
     images: int = 1_000_000,
-    count: int = 50_000,
+    count: int | None = None,
     population: str | Path = "balanced",
     conditions: str | Sequence[str] = (),
     seed: int = 0,
@@ -81,8 +82,8 @@ def train_gan(
     source: faceworld, READER:PATH of a data set, pixels uint8 [n, h, h, 3], or an object that renders rows. out: the
     folder of states, figures and sheets; call again to resume. architecture: stylegan2, progressive or conditional.
     image_size: width and height, a power of two (default 64, or that of the pixels). images: shown in all. count:
-    pictures that FaceWorld draws. conditions: of a conditional GAN, an attribute with levels, NAME!=none for any but
-    the first, or NAME=CUT,CUT.
+    pictures that FaceWorld draws (default: as many as are shown, at most 50,000). conditions: of a conditional GAN, an
+    attribute with levels, NAME!=none for any but the first, or NAME=CUT,CUT.
 
     Nothing is rendered before all that can be refused is checked. Raises BadInput and UnknownName for settings that do
     not fit, and RunFolderError for a folder of another training. Of a conditional GAN `numbers.conditions` says how
@@ -100,7 +101,8 @@ def train_gan(
     check(plan, pictures)
     crew = Processes.from_environment(device)
     silent = quiet or not crew.first
-    data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=silent)
+    drawn = _drawn(folder, images) if count is None else count
+    data = Pictures(pictures, _count(pictures, drawn), folder / "pictures", quiet=silent)
     file = fit(plan, data, folder, crew, quiet=silent, likeness=_likeness(device) if plan.distil else None)
     crew.together()
     last = last_row(steps_of(folder))
@@ -256,6 +258,21 @@ def _source(
     if image_size not in (None, pictures.image_size):
         raise BadInput(f"image_size: expected pictures of {image_size} pixels, got {pictures.image_size}; resize them")
     return pictures
+
+
+MOST_DRAWN: Final = 50_000
+"""Pictures that FaceWorld draws for a generator, where it is shown as many or more."""
+
+
+def _drawn(folder: Path, images: int) -> int:
+    """How many pictures a world draws: as many as are shown, or those of the training that is resumed."""
+    from transect.training.loop import SPEC
+
+    try:
+        before = loads((folder / SPEC).read_bytes())["pictures"]
+    except (OSError, ValueError, LookupError, TypeError):  # none, or one that the training refuses
+        before = None
+    return before if isinstance(before, int) else min(images, MOST_DRAWN)
 
 
 def _count(pictures: Source, count: int) -> int:
