@@ -29,12 +29,13 @@ from transect.errors import (
     TargetChanged,
     TooManyFailures,
     TransectError,
+    UnknownName,
 )
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
 from transect.spoken_answers import Said
-from transect.targets.capabilities import answers_in_words, labels_of, patience_of
+from transect.targets.capabilities import answers_in_words, labels_of, patience_of, positive_of
 from transect.targets.output import ONE_COLUMN, as_predictions, row_fault, structure_fault
 from transect.texts import say, shown, words_of
 
@@ -322,6 +323,9 @@ def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
     boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
     labels = labels_of(target) or next((row.labels for row in rows if row.labels), ())
     said = tuple(row.said or () for row in rows) if answers_in_words(target) else None
+    yes = positive_of(target) if labels and task in (Task.MULTICLASS, Task.MULTILABEL) else None
+    if isinstance(yes, str) and yes not in labels:
+        raise UnknownName(f"positive class of {target.name}", yes, labels)
     return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels), said)
 
 
