@@ -151,7 +151,7 @@ def show(
     """Describe a data set: images, subjects, attributes with their counts, excluded images and why."""
     from transect.datasets import open_dataset
 
-    found = open_dataset(dataset, image_size=size, labelled=False)
+    found = open_dataset(dataset, image_size=size, labelled=False, strict=False)
     seen = [_counted_labels(attribute, found.values[attribute.name]) for attribute in found.attributes]
     if json:
         say(dumps({**found.describe(), "attributes": seen}))
