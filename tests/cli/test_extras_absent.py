@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 GROUPS = {
     "demo": "opencv, under the name of what it is for",
+    "heic": "photographs of that kind, which are counted without it",
     "docs": "the builder of the documentation site, which no command of the product needs",
     "test": "what the tests need",
 }

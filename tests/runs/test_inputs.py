@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -97,3 +98,27 @@ def test_the_parts_of_a_runs_folder_are_one_table(tmp_path):
     pq.write_table(pa.table({"name": ["d"]}), tmp_path / "part-00002.parquet")
     with pytest.raises(BadInput, match="expected a readable table file, got: Schema at index 2 was different"):
         as_table(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "frame", "categories", "columns"])
+def test_texts_that_differ_by_blanks_are_one_with_a_line(tmp_path, kind, capsys):
+    columns = {"who": ["male", "male ", "female", " female\t"], "n": [1, 2, 3, 4], "other": ["a ", "b", "c", "d"]}
+    table = pa.table(columns)
+    sources = {"frame": table.to_pandas(), "columns": columns, "arrow": table}
+    if kind == "csv":
+        pc.write_csv(table, tmp_path / "t.csv")
+    elif kind == "parquet":
+        pq.write_table(table, tmp_path / "t.parquet")
+    elif kind == "categories":
+        sources[kind] = table.to_pandas().astype({"who": "category"})
+    read = as_table(sources.get(kind, tmp_path / f"t.{kind}"), "--table")
+    assert read["who"].to_pylist() == ["male", "male", "female", "female"]
+    assert read["other"].to_pylist()[0] == "a"
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "column who: ' female\\t' counts as 'female'" in said
+
+
+def test_a_dash_and_n_a_are_missing_in_csv(tmp_path):
+    (tmp_path / "t.csv").write_text("x,who\n1,a\n-,n/a\nN/A,-\nNA,none\n")
+    read = as_table(tmp_path / "t.csv")
+    assert read.to_pydict() == {"x": [1, None, None, None], "who": ["a", None, None, "none"]}

@@ -206,3 +206,53 @@ def test_tensors_are_found_wherever_a_model_may_keep_them(tmp_path):
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     (tmp_path / "deep.bin").write_bytes(bytes(12))
     assert external_digests(tmp_path / "m.onnx").keys() == {"deep.bin"}
+
+
+def heads(path, outputs):
+    """A model that gives each output the means of its image's channels, repeated over the columns of its shape."""
+    nodes, tensors = [helper.make_node("ReduceMean", ["image"], ["means"], axes=[2, 3], keepdims=0)], []
+    for place, (name, columns) in enumerate(outputs.items()):
+        weights = np.full((3, columns), (place + 1) / 12, np.float32)
+        tensors.append(onnx.numpy_helper.from_array(weights, f"w_{name}"))
+        nodes.append(helper.make_node("MatMul", ["means", f"w_{name}"], [name]))
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", k]) for name, k in outputs.items()]
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 8, 8])
+    made = helper.make_graph(nodes, "heads", [image], infos, tensors)
+    onnx.save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return str(path)
+
+
+MULTI = {"task": "multilabel", "isolate": False}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "options", "read"),
+    [
+        ({"eyes": 2, "smile": 2}, {**MULTI, "output_name": "smile"}, "smile"),
+        ({"eyes": 2, "smile": 3}, {**MULTI, "labels": ("a", "b", "c")}, "smile"),
+        ({"eyes": 2, "smile": 1}, {"isolate": False}, "smile"),
+        ({"smile": 1}, {"isolate": False}, "smile"),
+    ],
+)
+def test_one_of_several_outputs_is_read_where_one_fits_or_is_named(tmp_path, outputs, options, read):
+    target = resolve(heads(tmp_path / "m.onnx", outputs), **options)
+    facts = describe(target)
+    assert facts["output_name"] == read
+    assert facts.get("outputs", outputs).keys() == outputs.keys()
+    place = list(outputs).index(read)
+    # three means of 0.2 (51 of 255) times (place + 1) / 12 each
+    assert_allclose(guarded(target, RAMP, timeout=10, batch=8).scores[1], 0.05 * (place + 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "options", "words"),
+    [
+        ({"eyes": 2, "smile": 2}, MULTI, r"eyes \[n, 2\], smile \[n, 2\], and 2 of them fit.*--output-name"),
+        ({"eyes": 2, "smile": 2}, {"isolate": False}, "none of them fits.*--task"),
+        ({"eyes": 1, "smile": 1}, {"isolate": False}, "2 of them fit"),
+        ({"eyes": 1, "smile": 1}, {"isolate": False, "output_name": "smil"}, "did you mean smile"),
+    ],
+)
+def test_none_of_several_outputs_is_chosen_silently(tmp_path, outputs, options, words):
+    with pytest.raises(BadInput, match=words):
+        resolve(heads(tmp_path / "m.onnx", outputs), **options)

@@ -16,6 +16,7 @@ import pyarrow.compute
 
 from transect.attacks.balance import balanced_splits
 from transect.attacks.records import Evidence, LabelledData, item_keys
+from transect.datasets.features import text_of
 from transect.datasets.parquet import ROLES, part_of_file
 from transect.errors import BadInput, UnknownName
 from transect.runs.json_records import loads, read_json
@@ -198,9 +199,9 @@ def id_column(table: pa.Table, ids: str | None) -> str | None:
 
 
 def identifiers(table: pa.Table, ids: str | None) -> list[str] | None:
-    """What `id_column` holds, as texts; None without any."""
+    """What `id_column` holds, as texts, 3 and 3.0 alike; None without any."""
     name = id_column(table, ids)
-    return None if name is None else [str(value) for value in _plain(table, name)]
+    return None if name is None else [text_of(value) for value in _plain(table, name).tolist()]
 
 
 def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:

@@ -155,7 +155,7 @@ def show(
     from transect.cli.dataset_table import people_by_cell
     from transect.datasets import open_dataset
 
-    found = open_dataset(dataset, image_size=size, labelled=False)
+    found = open_dataset(dataset, image_size=size, labelled=False, strict=False)
     seen = [_counted_labels(attribute, found.values[attribute.name]) for attribute in found.attributes]
     cells = people_by_cell(found, by) if by else []
     if json:

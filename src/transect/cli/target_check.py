@@ -16,6 +16,7 @@ from transect.console.options import (
     Json,
     ModelDevice,
     OutputKind,
+    OutputName,
     PositiveClass,
     PreprocessFile,
     TaskName,
@@ -63,6 +64,7 @@ def check(
     positive: PositiveClass = None,
     threshold: Threshold = None,
     output: OutputKind = None,
+    output_name: OutputName = None,
     isolate: Isolate = None,
     templates: Templates = None,
     dtype: Dtype = None,
@@ -108,7 +110,7 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
     from transect.runs.folder import write_atomically
     from transect.runs.pictures import png
     from transect.targets import resolve
-    from transect.targets.capabilities import is_metered
+    from transect.targets.capabilities import describe, is_metered
     from transect.targets.guard import guarded
     from transect.targets.input_preview import model_input
 
@@ -119,6 +121,8 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
         answers = guarded(opened, images, timeout=timeout, batch=len(images))
     finally:
         costs.close([opened])
+    facts_of = describe(opened)
+    outputs = facts_of.get("outputs", {})
     written = "" if found.picture is None else str(picture)
     if found.picture is not None:
         write_atomically(picture, png(found.picture))
@@ -132,13 +136,16 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
             "preprocessing": found.text,
             "assumed": list(found.assumed),
             "input": found.numbers,
+            **({"outputs": outputs, "output_name": facts_of.get("output_name")} if outputs else {}),
             "picture": written,
             "no_picture": found.reason,
             "answers": [dict(zip(keys, row, strict=True)) for row in rows],
         }
         say(dumps(facts))
     else:
-        table(["what", "seen"], _lines(opened, found, images, written))
+        listed = ", ".join(f"{name} [{sizes}]" for name, sizes in outputs.items())
+        read = [["outputs", f"{listed}; {facts_of.get('output_name')} is read: see --output-name"]] if outputs else []
+        table(["what", "seen"], [*_lines(opened, found, images, written), *read])
         table(["image", "answer", "failure"], rows)
     if advice := _advice(opened, answers):
         raise BadInput(advice)

@@ -180,6 +180,7 @@ PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the mo
 ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
 PositiveClass = Annotated[str | None, model_option(help="The class or label that counts as yes.")]
 OutputKind = Annotated[str | None, model_option(help="What the model returns: probability or logit.")]
+OutputName = Annotated[str | None, model_option(help="Of an ONNX model with several outputs: the one to read.")]
 Isolate = Annotated[
     bool | None,
     model_option(
@@ -213,7 +214,7 @@ MaxFailures = Annotated[float, _limits(help="Stop when more than this share of i
 
 
 _OF_TARGETS: Final = (
-    *("task", "preprocess", "labels", "positive", "threshold", "output", "isolate"),
+    *("task", "preprocess", "labels", "positive", "threshold", "output", "output_name", "isolate"),
     *("templates", "dtype", "model_device", "allow_download"),
 )
 

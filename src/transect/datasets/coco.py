@@ -13,7 +13,16 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.datasets.files import find, folder_of, images_below, needed, pixels_of
-from transect.datasets.labelled import Labelled, LabelledImages, Request, build, divided, joined, levels_in_order
+from transect.datasets.labelled import (
+    Labelled,
+    LabelledImages,
+    Request,
+    build,
+    divided,
+    joined,
+    levels_in_order,
+    some_of,
+)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.json_records import loads
@@ -102,13 +111,20 @@ def read(path: Path, request: Request) -> LabelledImages:
     sources = [file for part in parts for file in (part.table, part.captions) if file is not None]
     of_rows = [part.split for part in parts for _ in part.pictures]
     rows = joined(listed, files, labels, sources, parts=of_rows, about=ABOUT)
-    return build("coco", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
+    left = dict(rows.left_out)
+    if unlisted := [name for part in parts for name in part.unlisted]:
+        left[f"objects whose picture or kind is not listed ({some_of(unlisted)})"] = len(unlisted)
+    ids = tuple(Path(name).stem for name in rows.ids)
+    return build("coco", path, replace(rows, ids=ids, left_out=left), request)
 
 
 @final
 @dataclass(frozen=True)
 class _Part:
-    """One part by its annotations. there: 1 where a kind is marked; genders: "" where captions name none or both."""
+    """One part by its annotations. there: 1 where a kind is marked; genders: "" where captions name none or both.
+
+    unlisted: pictures and kinds that an object names and the table does not list.
+    """
 
     split: str
     table: Path
@@ -117,6 +133,7 @@ class _Part:
     kinds: Mapping[int, str]
     there: Float[np.ndarray, "n k"]
     genders: tuple[str, ...]
+    unlisted: tuple[str, ...]
 
 
 def _part(path: Path, part: str) -> _Part:
@@ -126,8 +143,8 @@ def _part(path: Path, part: str) -> _Part:
     genders = [""] * len(names)
     if captions is not None:
         genders = _genders(read_json(captions, ("annotations",))["annotations"], captions, tuple(names))
-    kinds, there = _marked(content, table, tuple(names))
-    return _Part(part.rstrip(_YEAR), table, captions, tuple(names.values()), kinds, there, tuple(genders))
+    kinds, there, unlisted = _marked(content, table, tuple(names))
+    return _Part(part.rstrip(_YEAR), table, captions, tuple(names.values()), kinds, there, tuple(genders), unlisted)
 
 
 def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
@@ -200,17 +217,18 @@ def _objects(kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]) -> tuple
 
 def _marked(
     content: Mapping[str, Any], table: Path, pictures: Sequence[int]
-) -> tuple[dict[int, str], Float[np.ndarray, "n k"]]:
-    """The kinds of objects by number, and 1 where annotators marked one on a picture."""
+) -> tuple[dict[int, str], Float[np.ndarray, "n k"], tuple[str, ...]]:
+    """The kinds of objects by number, 1 where annotators marked one on a picture, and objects of what is not listed."""
     kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
     places, columns = ({number: place for place, number in enumerate(each)} for each in (pictures, kinds))
-    there = np.zeros((len(pictures), len(kinds)))
+    there, unlisted = np.zeros((len(pictures), len(kinds))), []
     for row in records(content["annotations"], table, "image_id", "category_id"):
         picture, kind = int(row["image_id"]), int(row["category_id"])
         if picture not in places or kind not in columns:
-            raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
+            unlisted.append(f"picture {picture}" if picture not in places else f"kind {kind}")
+            continue
         there[places[picture], columns[kind]] = 1
-    return kinds, there
+    return kinds, there, tuple(unlisted)
 
 
 def _genders(captions: object, source: Path, kept: tuple[int, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,18 +15,20 @@ from transect.datasets.files import (
     COUNTS,
     TABLES,
     Files,
+    Names,
     Points,
     by_stem,
     columns_of,
     find,
     folder_of,
     images_below,
+    look,
     needed,
     of_lists,
     texts_of,
 )
-from transect.datasets.folder import look
 from transect.datasets.labelled import (
+    MISSING,
     NO_ROW,
     OTHER_PART,
     SUBJECT,
@@ -39,6 +42,7 @@ from transect.datasets.labelled import (
     divided,
     joined,
     levels_in_order,
+    some_of,
     subjects_of,
 )
 from transect.errors import BadInput, UnknownName
@@ -173,7 +177,8 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     cells, parts = _joined(chosen)
     names = [str(name) for name in cells["file"]]
     root = _root(path, names)
-    files = {name: file for name in names if (file := _file(root, name, path)) is not None}
+    known = Names(root)
+    files = {name: file for name in names if (file := _file(root, name, path, known)) is not None}
     rows = joined(
         names,
         files,
@@ -206,12 +211,33 @@ def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], 
     labels, skipped = attributes_of(
         {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
     )
-    ages = levels_in_order("age", cells["age"], AGES, "label age: years that annotators saw", "FairFace's labels")
+    ages = levels_in_order(
+        "age",
+        [_age(str(file), str(cell)) for file, cell in zip(cells["file"], cells["age"], strict=True)],
+        AGES,
+        "label age: years that annotators saw",
+        "FairFace's labels",
+    )
     found, why = divided({"age": ages})
     labels, skipped = {**found, **labels}, {**skipped, **why}
     if _NO_APPEARANCE in cells:
         skipped[_NO_APPEARANCE] = "how the row was used, not what it shows"
     return labels, skipped
+
+
+def _age(file: str, cell: str) -> str:
+    """The range of years, also where a spreadsheet took it for a date: 3-Sep and 9-Mar are 3-9, Oct-19 is 10-19."""
+    if cell in AGES or cell.strip().lower() in MISSING:
+        return cell
+    months = {name: str(month) for month, name in enumerate(calendar.month_abbr) if name}
+    numbers = sorted(months.get(part, part.lstrip("0")) for part in cell.split("-"))
+    for age in AGES:
+        if numbers == sorted(age.split("-")):
+            return age
+    raise BadInput(
+        f"FairFace, {file}: expected an age as {', '.join(AGES)}, got {cell!r}, which may be a spreadsheet's date; "
+        "correct it in the table"
+    )
 
 
 def _root(path: Path, names: Sequence[str]) -> Path:
@@ -223,8 +249,8 @@ def _root(path: Path, names: Sequence[str]) -> Path:
     return max(below, key=lambda folder: sum(look(folder, name)[2] for name in names[:50]))
 
 
-def _file(root: Path, name: str, path: Path) -> Path | None:
-    file, inside, there = look(root, name)
+def _file(root: Path, name: str, path: Path, known: Names) -> Path | None:
+    file, inside, there = look(root, name, known)
     if not inside:
         raise BadInput(f"{path}: a row names {name[:80]!r}, which lies outside; keep the images in the folder")
     return file if there else None
@@ -233,7 +259,7 @@ def _file(root: Path, name: str, path: Path) -> Path | None:
 GENDERS: Final = ("male", "female")
 RACES: Final = ("White", "Black", "Asian", "Indian", "Others")
 OTHER_NAMES: Final = "images whose names are not age_gender_race_date"
-_NAME: Final = re.compile(r"(\d{1,3})_([01])_([0-4])_(\d+)(?:\.[^/]*)?")
+_NAME: Final = re.compile(r"(\d{1,3})_([01])_([0-4])_(\d+) *(?:\.[^/]*)?")
 _SOURCE: Final = "UTKFace's file names"
 
 
@@ -249,7 +275,8 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     labels, skipped = _utkface_labels([match.groups() for _, match in matched])
     kept = tuple(file for file, _ in matched)
     ids = tuple(file.relative_to(path).as_posix() for file in kept)
-    left = {OTHER_NAMES: len(files) - len(kept)}
+    others = [file.name for file in files if file not in set(kept)]
+    left = {f"{OTHER_NAMES} ({some_of(others)})": len(others)} if others else {}
     subjects = subjects_of(None, len(ids))
     rows = Rows(Files(kept), ids, labels, subjects, digest(["\n".join(ids).encode()]), skipped, left, ABOUT)
     return build("utkface", path, rows, request)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
@@ -19,7 +22,9 @@ from transect.texts import words_of
 
 DEFAULT_SIZE: Final = 128
 LARGEST_SIZE: Final = 4096
-SUFFIXES: Final = (".bmp", ".gif", ".jpg", ".jpeg", ".png", ".ppm", ".tif", ".tiff", ".webp")
+SUFFIXES: Final = (
+    *(".avif", ".bmp", ".gif", ".heic", ".heif", ".jpg", ".jpeg", ".png", ".ppm", ".tif", ".tiff", ".webp"),
+)
 _GREY: Final = 128
 _ORIENTATION: Final = 0x0112  # the EXIF tag; 5 to 8 are turned by a quarter
 _SIDEWAYS: Final = (5, 6, 7, 8)
@@ -124,13 +129,13 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
 
     source = io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
     try:
-        with Image.open(source, formats=pictures.FORMATS) as image:
+        with Image.open(source, formats=pictures.readable()) as image:
             # Pillow would decode a whole PNG to look for EXIF behind the pixels.
             known = image.format != "PNG" or "exif" in image.info
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
             return image.size[::-1] if turned else image.size
     except pictures.faults() as error:
-        raise pictures.refused(name, error) from None
+        raise pictures.refused(name, error, encoded) from None
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
@@ -177,7 +182,7 @@ def columns_of(source: Path) -> dict[str, list[Any]]:
 def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
     """Columns of a table as CelebA has it: a number of rows, names, and cells between blanks; or of Kaggle's CSV of it.
 
-    head: the columns, of a file that is rows alone.
+    The first line, the number of rows, may be missing. head: the columns, of a file that is rows alone.
     """
     if source.suffix == ".csv":
         return columns_of(source)
@@ -188,13 +193,14 @@ def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if head:
         return columns(source, head, lines, first=1)
-    if len(lines) < 3 or len(lines[0]) != 1 or not lines[0][0].isdigit():
+    counts = len(lines[0]) == 1 and lines[0][0].isdigit() if lines else False
+    names, rows = (lines[1:2], lines[2:]) if counts else (lines[:1], lines[1:])
+    if not (names and rows):
         raise BadInput(f"{source}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
-    if len(lines) - 2 != int(lines[0][0]):
-        raise BadInput(
-            f"{source}: expected {int(lines[0][0])} rows as its first line says, got {len(lines) - 2}; it is cut"
-        )
-    return columns(source, ["image_id", *lines[1]], lines[2:], first=3)
+    if counts and len(rows) != int(lines[0][0]):
+        raise BadInput(f"{source}: expected {int(lines[0][0])} rows as its first line says, got {len(rows)}; it is cut")
+    head = names[0] if len(names[0]) == len(rows[0]) else ["image_id", *names[0]]
+    return columns(source, head, rows, first=3 if counts else 2)
 
 
 def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], first: int = 2) -> dict[str, list[Any]]:
@@ -234,6 +240,82 @@ def images_below(folder: Path) -> list[Path]:
     check_file_names(files)
     root = folder.resolve()
     return sorted(file for file in files if file.is_file() and file.resolve().is_relative_to(root))
+
+
+def other_files(folder: Path, used: Path | None = None) -> dict[str, int]:
+    """What the folder holds besides images and a table: reason -> how many, by suffix. Hidden files are left out."""
+    files = [file for file in folder.rglob("*") if not file.name.startswith(".") and file != used and file.is_file()]
+    kinds = Counter(file.suffix.lower() for file in files if file.suffix.lower() not in SUFFIXES)
+    return {f"files that are no image ({kind or 'without suffix'})": count for kind, count in sorted(kinds.items())}
+
+
+@final
+class Names:
+    """The images of a folder by the names that tables give them, which another system may have written.
+
+    A name may lack the suffix, be a path of another machine with slashes or backslashes, or be in another form of
+    Unicode. Letters of another case are another file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        return {_composed(file.relative_to(self._folder).as_posix()): file for file in images_below(self._folder)}
+
+    @cached_property
+    def _stems(self) -> dict[str, list[Path]]:
+        stems: dict[str, list[Path]] = {}
+        for name, file in self._files.items():
+            stems.setdefault(name.removesuffix(file.suffix), []).append(file)
+        return stems
+
+    @cached_property
+    def _cases(self) -> dict[str, str]:
+        return {name.casefold(): name for name in self._files}
+
+    def find(self, name: str) -> Path | None:
+        """The one image that the name means, or None."""
+        for path in _tails(name):
+            found = [self._files[path]] if path in self._files else self._stems.get(path, [])
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    def difference(self, name: str) -> str:
+        """What keeps the name from being that of an image that is there; "" where nothing is near."""
+        tails = _tails(name)
+        for path in tails:
+            if path.casefold() in self._cases:
+                return f"the file is {self._cases[path.casefold()]}: upper and lower case differ"
+            if same := self._stems.get(path.removesuffix(PurePosixPath(path).suffix)):
+                return f"the file is {same[0].relative_to(self._folder)}: the suffix differs"
+        return "a path of another machine; write paths as they are below the folder" if len(tails) > 1 else ""
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def _tails(name: str) -> list[str]:
+    """The path below a folder that a name may mean: itself, or of a path of another machine each of its ends."""
+    windows = PureWindowsPath(name)
+    path = windows if "\\" in name else PurePosixPath(name)
+    parts = [_composed(part) for part in path.parts if part != path.anchor]
+    return ["/".join(parts[start:]) for start in range(len(parts) if path.anchor else min(1, len(parts)))]
+
+
+def look(folder: Path, name: str, names: Names | None = None) -> tuple[Path, bool, bool]:
+    """The file of that name; whether it lies in the folder, and whether it is there. names: to find others' names."""
+    try:
+        file = folder / name
+        inside, there = file.resolve().is_relative_to(folder.resolve()), file.is_file()
+    except (ValueError, OSError, RuntimeError):  # a null character, too long, links in a circle
+        return folder, True, False
+    if names is not None and not (inside and there) and (found := names.find(name)) is not None:
+        return found, True, True
+    return file, inside, there
 
 
 def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:

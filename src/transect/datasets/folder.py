@@ -14,8 +14,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from transect.datasets.files import TABLES, Files, columns_of, folder_of, images_below
-from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, attributes_of, build, digest, subjects_of
+from transect.datasets.files import TABLES, Files, Names, columns_of, folder_of, images_below, look, other_files
+from transect.datasets.labelled import (
+    NO_IMAGE,
+    SUBJECT,
+    LabelledImages,
+    Request,
+    Rows,
+    attributes_of,
+    build,
+    digest,
+    subjects_of,
+)
 from transect.errors import BadInput
 
 FILE: Final = ("file", "image", "path", "filename")
@@ -38,9 +48,20 @@ def read(path: Path, request: Request) -> LabelledImages:
             f"{source}: expected a column named {', '.join(FILE[:-1])} or {FILE[-1]}, got "
             f"{', '.join(rows) or 'an empty table'}; name the column of the images so"
         )
-    files = tuple(_inside(path, source, str(name), row) for row, name in enumerate(rows[column]))
-    if not files:
+    if not rows[column]:
         raise BadInput(f"{source}: expected at least one row, got none; list the images")
+    names, faults = Names(path), []
+    found: dict[int, Path] = {}
+    for row, name in enumerate(map(str, rows[column])):
+        file, fault = _inside(path, name, names)
+        if fault and request.strict:
+            raise BadInput(f"{source}: row {row + 1} names {_shown(name)}, {fault}")
+        if fault:
+            faults.append(f"{_shown(name)} {fault}")
+        else:
+            found[row] = file
+    rows = {name: [column[row] for row in found] for name, column in rows.items()}
+    files = tuple(found.values())
     _once(files, source)
     labels, skipped = attributes_of({k: v for k, v in rows.items() if k not in (column, SUBJECT)})
     if not labels and request.labelled:
@@ -51,6 +72,9 @@ def read(path: Path, request: Request) -> LabelledImages:
         )
     known = {file.resolve() for file in files}
     left = {UNNAMED: sum(file.resolve() not in known for file in images_below(path))}
+    left |= other_files(path, source)
+    if faults:
+        left[f"{NO_IMAGE} ({faults[0]})"] = len(faults)
     subjects = subjects_of(rows.get(SUBJECT), len(files))
     ids = tuple(str(name) for name in rows[column])
     images = Rows(Files(files), ids, labels, subjects, digest([source.read_bytes()]), skipped, left)
@@ -68,7 +92,7 @@ def unlabelled(path: Path) -> Rows:
         subjects_of(None, len(files)),
         digest("\n".join(ids).encode() for _ in [0]),
         {},
-        {},
+        other_files(path),
     )
 
 
@@ -82,25 +106,20 @@ def _only_table(path: Path, needed: bool) -> Path | None:
     return tables[0]
 
 
-def _inside(folder: Path, source: Path, name: str, row: int) -> Path:
-    file, inside, there = look(folder, name)
-    shown = repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
+def _inside(folder: Path, name: str, names: Names) -> tuple[Path, str]:
+    """The image of that name, and "" or why it cannot be read."""
+    file, inside, there = look(folder, name, names)
+    if inside and there:
+        return file, ""
+    if difference := names.difference(name):
+        return file, f"which does not exist: {difference}"
     if not inside:
-        raise BadInput(
-            f"{source}: row {row + 1} names {shown}, which lies outside {folder}; keep the images in the folder"
-        )
-    if not there:
-        raise BadInput(f"{source}: row {row + 1} names {shown}, which does not exist; add the image or drop the row")
-    return file
+        return file, f"which lies outside {folder}; keep the images in the folder"
+    return file, "which does not exist; add the image or drop the row"
 
 
-def look(folder: Path, name: str) -> tuple[Path, bool, bool]:
-    """The file of that name; whether it lies in the folder, and whether it is there."""
-    try:
-        file = folder / name
-        return file, file.resolve().is_relative_to(folder.resolve()), file.is_file()
-    except (ValueError, OSError, RuntimeError):  # a null character, too long, links in a circle
-        return folder, True, False
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
 
 
 def _once(files: Sequence[Path], source: Path) -> None:

@@ -7,6 +7,8 @@ missing value, NaN.
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,14 +34,17 @@ from transect.datasets.files import (
 )
 from transect.errors import BadInput, UnknownName
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
-from transect.runs.pictures import open_rgb
+from transect.runs.pictures import lacking, open_rgb
 from transect.runs.wording import counted
 
 MOST_LEVELS: Final = 40
 """A column of text with more different values is a name, not an attribute."""
 
-MISSING: Final = ("", "na", "nan", "null", "none")
+MISSING: Final = ("", "na", "n/a", "#n/a", "nan", "null", "-")
+_NOBODY: Final = (*MISSING, "none")
+"""Texts for a missing number or name; among levels, "none" is one of them."""
 SOURCE: Final = "the data set's labels"
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+(?:,\d+)?")
 
 Labelled: TypeAlias = tuple[Attribute, Float[np.ndarray, " n"]]
 """An attribute and its value for each row, NaN where it is not known."""
@@ -83,7 +88,7 @@ def subjects_of(column: Sequence[object] | None, n: int) -> tuple[int, ...]:
     order: dict[object, int] = {}
     names = ("" if cell is None else str(cell).strip() for cell in column)
     # A row's place is a number, so that no name equals it.
-    keys = (place if name.lower() in MISSING else name for place, name in enumerate(names))
+    keys = (place if name.lower() in _NOBODY else name for place, name in enumerate(names))
     return tuple(order.setdefault(key, len(order)) for key in keys)
 
 
@@ -91,16 +96,21 @@ def _attribute(name: str, column: Sequence[object]) -> Labelled | str:
     """The attribute that a column is, and its values; or why it is none."""
     if any(isinstance(cell, list | dict | bytes) for cell in column):
         return "lists or records"
-    texts = ["" if cell is None or str(cell).strip().lower() in MISSING else str(cell).strip() for cell in column]
-    numbers = _numbers(texts)
+    cells = ["" if cell is None else str(cell) for cell in column]
+    texts = ["" if cell.strip().lower() in MISSING else cell.strip() for cell in cells]
+    numbers = _numbers(["" if text.lower() in _NOBODY else text for text in texts])
     if numbers is not None:
         return _measured(name, numbers)
     levels = sorted({text for text in texts if text})
+    if levels and all(_DECIMAL_COMMA.fullmatch(text) for text in levels):
+        return f"numbers with a decimal comma, as {levels[0]}; write them with a point"
     if len(levels) < 2:
         return "one value only"
     if len(levels) > MOST_LEVELS:
         return f"{len(levels)} different texts"
-    return levels_in_order(name, texts, levels, f"label {name}", SOURCE)
+    blanks = sum(cell != text for cell, text in zip(cells, texts, strict=True) if text)
+    note = f" (without the blanks around {counted(blanks, 'label')})" if blanks else ""
+    return levels_in_order(name, texts, levels, f"label {name}{note}", SOURCE)
 
 
 def _numbers(texts: Sequence[str]) -> Float[np.ndarray, " n"] | None:
@@ -331,7 +341,7 @@ class LabelledImages(Rows):
 
     def notes(self) -> list[str]:
         """What does not count, a sentence for each reason."""
-        named = {BROKEN: f" ({_some(self.unreadable)})"} if self.unreadable else {}
+        named = {BROKEN: f" ({some_of(self.unreadable)})"} if self.unreadable else {}
         return [
             f"Left out, {reason}: {count}{named.get(reason, '')}." for reason, count in self.left_out.items() if count
         ]
@@ -424,6 +434,7 @@ def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tup
     first.
     """
     good, sizes, reasons = [], set(), {}
+    lost = Counter(rows.left_out)
     for row, name in enumerate(rows.ids):
         try:
             size = size_of(rows.pictures.encoded(row), rows.pictures.name(row))
@@ -433,6 +444,8 @@ def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tup
             if strict and most is None:
                 raise _with_advice(error) from None
             reasons[name] = str(error)
+            needs = lacking(rows.pictures.encoded(row))
+            lost[f"photographs of the kind {needs}" if needs else BROKEN] += 1
         else:
             good.append(row)
             sizes.add(size)
@@ -440,19 +453,19 @@ def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tup
         raise _too_many(reasons, most)
     if not reasons:
         return rows, sizes, ()
-    lost = {**rows.left_out, BROKEN: rows.left_out.get(BROKEN, 0) + len(reasons)}
     return replace(rows.take(good), left_out=lost), sizes, tuple(reasons)
 
 
 def _too_many(reasons: Mapping[str, str], most: int) -> BadInput:
-    found = f"{len(reasons)} ({_some(list(reasons))}; the first: {next(iter(reasons.values()))})"
+    found = f"{len(reasons)} ({some_of(list(reasons))}; the first: {next(iter(reasons.values()))})"
     return BadInput(
         f"--max-unreadable {most}: expected at most {counted(most, 'photograph')} that cannot be read, found {found}; "
         "repair or remove them, or allow more"
     )
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """The first ten, and how many more there are."""
     more = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
     return ", ".join([*names[:_MOST_NAMED], *more])
 

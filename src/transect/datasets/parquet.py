@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.datasets.features import column
-from transect.datasets.files import Encoded, Points, of_lists
-from transect.datasets.folder import look
+from transect.datasets.files import Encoded, Points, look, of_lists
 from transect.datasets.labelled import (
     NO_IMAGE,
     OTHER_PART,

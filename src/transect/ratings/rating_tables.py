@@ -383,12 +383,16 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
     questions, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
+    spec = FinishedRun(folder).spec if files else None
+    known = {one.name: one for one in (*spec.attributes, *spec.held, *spec.nominal)} if spec else {}
+    _check_range({name: values for name, values in columns.items() if name not in questions}, known)
     if PEOPLE in files:
-        unordered = {attribute.name for attribute in FinishedRun(folder).spec.nominal}
+        unordered = {attribute.name for attribute in spec.nominal} if spec else set()
         unordered |= {
             name for name, question in asked_people.items() if question.unordered or question.attribute in unordered
         }
         answers, unknown_people = single_answers(*files[PEOPLE], ids)
+        _check_range({name: found.value for name, found in answers.items() if name not in asked_people}, known)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(answers_of_one, len(ids))
             for name, answers_of_one in answers.items()
@@ -399,6 +403,19 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
         elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=questions,
         asked_people=asked_people,
     )  # fmt: skip
+
+
+def _check_range(ratings: Columns, known: Mapping[str, Attribute]) -> None:
+    """Raises BadInput for a rating of an attribute with levels that is none of them; numbers have a scale of raters."""
+    for name in [name for name in ratings if name in known and known[name].discrete]:
+        low, high = known[name].bounds
+        outside = ratings[name][(ratings[name] < low) | (ratings[name] > high)]
+        if len(outside):
+            levels = ", ".join(known[name].levels)
+            raise BadInput(
+                f"ratings of {name}: expected values from {low:g} to {high:g} ({levels}), got {outside[0]:g} in "
+                f"{len(outside)} of {len(ratings[name])}; rescale them, or rename the column"
+            )
 
 
 def _left_out(files: _Files) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ import io
 import struct
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+_FURTHER: Final = {
+    b"avif": ("AVIF", "Pillow 11.3 or newer: pip install -U pillow"),
+    b"avis": ("AVIF", "Pillow 11.3 or newer: pip install -U pillow"),
+    b"hei": ("HEIF", "pip install 'transect[heic]'"),
+    b"hev": ("HEIF", "pip install 'transect[heic]'"),
+    b"mif1": ("HEIF", "pip install 'transect[heic]'"),
+}
+"""By the brand in a file's first bytes: formats that are read where a library can, and what brings it."""
 PNG: Final = ("PNG",)
 """The format of a run's own pictures."""
 _ORIENTATION: Final = 0x0112  # of EXIF; 1 is upright
@@ -27,8 +36,39 @@ _BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # tags of TIFF 6.0, section 8
 _ADVICE: Final = "save it with 8 or 16 bits per channel, or drop it"
 
 
-def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS) -> Picture:
-    """The picture in mode RGB. source: a file or its bytes; name: what messages call it.
+@cache
+def readable() -> tuple[str, ...]:
+    """The formats that can be read here: AVIF where Pillow has it, HEIF (HEIC) where pillow-heif is installed."""
+    from PIL import features
+
+    further = ("AVIF",) if features.check("avif") else ()
+    try:
+        import pillow_heif
+    except ImportError:
+        return FORMATS + further
+    pillow_heif.register_heif_opener()
+    return (*FORMATS, *further, "HEIF")
+
+
+def lacking(source: Path | bytes) -> str:
+    """What is needed to read a picture of a known kind that cannot be read here; "" of any other."""
+    try:
+        start = source[:12] if isinstance(source, bytes) else _start(source)
+    except OSError:
+        return ""
+    for brand, (kind, remedy) in _FURTHER.items():
+        if start[4:8] == b"ftyp" and start[8:].startswith(brand) and kind not in readable():
+            return f"{kind}, which needs {remedy}"
+    return ""
+
+
+def _start(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(12)
+
+
+def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = ()) -> Picture:
+    """The picture in mode RGB. source: a file or its bytes; name: what messages call it; formats: those `readable`.
 
     16-bit values v become round(255 v / 65535); those of a TIFF with fewer bits b are divided by 2^b - 1. Palettes,
     gray, CMYK and transparency are converted by Pillow; transparency is dropped.
@@ -36,18 +76,19 @@ def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = FORMATS
     from PIL import Image, ImageOps
 
     try:
-        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats) as opened:
+        file = io.BytesIO(source) if isinstance(source, bytes) else source
+        with Image.open(file, formats=formats or readable()) as opened:
             opened.load()
             # Pillow copies what it does not turn.
             turned = ImageOps.exif_transpose(opened) if opened.getexif().get(_ORIENTATION, 1) != 1 else opened
             return _eight_bits(turned, opened, name).convert("RGB")
     except faults() as error:
-        raise refused(name, error) from None
+        raise refused(name, error, source) from None
 
 
-def refused(name: str, error: Exception) -> BadInput:
+def refused(name: str, error: Exception, source: Path | bytes = b"") -> BadInput:
     """What is said of a picture that cannot be read. error: one of `faults`."""
-    return BadInput(f"{name}: expected an image, got {reason(error)}; fix it or drop it")
+    return BadInput(f"{name}: expected an image, got {lacking(source) or reason(error)}; fix it or drop it")
 
 
 def pixels_of_png(png: object, name: str = "a picture of the run") -> np.ndarray:

@@ -83,6 +83,7 @@ _OF_TARGET: Final = {
     "labels": "--labels of {}",
     "preprocess": "--preprocess of {}",
     "output": "--output of {}",
+    "output_name": "--output-name of {}",
     "asked_in_words": "--questions of {}",
     "question_sha256": "--questions of {}",
     "judge": "--judge of {}",

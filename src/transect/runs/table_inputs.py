@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
 from transect.runs import bounds
-from transect.texts import encodable, shown, words_of
+from transect.texts import encodable, say, shown, words_of
 
 _FORMULA: Final = r"^[=+\-@\t\r\n]"
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -57,6 +57,8 @@ def rows_of(
             start, before = before + 1, reader.line_num
             if not row:
                 continue
+            if head is None and len(row) == 1 and (mark := next((mark for mark in ";\t|" if mark in row[0]), "")):
+                raise BadInput(f"{name}: expected commas between columns, got {mark!r}; save it with commas")
             _check(row, head, f"{name}, line {start}", before if before > start else 0, breaks)
             head = head or row
             yield before, row
@@ -243,18 +245,38 @@ def check_file_names(files: Iterable[Path]) -> None:
 def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table that a user gave. role: what messages call it, as "--table"; text: CSV columns that are texts.
 
-    Data frames are taken through the Arrow PyCapsule interface, so pandas and Polars both work.
+    Data frames are taken through the Arrow PyCapsule interface, so pandas and Polars both work. Blanks around texts
+    are taken off; where two texts differ by them alone, a line on standard error says so.
     """
-    if isinstance(source, pa.Table):
-        return source
     if isinstance(source, str | Path):
-        return read_table(Path(source), role, text)
-    if hasattr(source, "__arrow_c_stream__"):
-        return pa.table(source)
+        return _trimmed(read_table(Path(source), role, text), f"{role} {source}")
+    if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
+        return _trimmed(pa.table(source), role)
     if isinstance(source, Mapping):
-        return _of_columns(source, role)
+        return _trimmed(_of_columns(source, role), role)
     kind = type(source).__name__
     raise BadInput(f"{role}: expected a path, an Arrow table, a data frame or columns by name, got {kind}")
+
+
+def _trimmed(table: pa.Table, role: str) -> pa.Table:
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        trimmed = pc.utf8_trim_whitespace(column)
+        if pc.all(pc.equal(trimmed, column)).as_py() is not False:
+            continue
+        values = set(pc.unique(column).to_pylist())
+        if twice := sorted(value for value in values - {None} if value != value.strip() and value.strip() in values):
+            say(
+                f"{role}, column {field.name}: {twice[0]!r} counts as {twice[0].strip()!r}, since they differ by "
+                "blanks only",
+                error=True,
+            )
+        table = table.set_column(index, field.name, trimmed)
+    return table
 
 
 _UNREADABLE: Final = (
@@ -281,8 +303,8 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     Or that in the parts of a run's folder, such as images/ of a data set.
 
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
-    Empty CSV fields are missing values, and so are "NA", "null" and the like; in columns named in `text`, which are
-    texts whatever they look like, only empty fields are.
+    Empty CSV fields are missing values, and so are "NA", "N/A", "null", "-" and the like; in columns named in `text`,
+    which are texts whatever they look like, only empty fields are.
     """
     try:
         table = _read(path, role, text)
@@ -329,6 +351,7 @@ def _read_csv(path: Path, name: str, text: Sequence[str]) -> pa.Table:
     for _row in rows_of(path, name):  # pyarrow itself lets a quoted field go on to the next line
         pass
     options = csv.ConvertOptions(column_types=dict.fromkeys(text, pa.string()))
+    options.null_values = [*options.null_values, "-"]
     table = csv.read_csv(path, convert_options=options)
     for index, field in enumerate(table.schema):
         if pa.types.is_string(field.type):

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float
 
+from transect.errors import BadInput
 from transect.protocols import CountsCalls, DescribesItself, Metered, RepeatsCanaries, Target
 from transect.records import CallCounts, Quote
 from transect.runs.capabilities import description_faults
@@ -41,20 +42,37 @@ def has_coded_texts(target: Target) -> bool:
 
 
 def threshold_of(target: Target) -> float | None:
-    """The threshold that the target states; None without one."""
-    threshold: float | None = getattr(target, "threshold", None)
-    return threshold
+    """The threshold that the target states, as its attribute or in `describe()`; None without one."""
+    threshold = _stated(target, "threshold")
+    return None if threshold is None else float(threshold)
 
 
 def labels_of(target: Target) -> tuple[str, ...]:
     """The labels that the target states, in the order of its scores; none where it states none."""
-    return tuple(getattr(target, "labels", None) or ())
+    return tuple(_stated(target, "labels") or ())
 
 
 def positive_of(target: Target) -> str | int | None:
     """The class that counts as yes, where the target states one."""
-    positive: str | int | None = getattr(target, "positive", None)
+    positive: str | int | None = _stated(target, "positive")
     return positive
+
+
+def _stated(target: Target, key: str) -> Any:
+    """The attribute, or else what `describe()` says; `describe` below refuses a target whose two differ."""
+    value = getattr(target, key, None)
+    if _says_nothing(value) and isinstance(target, DescribesItself):
+        value = target.describe().get(key)
+    if _says_nothing(value):
+        return None
+    expected, holds = _VALUES[key]
+    if not holds(value):
+        raise BadInput(_FAULT.format(target.name, key, expected, repr(value)[:60]))
+    return value
+
+
+def _says_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, list | tuple) and not value)
 
 
 def box_convention_of(target: Target) -> BoxConvention | None:
@@ -98,7 +116,10 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
         record = target.asked_again()
         if record is not None and not (isinstance(record, Mapping) and set(_ROUNDS) <= record.keys()):
             yield "asked_again", f"None or a mapping with {', '.join(_ROUNDS)}", repr(record)[:60]
-    labels, positive = members.get("labels"), members.get("positive")
+    if contradictions := list(_contradictions(target)):
+        yield from contradictions
+        return
+    labels, positive = labels_of(target), positive_of(target)
     if labels and isinstance(positive, str) and positive not in labels:
         yield "positive", f"one of the labels {', '.join(labels)}", repr(positive)
 
@@ -164,26 +185,52 @@ class BoxConvention:
 def describe(target: Target) -> dict[str, Any]:
     """Name, task and settings of any target, as JSON values.
 
-    A target's own `describe()` adds what it knows: library, file and its hash, preprocessing, threshold, labels. For
-    others the attributes threshold, labels, positive and the class stand in. `box_convention` is None where any box
-    counts as found.
+    A target's own `describe()` adds what it knows: library, file and its hash, preprocessing. For others the class and
+    a digest of the code stand in. Threshold, labels and positive are what the attributes or `describe()` state,
+    whichever does. `box_convention` is None where any box counts as found. Raises BadInput where a setting is no valid
+    value, or where attribute and `describe()` state different ones.
 
     >>> class Coin:
-    ...     name, task = "coin", "binary"
+    ...     name, task, threshold = "coin", "binary", 0.9
     ...     def predict(self, images): ...
-    >>> describe(Coin())["class"]
-    'Coin'
+    >>> describe(Coin())["threshold"]
+    0.9
     """
-    facts = target.describe() if isinstance(target, DescribesItself) else _attributes(target)
+    for fault in _contradictions(target):
+        raise BadInput(_FAULT.format(target.name, *fault))
+    if isinstance(target, DescribesItself):
+        facts: dict[str, Any] = dict(target.describe())
+    else:
+        facts = {"class": type(target).__qualname__, "code_sha256": fingerprint(target)}
+    own = {key: getattr(target, key, None) for key in _SETTINGS}
+    facts |= {key: value for key, value in own.items() if not _says_nothing(value) and _says_nothing(facts.get(key))}
     if target.task == "detection":
-        facts = {**facts, "box_convention": box_convention_of(target)}
+        facts["box_convention"] = box_convention_of(target)
     described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **facts})
     return described
 
 
-def _attributes(target: Target) -> dict[str, object]:
-    known = {key: getattr(target, key) for key in ("threshold", "labels", "positive") if hasattr(target, key)}
-    return {"class": type(target).__qualname__, "code_sha256": fingerprint(target), **known}
+_FAULT: Final = "target {}: {}: expected {}, got {}; correct the target"
+_SETTINGS: Final = ("threshold", "labels", "positive")
+
+
+def _contradictions(target: Target) -> Iterator[Fault]:
+    """Settings that `describe()` states otherwise than the target's attributes, or not as a valid value."""
+    described = dict(target.describe()) if isinstance(target, DescribesItself) else {}
+    labels = list(getattr(target, "labels", None) or described.get("labels") or ())
+    for key in ("task", *_SETTINGS):
+        own, said = getattr(target, key, None), described.get(key)
+        expected, holds = _VALUES.get(key, ("a task", lambda task: isinstance(task, str)))
+        wrong = [value for value in (own, said) if value is not None and not holds(value)]
+        if wrong:
+            yield key, expected, repr(wrong[0])[:60]
+        elif not (_says_nothing(own) or _says_nothing(said) or _meaning(own, labels) == _meaning(said, labels)):
+            yield key, f"{str(own)[:60]!r} in describe() as in its attribute", f"{str(said)[:60]!r}"
+
+
+def _meaning(value: Any, labels: list[str]) -> Any:
+    """A setting fit to be compared: sequences as lists, a class that is stated by its label as its column."""
+    return list(value) if isinstance(value, list | tuple) else labels.index(value) if value in labels else value
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,12 +30,13 @@ from transect.errors import (
     TargetChanged,
     TooManyFailures,
     TransectError,
+    UnknownName,
 )
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
 from transect.spoken_answers import Said
-from transect.targets.capabilities import answers_in_words, labels_of, patience_of
+from transect.targets.capabilities import answers_in_words, labels_of, patience_of, positive_of
 from transect.targets.output import ONE_COLUMN, as_predictions, row_fault, structure_fault
 from transect.texts import say, shown, words_of
 
@@ -128,16 +130,31 @@ def attempt(
 def reason_of(error: BaseException) -> str:
     """One short line about an exception, without paths, addresses of the web or of memory.
 
+    With --debug its traceback is printed too, since what is kept of it is the line.
+
     >>> reason_of(ValueError("no /home/me/key.pem at 0x7f001 for https://me:secret@host/?token=1"))
     'raised ValueError: no …/key.pem at 0x… for <url>'
     """
     words = words_of(error, _LONGEST_LINE)
     if not isinstance(error, TransectError):
+        if os.environ.get("TRANSECT_DEBUG"):
+            _traced(error)
         name = type(error).__name__
         words = f"raised {name}" if words == name else f"raised {name}: {words}"
         if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
             words += f": '{error.filename}'"
     return short(words)
+
+
+_traces: Final[set[str]] = set()
+
+
+def _traced(error: BaseException) -> None:
+    """Print where an error was raised, as --debug asks; once for each place, since others count alike."""
+    trace = "".join(traceback.format_exception(error))
+    if trace not in _traces:
+        _traces.add(trace)
+        say(trace, error=True, end="")
 
 
 def short(text: str) -> str:
@@ -221,7 +238,7 @@ class FailureBudget:
         if self.failed == self.seen:
             return (
                 f"{self.target} failed on each of the first {counted(self.seen, 'image')}; most often ({times}): "
-                f"{reason}; {self._remedy}, and choose another --out"
+                f"{reason}; {self._remedy}, and run the command again"
             )
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
@@ -322,6 +339,9 @@ def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
     boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
     labels = labels_of(target) or next((row.labels for row in rows if row.labels), ())
     said = tuple(row.said or () for row in rows) if answers_in_words(target) else None
+    yes = positive_of(target) if labels and task in (Task.MULTICLASS, Task.MULTILABEL) else None
+    if isinstance(yes, str) and yes not in labels:
+        raise UnknownName(f"positive class of {target.name}", yes, labels)
     return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels), said)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
 
 import numpy as np
 
 from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.records import Task
 from transect.runs import model_files
 from transect.runs.model_files import external_digests, external_files
 from transect.targets.model import ModelTarget
@@ -43,8 +45,10 @@ def load(
     Without `preprocess`, layout, channels and size come from the shape of the model's one input, and channel order
     and range from its image metadata (https://onnx.ai/onnx/repo-docs/MetadataProps.html) where it has them; else RGB,
     0 to 255 for uint8 and 0 to 1 for float inputs, and `describe()` says that this was assumed. A fixed batch is
-    filled by repeating its last image. threads: of ONNX Runtime within one call; one keeps answers the same on any
-    number of cores. Weights beside the model must lie in its folder; a call raises TargetChanged where they changed.
+    filled by repeating its last image. output_name: which of several outputs is read, by default the
+    only one whose shape fits the task and labels. threads: of ONNX Runtime within one call; one keeps answers the same
+    on any number of cores. Weights beside the model must lie in its folder; a call raises TargetChanged where they
+    changed.
     """
     try:
         import onnxruntime
@@ -56,7 +60,8 @@ def load(
     session = _session(path, threads)
     model_files.check_unchanged(mapped)
     image = _inspect(session, path)
-    answer = _output_name(session, output_name)
+    outputs = {each.name: Output(each.type, list(each.shape)) for each in session.get_outputs()}
+    answer = _output_name(outputs, output_name, output, path)
     facts = {
         "library": f"ONNX Runtime {onnxruntime.__version__}",
         "file": path.name,
@@ -64,6 +69,7 @@ def load(
         **({"external_data": external} if external else {}),
         "input": image.name,
         "output_name": answer,
+        **({"outputs": {name: _sizes(each) for name, each in outputs.items()}} if len(outputs) > 1 else {}),
         "assumed": [] if preprocess else list(image.assumed),
     }
     agreed = image.agree(preprocess, path) if preprocess else image.preprocess
@@ -74,6 +80,16 @@ def load(
         return np.concatenate(batches)[: len(inputs)]
 
     return ModelTarget(name, run, output, agreed, facts)
+
+
+_MATRIX: Final = 2
+
+
+class Output(NamedTuple):
+    """The type of an output and its sizes; free ones have a name, or None."""
+
+    type: str
+    shape: list[int | str | None]
 
 
 @final
@@ -168,8 +184,35 @@ def _metadata(
     return {"channel_order": order, "range": span}, assumed
 
 
-def _output_name(session: onnxruntime.InferenceSession, wanted: str | None) -> str:
-    names = [output.name for output in session.get_outputs()]
-    if wanted is not None and wanted not in names:
-        raise UnknownName("output", wanted, names)
-    return wanted or str(names[0])
+def _output_name(outputs: Mapping[str, Output], wanted: str | None, spec: OutputSpec, path: Path) -> str:
+    """The output to read: the one that is named, or the only one that fits the task and labels."""
+    if wanted is not None:
+        if wanted not in outputs:
+            raise UnknownName("output", wanted, outputs)
+        return wanted
+    fitting = [name for name, output in outputs.items() if len(outputs) == 1 or _fits(output, spec)]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(f"{name} [{_sizes(output)}]" for name, output in outputs.items())
+    fault = f"{len(fitting)} of them fit" if fitting else "none of them fits"
+    raise BadInput(
+        f"model file {path}: expected one output for a {spec.task.value} target, found {listed}, and {fault}; choose "
+        "with --output-name, or state --task and --labels"
+    )
+
+
+def _sizes(output: Output) -> str:
+    return ", ".join("any" if size is None else str(size) for size in output.shape)
+
+
+def _fits(output: Output, spec: OutputSpec) -> bool:
+    """Whether an output may hold the scores of the task: floating-point numbers of as many columns."""
+    is_detection = spec.task is Task.DETECTION
+    if not output.type.startswith(("tensor(float", "tensor(double")) or (len(output.shape) > _MATRIX) != is_detection:
+        return False
+    width = output.shape[1] if len(output.shape) == _MATRIX else 1
+    if is_detection or not isinstance(width, int):
+        return True
+    if spec.task in (Task.BINARY, Task.REGRESSION):
+        return width == 1
+    return width == len(spec.labels) if spec.labels else width > 1

@@ -26,12 +26,16 @@ _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
 _NOT_SET: Final = (
     *("name", "kind", "box_convention", "class", "function", "code_sha256", "state_sha1", "method", "classes"),
-    *("architecture", "vector", "positive_class", "template"),
+    *("architecture", "vector", "positive_class", "template", "outputs"),
     *("file", "files", "sha256", "external_data", "landmarks", "landmarks_sha256", "input", "assumed", *_OF_VERSIONS),
 )
 """What no option sets."""
 _OF_OPEN: Final = ("task", "labels", "templates", "positive", "threshold", "preprocess", "dtype", "device")
 """What options set of an open model."""
+
+
+_OF_MODELS: Final = ("task", "labels", "output", "output_name", "threshold", "positive", "preprocess")
+"""What options set of other models."""
 
 
 def without_versions(facts: Any) -> Any:
@@ -89,7 +93,7 @@ def _as_it_was(stored: Facts, spec: str) -> Target:
         target = resolve(spec)
         keys = [key for key in _differing(stored, describe(target)) if key not in _NOT_SET]
     except BadInput:
-        keys = ["output", *_OF_OPEN] if is_open else ["task", "labels", "output", "threshold", "positive", "preprocess"]
+        keys = ["output", *_OF_OPEN] if is_open else list(_OF_MODELS)
     else:
         if not keys:
             return target

@@ -33,7 +33,7 @@ def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monke
 
 def test_nothing_usable_is_one_line(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match=r"expected images \(.bmp.*\), got none; check the path, or add images"):
+    with pytest.raises(BadInput, match=r"expected images \(.avif.*\), got none; check the path, or add images"):
         Subjects.open(f"folder:{tmp_path / 'empty'}")
     place = save(tmp_path / "small", pictures(2, 16))
     with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):

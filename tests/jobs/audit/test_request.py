@@ -21,7 +21,7 @@ VALUES = {
     "interpolate": 5, "truth": ["face", "x=smile>0.5"], "outcomes": ["answer", "miss"], "control": False,
     "generator": "reference", "population": "celebrity-like", "image_size": 64, "device": "cuda:1",
     "directions": "d.safetensors", "latents": "l.safetensors", "photographs": "folder:p", "mask": "face", "task": "binary", "preprocess": "p.toml",
-    "labels": ["no", "yes"], "positive": "yes", "threshold": 0.25, "output": "logit", "isolate": False, "timeout": 2.5, "batch": 4,
+    "labels": ["no", "yes"], "positive": "yes", "threshold": 0.25, "output": "logit", "output_name": "smile", "isolate": False, "timeout": 2.5, "batch": 4,
     "templates": ["a photo of a {}", "{}"], "dtype": "float16", "model_device": "cuda:1", "allow_download": True,
     "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "shipped": True, "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import transect
 from transect import LeakageOptions
+from transect.attacks.tables import identifiers, labelled_data
+from transect.errors import BadInput
 
 N = 600
 
@@ -93,3 +96,21 @@ def test_captions_as_a_model_and_their_other_words():
     (words,) = numbers.representations
     assert words.name == "captions: words without objects and gender"
     assert words.leakage.estimate == 100
+
+
+def test_captions_that_name_no_label_are_refused_with_the_labels():
+    table = planted()
+    labels = {"obj_dog": (table["verb"] == 0).astype(int), "obj_cup": (table["verb"] == 1).astype(int)}
+    captions = {"id": table["id"], "caption": ["a person with a dog"] * len(table["id"])}
+    options = LeakageOptions(permutations=0, rounds=1, curve=False, captions=(("m", captions),))
+    with pytest.raises(BadInput, match="captions m: .*obj_dog, obj_cup"):
+        transect.leakage({**table, **labels}, "gender", list(labels), attacker="logistic", quiet=True, options=options)
+
+
+def test_ids_that_a_table_holds_as_floats_are_the_same_items():
+    table = planted()
+    numbers = np.arange(len(table["id"]))
+    predictions = pa.table({"id": numbers.astype(float), "score": np.linspace(0, 1, len(numbers))})
+    data = labelled_data(pa.table({**table, "id": numbers}), ["verb"], "gender", ids="id")
+    assert identifiers(predictions, "id") == list(data.ids)
+    assert identifiers(pa.table({"id": [0.5, 1e18]}), "id") == ["0.5", str(10**18)]

@@ -130,6 +130,15 @@ def test_groups_without_overlap_say_where_and_keep_what_can_be_matched(folder):
     assert separated["facts"]["accuracy_cross_validated"] > 0.99
 
 
+def test_no_caliper_is_advised_where_groups_do_not_overlap(folder):
+    """Column 2 is 0 of one group and 1 of the other, the rest is constant: no caliper makes them alike."""
+    male = pq.read_table(folder / "t.parquet")["male"].to_numpy()
+    np.save(folder / "w.npy", np.stack([np.ones(len(male)), np.zeros(len(male)), male], axis=1)[:, None])
+    line = refused(*arguments(folder, "--method", "propensity"))
+    assert "the groups do not overlap" in line
+    assert "--caliper" not in line
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -36,10 +36,11 @@ class ModelSettings:
 
     task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
     positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
-    distance from which two images do not match. output: "probability" or "logit". isolate: whether a target given by
-    name runs in a separate process; by default those that run the code of others do. templates: sentences with {} for
-    the label, of a model with labels in words. dtype, model_device: numbers of an open model, and where it or a PyTorch
-    model is computed. allow_download: whether the model of an id may be downloaded.
+    distance from which two images do not match. output: "probability" or "logit". output_name: which of an ONNX
+    model's outputs is read. isolate: whether a target given by name runs in a separate process; by default those that
+    run the code of others do. templates: sentences with {} for the label, of a model with labels in words. dtype,
+    model_device: numbers of an open model, and where it or a PyTorch model is computed. allow_download: whether the
+    model of an id may be downloaded.
     """
 
     task: str | None = None
@@ -48,6 +49,7 @@ class ModelSettings:
     positive: str | None = None
     threshold: float | None = None
     output: str | None = None
+    output_name: str | None = None
     isolate: bool | None = None
     templates: Sequence[str] | None = None
     dtype: str | None = None

@@ -15,6 +15,7 @@ from transect.console.options import (
     Isolate,
     Json,
     OutputKind,
+    OutputName,
     PositiveClass,
     PreprocessFile,
     TaskName,
@@ -91,6 +92,7 @@ def fit(
     positive: PositiveClass = None,
     threshold: Threshold = None,
     output: OutputKind = None,
+    output_name: OutputName = None,
     isolate: Isolate = None,
     json: Json = False,
 ) -> None:

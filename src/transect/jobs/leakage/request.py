@@ -88,6 +88,11 @@ class Captions:
         if data.ids is None or data.id_column is None:
             raise BadInput("captions: expected labels with a column of identifiers, got none; name it with --id")
         named = caption_outputs(data, list(self.texts.values()), self.lexicon).hard.matrix.astype(int)
+        if not named.any():
+            raise BadInput(
+                f"captions {self.name}: expected captions that name the labels, got none of "
+                f"{', '.join(data.labels.names)} in {len(self.texts)}; rename the labels, or give --lexicon"
+            )
         columns = {label: named[:, place] for place, label in enumerate(data.labels.names)}
         table = pa.table({data.id_column: list(self.texts), **columns})
         covered, outputs = matched_predictions(table, data, data.labels.names, data.id_column)
@@ -167,7 +172,7 @@ def _with_text_ids(table: pa.Table) -> pa.Table:
     """Identifiers as texts, as those of labels are."""
     if "id" not in table.column_names:
         return table
-    texts = pa.array([str(value) for value in table["id"].to_pylist()])
+    texts = pa.array(identifiers(table, "id"))
     return table.set_column(table.column_names.index("id"), "id", texts)
 
 

@@ -145,9 +145,13 @@ def separation(names: Sequence[str], moments: tuple[Moments, Moments]) -> str:
     how_many = "1 feature is" if count == 1 else f"{count} features are"
     return (
         f"the groups separate on {name}: means {mean_a[worst]:.3g} (treated) and {mean_b[worst]:.3g} (control), "
-        f"{apart[worst]:.1f} standard deviations apart; {how_many} at least {_SEPARATE:g} apart, so that few images "
+        f"{_deviations(apart[worst])}; {how_many} at least {_SEPARATE:g} apart, so that few images "
         "may have a counterpart"
     )
+
+
+def _deviations(apart: float) -> str:
+    return f"{apart:.1f} standard deviations apart" if math.isfinite(apart) else "one value in each"
 
 
 def _named(columns: Int[np.ndarray, " c"], names: Sequence[str], width: int) -> str:
@@ -486,10 +490,19 @@ def _settings(request: Request) -> dict[str, tuple[bool, Sequence[str]]]:
     }
 
 
+_NO_OVERLAP: Final = 2.0
+"""Standard deviations of the logit of propensity that no caliper bridges; the usual one is 0.2."""
+
+
 def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> str:
     """What refused every pair, and what would leave one."""
     reasons = ", ".join(f"{name} {count}" for name, count in empty.refusals.items()) or "there is no treated image"
     apart = f"; {prepared.apart}" if prepared.apart else ""
+    if request.method == "propensity" and _NO_OVERLAP < float(_least_caliper(empty, request)) < math.inf:
+        return (
+            f"no pair is within the caliper, since the groups do not overlap in propensity{apart}; name features that "
+            f"do not tell the groups apart with --columns (refused: {reasons})"
+        )
     if CALIPER in empty.refusals and math.isfinite(empty.least_caliper):
         return (
             f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(empty, request)}: "

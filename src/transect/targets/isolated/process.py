@@ -28,6 +28,8 @@ from transect.targets.capabilities import (
     is_metered,
     labels_of,
     patience_of,
+    positive_of,
+    threshold_of,
     wants_landmarks,
 )
 from transect.targets.guard import reason_of
@@ -44,13 +46,9 @@ def main() -> None:
     asked, answers = _channels()
     request, _ = receive(asked)
     sys.path[:] = request["path"]
-    opened = _attempt(lambda: resolve(request["spec"], **request["options"], isolate=False))
-    number = {CALL: request[CALL]}
-    if not isinstance(opened, Target):
-        send(answers, {**opened, **number})
-        return
-    send(answers, {**_facts(opened), **number})
-    while True:
+    opened, facts = _attempt(lambda: resolve(request["spec"], **request["options"], isolate=False))
+    send(answers, {**facts, CALL: request[CALL]})
+    while opened is not None:
         try:
             header, numbers = receive(asked)
         except EOFError:
@@ -71,14 +69,15 @@ def _channels() -> tuple[IO[bytes], IO[bytes]]:
     return asked, answers
 
 
-def _attempt(work: Callable[[], Target]) -> Target | Header:
-    """The target, or a message that says why there is none."""
+def _attempt(work: Callable[[], Target]) -> tuple[Target | None, Header]:
+    """The target and its facts, or a message that says why there is none."""
     try:
-        return work()
+        target = work()
+        return target, _facts(target)
     except TransectError as error:
-        return {"error": type(error).__name__, "text": str(error)}
+        return None, {"error": type(error).__name__, "text": str(error)}
     except BaseException as error:  # code of others may raise anything on import, SystemExit too
-        return {"error": "BadInput", "text": reason_of(error)}
+        return None, {"error": "BadInput", "text": reason_of(error)}
 
 
 def _facts(target: Target) -> Header:
@@ -87,8 +86,8 @@ def _facts(target: Target) -> Header:
         "name": target.name,
         "task": str(Task(target.task)),
         "labels": list(labels_of(target)),
-        "threshold": getattr(target, "threshold", None),
-        "positive": getattr(target, "positive", None),
+        "threshold": threshold_of(target),
+        "positive": positive_of(target),
         "patience": patience_of(target),
         "wants_landmarks": wants_landmarks(target),
         "box_convention": None if convention is None else astuple(convention),
