@@ -115,7 +115,7 @@ def interaction_contrast(tables: Tables) -> SimulatedEstimates:
     """Each subject's difference of differences."""
     y = tables["square"]
     d = y[:, :, 1, 1] - y[:, :, 1, 0] - y[:, :, 0, 1] + y[:, :, 0, 0]
-    return subjects_contrast(d, reach=2.0)
+    return subjects_contrast(d, reach=2.0, pairs=2.0)
 
 
 def cells_contrast(tables: Tables) -> SimulatedEstimates:

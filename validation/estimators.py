@@ -108,6 +108,13 @@ class ProvenRow:
     withheld: float = 0.0
     to_withhold: bool = False
 
+    @property
+    def expected(self) -> str:
+        """What theory expects of the row, as the page says it."""
+        if self.to_withhold:
+            return "withheld"
+        return "valid, wide" if self.wide else "valid" if self.expected_valid else "fails"
+
     def holds(self, errors: float = 2.0) -> bool:
         """Whether the row shows what was expected, within `errors` Monte Carlo standard errors.
 
@@ -196,7 +203,7 @@ def _row(
 
 
 def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
-    """The rows as texts: method, world, bias, RMSE, coverage, type I, power, withheld, what was expected, if it holds."""
+    """The rows as texts, by `HEADINGS`."""
 
     def number(value: float | None, hundredfold: bool) -> str:
         return "" if value is None else f"{100 * value:.1f}" if hundredfold else f"{value:+.3f}"
@@ -209,7 +216,13 @@ def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
             number(row.rmse, False).lstrip("+"),
             *(number(share, True) for share in (row.coverage, row.type_one, row.power)),
             number(row.withheld or None, True),
-            "withheld" if row.to_withhold else "valid, wide" if row.wide else "valid" if row.expected_valid else "fails",
+            "withheld"
+            if row.to_withhold
+            else "valid, wide"
+            if row.wide
+            else "valid"
+            if row.expected_valid
+            else "fails",
             "yes" if row.holds() else "no",
         ]
         for row in rows

@@ -32,6 +32,9 @@ PEOPLE: Final = np.repeat(np.arange(len(SIZES)), SIZES)
 _TAKEN: Final = np.arange(SIZES.max()) < SIZES[:, None]
 TEXTS: Final = 4
 FAMILY: Final = 8
+FEW: Final = 0.05
+"""Share of subjects with an effect in the world in which few have one."""
+
 _MISSED, _INVENTED = 0.1, 0.1
 COMMON, RARE = (0.3, 0.2), (0.03, 0.12)
 """A rate of yes, and how much the level adds to it."""
@@ -118,13 +121,18 @@ def _photographs(scores: Scores) -> Callable[[np.random.Generator, float], Table
         shape = (len(SIZES), int(SIZES.max()))
         bearer, age = np.tile([0.0, 1.0], len(SIZES) // 2), rng.random(len(SIZES))
         levels = {"grouped": bearer, "along": age}
-        observed = {
-            name: scores(rng, np.broadcast_to(of[:, None], shape), on)[_TAKEN] for name, of in levels.items()
-        }
+        observed = {name: scores(rng, np.broadcast_to(of[:, None], shape), on)[_TAKEN] for name, of in levels.items()}
         pairs = scores(rng, np.broadcast_to([0.0, 1.0], (*shape, 2)), on)[_TAKEN]
         return {**observed, "photographs": pairs, "group": bearer[PEOPLE], "amount": age[PEOPLE]}
 
     return draw
+
+
+def _of_few(rng: np.random.Generator, on: float) -> Table:
+    """Of twenty subjects one in twenty says yes to all images at the higher level; others say it to a tenth of all."""
+    cells = answers(rng, np.full((20, CELLS // 2, 2), 0.1), 0.8)
+    cells[..., 1] = np.maximum(cells[..., 1], rng.random((20, 1)) < FEW * on)
+    return {"cells": cells}
 
 
 def _mirrored(rng: np.random.Generator, on: float) -> Table:
@@ -148,9 +156,7 @@ DIFFICULT: Final = (
         {"effect": 0.5 * _MEAN, "mean": _MEAN},
         {"mean": _MEAN},
     ),
-    PlantedWorld(
-        "t3 scores", "the same sizes; two long tails", _experiment(_t3), {"effect": 1.0, "mean": 0.0}
-    ),
+    PlantedWorld("t3 scores", "the same sizes; two long tails", _experiment(_t3), {"effect": 1.0, "mean": 0.0}),
     PlantedWorld(
         "tied scores",
         "the same sizes; 80 % of the scores, which are between 0 and 1, are equal",
@@ -178,6 +184,12 @@ DIFFICULT: Final = (
         _questions(*RARE),
         _excess(RARE[0]) | {"effect": RARE[1]},
         {"rate": RARE[0]},
+    ),
+    PlantedWorld(
+        "an effect in few subjects",
+        f"{CELLS} images of each of 20 subjects, of whom one in twenty says yes to every image at the higher level",
+        _of_few,
+        {"effect": FEW * 0.9},
     ),
     PlantedWorld(
         "people of many photographs, scores",
