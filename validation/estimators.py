@@ -81,6 +81,8 @@ HEADINGS: Final = (
 FEWEST_SEEDS: Final = 10
 SEEDS: Final = 500
 LEAST_COVERAGE, MOST_COVERAGE = 0.92, 0.985
+FAILS_BELOW: Final = 0.93
+"""What is said to fail covers less than this, surely."""
 MOST_TYPE_ONE: Final = 0.07
 
 
@@ -119,17 +121,16 @@ class ProvenRow:
         """Whether the row shows what was expected, within `errors` Monte Carlo standard errors.
 
         Valid: coverage from .92 to .985, of a wide one from .92 on, and type I error at most .07, where the row has
-        them. Withheld: no table has an interval. Not valid: coverage or type I error beyond these.
+        them. Withheld: no table has an interval. Not valid: coverage below .93 or type I error above .07.
         """
         if self.to_withhold:
             return self.withheld == 1
-        most, least_covered = 1.0 if self.wide else MOST_COVERAGE, LEAST_COVERAGE
-        made = max(round(self.seeds * (1 - self.withheld)), 1)
-        covers = self.coverage is None or within(self.coverage, least_covered, most, made, errors)
+        most, made = 1.0 if self.wide else MOST_COVERAGE, max(round(self.seeds * (1 - self.withheld)), 1)
+        covers = self.coverage is None or within(self.coverage, LEAST_COVERAGE, most, made, errors)
         keeps = self.type_one is None or self.type_one <= MOST_TYPE_ONE
         if self.expected_valid:
             return covers and keeps and self.withheld < 1
-        surely_low = self.coverage is not None and self.coverage < least_covered - errors * _error(least_covered, made)
+        surely_low = self.coverage is not None and self.coverage < FAILS_BELOW - errors * _error(FAILS_BELOW, made)
         surely_wrong = self.type_one is not None and self.type_one > MOST_TYPE_ONE + errors * _error(0.07, self.seeds)
         return surely_low or surely_wrong
 
