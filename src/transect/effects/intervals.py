@@ -392,11 +392,6 @@ def single_pairs(
     return np.asarray(binary & (pairs == 1) & (reach == 1) & whole.all(axis=0))
 
 
-def _few_averages(n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
-    """Where few subjects average over several pairs: they agree so closely that a rare large effect would not show."""
-    return np.asarray((pairs > 1) & (n < FEW_AVERAGED))
-
-
 def paired_score_clustered(
     d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
@@ -405,7 +400,8 @@ def paired_score_clustered(
     some = np.maximum(n, 1)
     mean = (positive - negative) / some
     multinomial = (positive + negative) / some - mean**2
-    few, freedom = _few_averages(n, pairs), np.maximum(n - 1.0, 1.0)
+    # Few subjects who average over several pairs agree so closely that a rare large effect would not show.
+    few, freedom = (pairs > 1) & (n < FEW_AVERAGED), np.maximum(n - 1.0, 1.0)
     squares = np.maximum((d**2).sum(axis=0) - some * mean**2, 0.0) + np.where(few, UNSEEN, 0.0)
     between = squares / freedom
     tail = (1 + confidence) / 2
