@@ -161,10 +161,7 @@ _LOOKS: Final = (10, 20, SUBJECTS)
 
 
 def _always(span: float) -> Contender:
-    """The always-valid interval of the contrast of 24 cells, at the look at which it is farthest off the estimate.
-
-    It covers where it does at each of three looks: its ends are those that all looks leave. span: of a score.
-    """
+    """What the always-valid intervals of the contrast of 24 cells leave at three looks together. span: of a score."""
 
     def one(d: Float[np.ndarray, " n"]) -> tuple[float, float, float, float]:
         ends = []
