@@ -29,7 +29,7 @@ from transect.effects import (
     wilson,
 )
 from transect.effects.contrasts import slopes
-from transect.effects.intervals import wilson_clustered
+from transect.effects.intervals import single_pairs, wilson_clustered
 from transect.effects.logistic import logistic_bootstrap
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.effects.observational import associations, cut
@@ -91,7 +91,7 @@ class SimulatedEstimates:
 def paired_contrast(tables: Tables, key: str = "pairs") -> SimulatedEstimates:
     """Each subject's difference between two levels: [seeds, subjects, 2]."""
     y = tables[key]
-    return _subjects(y[..., 1] - y[..., 0], y.mean(axis=1))
+    return subjects_contrast(y[..., 1] - y[..., 0])
 
 
 def dragging_contrast(tables: Tables) -> SimulatedEstimates:
@@ -102,32 +102,32 @@ def dragging_contrast(tables: Tables) -> SimulatedEstimates:
 def averaged_contrast(tables: Tables) -> SimulatedEstimates:
     """Each subject's difference along the first attribute of a square, averaged over the second."""
     y = tables["square"]
-    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2), y.mean(axis=(1, 3)), pairs=2.0)
+    return subjects_contrast((y[:, :, 1] - y[:, :, 0]).mean(axis=2), pairs=2.0)
 
 
 def score_contrast(tables: Tables) -> SimulatedEstimates:
     """`averaged_contrast` of scores."""
     y = tables["square"]
-    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2), None)
+    return subjects_contrast((y[:, :, 1] - y[:, :, 0]).mean(axis=2), binary=False)
 
 
 def interaction_contrast(tables: Tables) -> SimulatedEstimates:
     """Each subject's difference of differences."""
     y = tables["square"]
     d = y[:, :, 1, 1] - y[:, :, 1, 0] - y[:, :, 0, 1] + y[:, :, 0, 0]
-    return _subjects(d, y.mean(axis=1).reshape(len(y), -1), reach=2.0)
+    return subjects_contrast(d, reach=2.0, pairs=2.0)
 
 
 def cells_contrast(tables: Tables) -> SimulatedEstimates:
     """Each subject's difference, averaged over ten pairs of images."""
     y = tables["cells"]
-    return _subjects((y[..., 1] - y[..., 0]).mean(axis=2), y.mean(axis=(1, 2)), pairs=10.0)
+    return subjects_contrast((y[..., 1] - y[..., 0]).mean(axis=2), pairs=10.0)
 
 
 def intended_slope(tables: Tables) -> SimulatedEstimates:
     """Each subject's slope of the score along the levels that were set."""
     levels = tables["intended"][0, 0]
-    return _subjects(np.stack([slopes(y[:, :, None], levels) for y in tables["score"]]), None)
+    return subjects_contrast(np.stack([slopes(y[:, :, None], levels) for y in tables["score"]]), binary=False)
 
 
 def images_contrast(tables: Tables) -> SimulatedEstimates:
@@ -178,22 +178,14 @@ def rate_of_subjects(sums: Float[np.ndarray, "s n"], images: Int[np.ndarray, " n
     return SimulatedEstimates.without_test(sums.sum(axis=1) / images.sum(), *wilson_clustered(sums.T, counts))
 
 
-def _subjects(
-    differences: Float[np.ndarray, "s n"],
-    rates: Float[np.ndarray, "s ..."] | None,
-    *,
-    reach: float = 1.0,
-    pairs: float = 1.0,
+def subjects_contrast(
+    differences: Float[np.ndarray, "s n"], *, binary: bool = True, reach: float = 1.0, pairs: float = 1.0
 ) -> SimulatedEstimates:
-    """The interval and the test of subjects' differences, as an audit makes them. rates: of cells; None: not binary."""
-    d, seeds = differences.T, len(differences)
-    bounds = mean_difference_interval(
-        d,
-        binary=rates is not None,
-        reach=np.full(seeds, reach),
-        pairs=np.full(seeds, pairs),
-    )
-    p, _ = sign_flip(d, resamples=_RESAMPLES - 1)
+    """The interval and the test of subjects' differences, as an audit makes them."""
+    d, scale, averaged = differences.T, np.full(len(differences), reach), np.full(len(differences), pairs)
+    bounds = mean_difference_interval(d, binary=binary, reach=scale, pairs=averaged)
+    single = single_pairs(d, averaged, scale, binary=binary)
+    p, _ = sign_flip(d, single=single, resamples=_RESAMPLES - 1)
     return SimulatedEstimates(d.mean(axis=0), bounds.low, bounds.high, p)
 
 

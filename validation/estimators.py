@@ -14,18 +14,19 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.runs.parts import Progress, announced
-from validation import contenders, further_contenders
+from validation import contenders, difficult_contenders, further_contenders
 from validation.contenders import Contender, SimulatedEstimates
 from validation.planted import FACES, FURTHER, SIMPLE, SPOKEN, PlantedWorld
 from validation.planted_audits import AUDITED
+from validation.planted_scores import DIFFICULT
 from validation.text import DOCS, facts, markdown, replaced
 
-WORLDS: Final = SIMPLE + FURTHER + FACES + SPOKEN + AUDITED
+WORLDS: Final = SIMPLE + FURTHER + DIFFICULT + FACES + SPOKEN + AUDITED
 """All worlds, in the order in which the proving ground shows them."""
 
 PAGE: Final = DOCS / "research" / "proving-ground.md"
 _START, _END = "<!-- table -->", "<!-- end of table -->"
-_COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power %", "why")
+_COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power %", "withheld %", "why")
 
 
 @final
@@ -33,7 +34,8 @@ _COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power
 class Claim:
     """What theory expects of a method in a world. estimand: a key of the world's truths. why: in a few words.
 
-    wide: valid with intervals that cover more than they claim, as where few subjects tell.
+    wide: valid with intervals that cover more than they claim, as where few subjects tell. withheld: there is rightly
+    no interval.
     """
 
     method: str
@@ -43,19 +45,28 @@ class Claim:
     why: str
     estimand: str = "effect"
     wide: bool = False
+    withheld: bool = False
 
 
 def contender(name: str) -> Contender:
     """The function that facts/claims.csv names."""
-    found: Contender = getattr(contenders if hasattr(contenders, name) else further_contenders, name)
+    places = (contenders, further_contenders, difficult_contenders)
+    found: Contender = next(getattr(place, name) for place in places if hasattr(place, name))
     return found
 
 
 def _claims() -> Iterator[Claim]:
     for r in facts("claims"):
-        valid = r["valid"] in ("yes", "wide")
+        said = r["valid"]
         yield Claim(
-            r["method"], r["world"], contender(r["contender"]), valid, r["why"], r["estimand"], r["valid"] == "wide"
+            r["method"],
+            r["world"],
+            contender(r["contender"]),
+            said != "no",
+            r["why"],
+            r["estimand"],
+            said == "wide",
+            said == "withheld",
         )
 
 
@@ -64,10 +75,14 @@ CLAIMS: Final = tuple(_claims())
 
 
 ALPHA: Final = 0.05
-HEADINGS: Final = ("method", "world", "bias", "RMSE", "covers %", "type I %", "power %", "expected", "shown")
+HEADINGS: Final = (
+    "method", "world", "bias", "RMSE", "covers %", "type I %", "power %", "withheld %", "expected", "shown",
+)  # fmt: skip
 FEWEST_SEEDS: Final = 10
 SEEDS: Final = 500
-LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
+LEAST_COVERAGE, MOST_COVERAGE = 0.92, 0.985
+FAILS_BELOW: Final = 0.93
+"""What is said to fail covers less than this, surely."""
 MOST_TYPE_ONE: Final = 0.07
 
 
@@ -76,9 +91,10 @@ MOST_TYPE_ONE: Final = 0.07
 class ProvenRow:
     """One method in one world over `seeds` tables.
 
-    bias, rmse: of the estimate. coverage: share of intervals that hold the truth. type_one: share of tables that are
-    found to have an effect with the effect off; power: with it on. None where there is no such thing: a correction for
-    many tests estimates nothing, a world of no effect has no power, the rate of one group has no test.
+    bias, rmse: of the estimate. coverage: share of the intervals there are that hold the truth. type_one: share of
+    tables that are found to have an effect with the effect off; power: with it on. None where there is no such thing: a
+    correction for many tests estimates nothing, a world of no effect has no power, the rate of one group has no test.
+    withheld: share of tables with an estimate and no interval, or with neither.
     """
 
     method: str
@@ -91,19 +107,30 @@ class ProvenRow:
     seeds: int
     expected_valid: bool
     wide: bool = False
+    withheld: float = 0.0
+    to_withhold: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What theory expects of the row, as the page says it."""
+        if self.to_withhold:
+            return "withheld"
+        return "valid, wide" if self.wide else "valid" if self.expected_valid else "fails"
 
     def holds(self, errors: float = 2.0) -> bool:
         """Whether the row shows what was expected, within `errors` Monte Carlo standard errors.
 
-        Valid: coverage from .93 to .97, of a wide one from .93 on, and type I error at most .07, where the row has
-        them. Not valid: coverage or type I error beyond these.
+        Valid: coverage from .92 to .985, of a wide one from .92 on, and type I error at most .07, where the row has
+        them. Withheld: no table has an interval. Not valid: coverage below .93 or type I error above .07.
         """
-        most = 1.0 if self.wide else MOST_COVERAGE
-        covers = self.coverage is None or within(self.coverage, LEAST_COVERAGE, most, self.seeds, errors)
+        if self.to_withhold:
+            return self.withheld == 1
+        most, made = 1.0 if self.wide else MOST_COVERAGE, max(round(self.seeds * (1 - self.withheld)), 1)
+        covers = self.coverage is None or within(self.coverage, LEAST_COVERAGE, most, made, errors)
         keeps = self.type_one is None or self.type_one <= MOST_TYPE_ONE
         if self.expected_valid:
-            return covers and keeps
-        surely_low = self.coverage is not None and self.coverage < LEAST_COVERAGE - errors * _error(0.93, self.seeds)
+            return covers and keeps and self.withheld < 1
+        surely_low = self.coverage is not None and self.coverage < FAILS_BELOW - errors * _error(FAILS_BELOW, made)
         surely_wrong = self.type_one is not None and self.type_one > MOST_TYPE_ONE + errors * _error(0.07, self.seeds)
         return surely_low or surely_wrong
 
@@ -111,7 +138,7 @@ class ProvenRow:
 def within(share: float, low: float, high: float, seeds: int, errors: float = 2.0) -> bool:
     """Whether a share over n tables is consistent with a probability between low and high.
 
-    >>> within(0.925, 0.93, 0.97, 500), within(0.90, 0.93, 0.97, 500)
+    >>> within(0.91, 0.92, 0.985, 500), within(0.89, 0.92, 0.985, 500)
     (True, False)
     """
     return bool(low - errors * _error(low, seeds) <= share <= high + errors * _error(high, seeds))
@@ -158,22 +185,26 @@ def _row(
     off_truth = world.truths_off.get(claim.estimand, 0.0)
     estimated = shown is not None and bool(np.isfinite(shown.estimate).any())
     error = shown.estimate - truth if shown is not None else np.full(seeds, np.nan)
+    low, high = (shown.low, shown.high) if shown is not None and claim.estimand else (np.zeros(seeds),) * 2
+    made = ~(np.isnan(low) | np.isnan(high))
     return ProvenRow(
         claim.method,
         claim.world,
         float(np.nanmean(error)) if estimated else None,
         float(np.sqrt(np.nanmean(error**2))) if estimated else None,
-        float(((shown.low <= truth) & (truth <= shown.high)).mean()) if estimated and shown is not None else None,
+        float(((low <= truth) & (truth <= high))[made].mean()) if estimated and made.any() else None,
         float(off.rejects(ALPHA).mean()) if off is not None and off_truth == 0 else None,
         float(on.rejects(ALPHA).mean()) if on is not None and off_truth == 0 else None,
         seeds,
         claim.expected_valid,
         claim.wide,
+        float(1 - made.mean()),
+        claim.withheld,
     )
 
 
 def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
-    """The rows as texts: method, world, bias, RMSE, coverage, type I, power, what was expected, whether it holds."""
+    """The rows as texts, by `HEADINGS`."""
 
     def number(value: float | None, hundredfold: bool) -> str:
         return "" if value is None else f"{100 * value:.1f}" if hundredfold else f"{value:+z.3f}"
@@ -185,7 +216,14 @@ def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
             number(row.bias, False),
             number(row.rmse, False).lstrip("+"),
             *(number(share, True) for share in (row.coverage, row.type_one, row.power)),
-            "valid, wide" if row.wide else "valid" if row.expected_valid else "fails",
+            number(row.withheld or None, True),
+            "withheld"
+            if row.to_withhold
+            else "valid, wide"
+            if row.wide
+            else "valid"
+            if row.expected_valid
+            else "fails",
             "yes" if row.holds() else "no",
         ]
         for row in rows
@@ -198,8 +236,8 @@ def sections(rows: Sequence[ProvenRow]) -> dict[str, str]:
     made: dict[str, str] = {}
     for world in [world for world in WORLDS if any(row.world == world.name for row in rows)]:
         cells = [
-            (method, expected, bias, rmse, covers, one, power, why[method, name])
-            for method, name, bias, rmse, covers, one, power, expected, _ in as_rows(rows)
+            (method, expected, bias, rmse, covers, one, power, withheld, why[method, name])
+            for method, name, bias, rmse, covers, one, power, withheld, expected, _ in as_rows(rows)
             if name == world.name
         ]
         meaning = f"{world.meaning[0].upper()}{world.meaning[1:]}"

@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,8 +71,8 @@ def test_a_planted_interaction_is_found_and_an_additive_model_has_none():
         one = factorial_effects(y, no_reason(y), design, KNOWN, Measure("t", "miss"), orders=[2])[0]
         assert (one.attribute, one.kind) == ("hat × glasses", "interaction")
         assert one.low < d < one.high
-        assert one.high - one.low < 0.12
-        # standard error of the sum of four proportions: sqrt((.16 + .21 + .24 + .25) / 4000) = .0147
+        # standard error of the sum of four proportions: sqrt((.16 + .21 + .24 + .25 - d²) / 4000) = .0147
+        assert one.high - one.low == pytest.approx(2 * 1.96 * np.sqrt((0.86 - d**2) / 4000), rel=0.05)
         assert (one.p < 1e-3) == (d > 0)
     assert one.spec["attributes"] == ("hat", "glasses")
     assert one.spec["to"] == (1.0, 1.0)

@@ -48,6 +48,15 @@ def test_figures_by_hand(shifts):
         assert 0 <= top.max_skew.low <= top.max_skew.estimate <= top.max_skew.high
 
 
+def test_where_levels_of_a_subject_are_found_together_images_are_worth_more_than_one():
+    """39 of 40 subjects have both of their images among the first 79: only one subject shows a difference."""
+    values = np.tile([[0.9], [0.8]], (40, 1, 1)) + np.arange(40)[:, None, None]
+    share = retrieval_skew(values, [79], resamples=99).first[0].shares[0]
+    assert share.estimate == pytest.approx(40 / 79)
+    # Wilson's of 40 of 79 alone is .22 wide; of twice as many images 2 * 1.96 * sqrt(.25 / 158) = .156.
+    assert share.high - share.low == pytest.approx(0.156, abs=0.005)
+
+
 def test_ties_share_their_places_equally():
     """Expected counts over every order of four tied images: each loop is one order."""
     values = np.array([[[0.9], [0.5]], [[0.5], [0.5]], [[0.5], [0.1]]])  # .9 of level 0; .5 of 1, 0, 1, 0; .1 of 1

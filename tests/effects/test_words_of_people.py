@@ -55,7 +55,7 @@ def test_retrieval_is_by_person():
     values, people = copies(np.tile([[0.9], [0.1]], (3, 1, 1)), 4)
     found = retrieval_skew(values, [12], people=people)
     top = found.first[0]
-    assert top.shares[0].low == pytest.approx(0.025 ** (1 / 3))  # Clopper and Pearson, 3 of 3
+    assert top.shares[0].low == pytest.approx(3 / (3 + Z**2), abs=1e-6)  # Wilson, 3 of 3
     assert found.subjects == 3
     # Of 2^3 permutations two are as uneven.
     assert found.p == pytest.approx(0.25, abs=0.04)

@@ -30,7 +30,10 @@ PAGE = ROOT / "docs" / "research" / "coverage.md"
 
 @dataclass(frozen=True)
 class Row:
-    """One scenario: percentages of tables; width is the mean; score the share that used a score interval."""
+    """One scenario: percentages of tables; width is the mean; score the share that used a score interval.
+
+    coverage, width, narrowest: of the tables that have an interval; withheld: those that have none.
+    """
 
     design: str
     base: float
@@ -43,13 +46,14 @@ class Row:
     score: float = np.nan
     rejected: float = np.nan
     family: float = np.nan
+    withheld: float = 0.0
 
     @property
     def key(self):
         return f"{self.design} | {self.base:g} | {self.effect:g} | {self.rho:g} | {self.subjects}"
 
     def line(self):
-        figures = [self.coverage, self.score, self.rejected, self.family]
+        figures = [self.coverage, self.score, self.rejected, self.family, self.withheld or np.nan]
         shown = ["" if np.isnan(x) else f"{x:.1f}" for x in figures]
         return f"| {self.key} | {shown[0]} | {self.width:.4f} | {' | '.join(shown[1:])} |"
 
@@ -89,13 +93,15 @@ def intervals_of(d, reach, pairs):
 
 
 def row_of(name, base, effect, rho, subjects, blocks, **more):
-    """One row from the blocks' pairs: whether each table's interval covers, and how wide it is."""
+    """One row from the blocks' pairs: whether each table's interval covers, and how wide it is, NaN without one."""
     covers, widths = map(np.concatenate, zip(*blocks, strict=True))
-    return Row(name, base, effect, rho, subjects, 100 * covers.mean(), widths.mean(), widths.min(), **more)
+    made = np.isfinite(widths)
+    figures = 100 * covers[made].mean(), widths[made].mean(), widths[made].min()
+    return Row(name, base, effect, rho, subjects, *figures, withheld=100 - 100 * made.mean(), **more)
 
 
 def held(truth, low, high, rounding=0.0):
-    return (low <= truth + rounding) & (truth - rounding <= high), np.nan_to_num(high - low)
+    return (low <= truth + rounding) & (truth - rounding <= high), high - low
 
 
 def rejections(p):
@@ -180,22 +186,42 @@ def unequal_size_rows(rates=(0.1, 0.3), rhos=(0.3, 0.8)):
         yield row_of(f"rate, {name}", rate, 0, rho, len(sizes), [held(rate, *made)])
 
 
-DRAWS = {"normal": "standard_normal", "exponential": "standard_exponential"}
+DRAWS = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "exponential": lambda rng, shape: rng.standard_exponential(shape) - 1,
+    "t3": lambda rng, shape: rng.standard_t(3, shape),
+    "lognormal": lambda rng, shape: rng.lognormal(0, 1, shape) - np.exp(0.5),
+    "80 % ties": lambda rng, shape: rng.standard_exponential(shape) * (rng.random(shape) < 0.2) - 0.2,
+}
+"""Subjects' differences less their mean."""
 
 
 def score_rows(subjects=SUBJECTS, names=tuple(DRAWS)):
-    """Intervals for scores: subjects' differences drawn normal, or exponential minus its mean and an effect of 0.2."""
+    """Intervals for scores: subjects' differences around an effect of 0.2."""
     for name in names:
-        draw = DRAWS[name]
         rng = np.random.Generator(np.random.Philox(hash_seed(name, subjects)))
         blocks, p = [], []
         for block in range(TABLES // BLOCK):
-            noise = getattr(rng, draw)((subjects, BLOCK)) - (name == "exponential")
+            noise = DRAWS[name](rng, (subjects, BLOCK))
             made = mean_difference_interval(0.2 + noise, binary=False)
             blocks.append(held(0.2, made.low, made.high))
             p.append(sign_flip(noise[:, :200], resamples=999, seed=block)[0])
-        rejected = rejections(p) if name == "normal" else np.nan
+        rejected = rejections(p) if name in ("normal", "t3") else np.nan
         yield row_of(f"score, {name}", np.nan, 0.2, 0, subjects, blocks, rejected=rejected)
+
+
+def interaction_estimands(y):
+    """y [n, T, 2, 2]: the difference of differences, which is of two pairs."""
+    return [(y[..., 1, 1] - y[..., 1, 0] - y[..., 0, 1] + y[..., 0, 0], 2.0, 2.0)]
+
+
+def interaction_rows(bases, effects, rhos, subjects=SUBJECTS):
+    """2 x 2: the effect is of both attributes together."""
+    for base, effect, rho in itertools.product(bases, effects, rhos):
+        rates, seed = [[base, base], [base, base + effect]], hash_seed("interaction", base, effect, rho, subjects)
+        yield from binary_rows(
+            "2x2: interaction", [""], interaction_estimands, rates, [effect], base, effect, rho, subjects, seed
+        )
 
 
 def unequal_rows(subjects):
@@ -214,7 +240,7 @@ def unequal_rows(subjects):
 
 
 def population_slope_rows(cases):
-    """A binary outcome of rate base + effect * (x - 1/2) at uniform x; a table with too few events is not covered."""
+    """A binary outcome of rate base + effect * (x - 1/2) at uniform x."""
     for base, effect, subjects in cases:
         rng = np.random.Generator(np.random.Philox(hash_seed("population", base, effect, subjects)))
         known, low, high = np.ones(subjects, dtype=bool), np.empty(TABLES), np.empty(TABLES)
@@ -233,8 +259,8 @@ def hash_seed(*parts):
 
 UNEQUAL = "A zero average of unequal effects: what the test does not test"
 HEADER = (
-    "| design | base | effect | rho | subjects | covers % | mean width | score % | null rejected % | family % |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| design | base | effect | rho | subjects | covers % | mean width | score % | null rejected % | family % "
+    "| withheld % |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
@@ -244,6 +270,7 @@ def sections():
         "Usual base rates": (
             pair_rows((0.1, 0.2, 0.3, 0.5), (0.0, 0.05, 0.2), (0.0, 0.5, 0.9)),
             factorial_rows((0.1, 0.3, 0.5), (0.0, 0.1), (0.3, 0.8)),
+            interaction_rows((0.1, 0.3), (0.0, 0.2), (0.3, 0.8)),
         ),
         "Rare outcomes": (
             pair_rows((0.005, 0.01, 0.02, 0.05), (0.0, 0.03, 0.1), (0.0, 0.5, 0.9)),
@@ -258,6 +285,7 @@ def sections():
         "Scores": (score_rows(),),
         "Twenty subjects": (
             pair_rows((0.02, 0.1, 0.3), (0.0, 0.2), (0.5,), subjects=20),
+            interaction_rows((0.1, 0.3), (0.0, 0.2), (0.3,), subjects=20),
             rate_rows((0.05, 0.3), (0.3, 0.8), cells=18, subjects=20),
             score_rows(subjects=20),
         ),

@@ -25,7 +25,7 @@ BOUNDS = {
     "Few discordant subjects": (93, 100),
     "Cell rates": (93, 100),
     "Subjects of unequal sizes": (93, 100),
-    "Scores": (93, 97),
+    "Scores": (93, 98),
     "Twenty subjects": (92, 100),
     "Slopes in a population": (93, 97),
     "Few subjects": (93, 100),

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from validation import contenders, planted
 from validation.estimators import WORLDS
 from validation.planted import COVARIATES, EFFECT, FACES, HIDDEN_ODDS, HIDDEN_RATIO, HIDDEN_SHARES, rates
+from validation.planted_scores import DIFFICULT, SIZES, STEPS, SUBJECTS
 
 BY_NAME = {world.name: world for world in WORLDS}
 
@@ -21,7 +22,7 @@ def test_a_table_depends_on_its_seed_alone(world):
         assert (
             not np.array_equal(many[key][2], many[key][3])
             or key.endswith("_set")
-            or key in ("intended", "attribute", "subject", "errors", "first", "second")  # set by the design
+            or key in ("intended", "attribute", "subject", "errors", "first", "second", "group")  # set by the design
         )
 
 
@@ -58,6 +59,33 @@ def test_the_truths_of_the_worlds_by_brute_force():
     clustered = BY_NAME["heavy clustering"].tables(300, 1.0)
     assert clustered["images"][:, 40:].mean() - clustered["images"][:, :40].mean() == pytest.approx(0.2, abs=0.015)
     assert mean_difference(clustered, "cells") == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize("world", [w for w in DIFFICULT if "effect" in w.truths], ids=lambda world: world.name)
+@pytest.mark.parametrize("on", [0.0, 1.0])
+def test_every_table_of_a_difficult_world_has_the_planted_effect(world, on):
+    """300 tables: contrasts, groups, slopes and means lie within four standard errors of their truth, over tables."""
+    tables, truth = world.tables(300, on), on * world.truths["effect"]
+    pairs = next(tables[key] for key in ("cells", "photographs") if key in tables)
+    found = [(pairs[..., 1] - pairs[..., 0]).reshape(300, -1).mean(axis=1)]
+    if "mean" in world.truths:
+        first = pairs[..., 0].reshape(300, -1).mean(axis=1)
+        assert first.mean() == pytest.approx(world.truths["mean"], abs=4 * first.std() / np.sqrt(300))
+    if "grouped" in tables:
+        bearer = tables["group"][0] == 1
+        found.append(tables["grouped"][:, bearer].mean(axis=1) - tables["grouped"][:, ~bearer].mean(axis=1))
+        found.append(np.array([np.polyfit(x, y, 1)[0] for x, y in zip(tables["amount"], tables["along"], strict=True)]))
+    if "steps" in tables:
+        found.append(tables["steps"] @ (STEPS - 0.5) @ np.ones(SUBJECTS) / SUBJECTS / ((STEPS - 0.5) ** 2).sum())
+    for each in found:
+        assert each.mean() == pytest.approx(truth, abs=4 * each.std() / np.sqrt(300))
+
+
+def test_most_tied_scores_are_equal_and_people_have_one_to_thirty_photographs():
+    assert (BY_NAME["tied scores"].tables(50, 1.0)["cells"] == 0).mean() == pytest.approx(0.8, abs=0.02)
+    assert (SIZES.min(), SIZES.max(), len(SIZES)) == (1, 30, 40)
+    judged = BY_NAME["common answers"].tables(300, 1.0)
+    assert (judged["judge"] - judged["people"]).mean() == pytest.approx(0.07, abs=0.01)  # a tenth of .7 of the texts
 
 
 def test_the_truths_of_the_further_worlds_by_brute_force():

@@ -76,7 +76,8 @@ class Interaction:
     """One estimand of order len(attributes), and what each subject says about it.
 
     differences: float64 [n], NaN where a subject has no complete set of corners. reach: the largest value that one
-    subject can have for outcomes in [0, 1]. pairs: sets of corners that one subject averages over.
+    subject can have for outcomes in [0, 1]. pairs: of images that one subject averages over, `reach` in each set of
+    corners.
     """
 
     attributes: tuple[str, ...]
@@ -201,7 +202,7 @@ def _interaction(
         name=f"{BY.join(names)}: {BY.join(labels)}",
         differences=_signed_mean(corners, used),
         reach=2.0 ** (len(chosen) - 1),
-        pairs=float(corners.shape[2]),
+        pairs=2.0 ** (len(chosen) - 1) * corners.shape[2],
         n_images=int(used.sum()),
         excluded=excluded_pairs(used, Exclusions(codes, exclusions.names)),
     )

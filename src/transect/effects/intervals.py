@@ -139,7 +139,7 @@ def wilson(
 
 
 def wilson_clustered(
-    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
+    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95, worth: float = 1.0
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Wilson's interval of a pooled proportion; subject i has `counts[i]` images, `successes[i]` of them successes.
 
@@ -147,9 +147,10 @@ def wilson_clustered(
     as many independent images), with the t quantile's correction for few subjects, and held between what is left where
     all images of a subject agree, (sum of counts)² / sum of counts² (Kish 1965; the number of subjects where counts are
     equal), and the number of images; at 0 and 1, and of one subject alone, where no variance can be estimated, it is
-    the former. With one image per subject this is Wilson's interval. Korn and Graubard 1998.
+    the former. With one image per subject this is Wilson's interval. worth: the most independent images that one can
+    stand for, more than 1 where images of a subject are compared with each other. Korn and Graubard 1998.
     """
-    p, effective = effective_images(successes, counts, confidence)
+    p, effective = effective_images(successes, counts, confidence, worth)
     return wilson(p * effective, effective, confidence)
 
 
@@ -164,7 +165,7 @@ def clopper_pearson_clustered(
 
 
 def effective_images(
-    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
+    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95, worth: float = 1.0
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """The pooled proportion, NaN without an image, and how many independent images it is worth (`wilson_clustered`)."""
     images, subjects = counts.sum(axis=0), (counts > 0).sum(axis=0).astype(np.float64)
@@ -181,7 +182,7 @@ def effective_images(
     # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do; one
     # subject alone shows nothing of the kind.
     effective = np.where((p > 0) & (p < 1) & (variance == 0) & (subjects > 1), images, effective)
-    return p, np.clip(effective, least, images)
+    return p, np.clip(effective, least, worth * images)
 
 
 _LEAST_LIKENESS: Final = 0.05
@@ -391,11 +392,6 @@ def single_pairs(
     return np.asarray(binary & (pairs == 1) & (reach == 1) & whole.all(axis=0))
 
 
-def _few_averages(n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
-    """Where few subjects average over several pairs: they agree so closely that a rare large effect would not show."""
-    return np.asarray((pairs > 1) & (n < FEW_AVERAGED))
-
-
 def paired_score_clustered(
     d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
@@ -404,7 +400,8 @@ def paired_score_clustered(
     some = np.maximum(n, 1)
     mean = (positive - negative) / some
     multinomial = (positive + negative) / some - mean**2
-    few, freedom = _few_averages(n, pairs), np.maximum(n - 1.0, 1.0)
+    # Few subjects who average over several pairs agree so closely that a rare large effect would not show.
+    few, freedom = (pairs > 1) & (n < FEW_AVERAGED), np.maximum(n - 1.0, 1.0)
     squares = np.maximum((d**2).sum(axis=0) - some * mean**2, 0.0) + np.where(few, UNSEEN, 0.0)
     between = squares / freedom
     tail = (1 + confidence) / 2

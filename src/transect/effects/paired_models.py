@@ -298,11 +298,11 @@ def gap_between_levels(
     """The effects of going from one level of an attribute to another in both models, with their difference and sum."""
     ends = [by_level(values, axis)[:, list(levels)] for values in (first, second)]
     before, after = (level_differences(end[:, 0], end[:, 1]) for end in ends)
-    cells = float(ends[0].shape[2] * answers)
+    pairs = 2.0 * ends[0].shape[2] * answers  # one of each model
 
     def of(values: Float[np.ndarray, " n"]) -> Difference:
         unseen = _unseen((first, second), values, binary, 2.0, who)
-        return Difference(values, known_mean(before), known_mean(after), 2.0, cells, binary, seed, unseen, who)
+        return Difference(values, known_mean(before), known_mean(after), 2.0, pairs, binary, seed, unseen, who)
 
     return Gap(of(after - before), of(after + before))
 

@@ -16,8 +16,8 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import xlogy
 
 from transect.effects.clusters import by_person
-from transect.effects.intervals import CLOPPER_PEARSON, clopper_pearson_clustered
 from transect.effects.intervals import SOURCES as INTERVALS
+from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
 from transect.errors import BadInput
@@ -25,7 +25,7 @@ from transect.errors import BadInput
 SOURCES: Final = (
     "Geyik, Ambler and Kenthapadi 2019, Fairness-aware ranking in search and recommendation systems, "
     "doi:10.1145/3292500.3330691 (Skew, MaxSkew, NDKL)",
-    INTERVALS[CLOPPER_PEARSON],
+    INTERVALS[WILSON_CLUSTERED],
     "Phipson and Smyth 2010, Permutation p-values should never be zero, doi:10.2202/1544-6115.1585",
 )
 FIRST: Final = (10, 50, 100)
@@ -100,10 +100,10 @@ def retrieval_skew(
     permuted alike in all subjects that show one, and `subjects` and `dropped` count people.
 
     The share of a level among the first K is of images above a similarity that as large a part of all images exceeds.
-    It has Clopper and Pearson's interval by subject (`clopper_pearson_clustered`), at 1 - (1 - confidence) / L, so that
-    all L intervals hold at once; the ends of MaxSkew are the largest of the ends. NDKL has
-    none: it is largely decided by the first places, so that neither the jackknife nor resampled subjects cover it
-    (docs/concepts/statistics-of-words.md has figures).
+    It has Wilson's interval on effective images by subject (`wilson_clustered`), of which one of the first K can be
+    worth L, since levels of a subject are compared, at 1 - (1 - confidence) / L, so that all L intervals hold at once;
+    the ends of MaxSkew are the largest of the ends. NDKL has none: it is largely decided by the first places, so that
+    neither the jackknife nor resampled subjects cover it (docs/concepts/statistics-of-words.md has figures).
     Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
 
     Raises BadInput for a K below 1.
@@ -256,7 +256,8 @@ def _first(
     counts = np.broadcast_to(successes.sum(axis=1, keepdims=True), successes.shape)
     share = successes.sum(axis=0) / top.k
     # Of two levels either interval is the other's mirror image: they hold together or not at all.
-    low, high = clopper_pearson_clustered(successes, counts, 1 - (1 - confidence) / (levels if levels > 2 else 1))
+    level = 1 - (1 - confidence) / (levels if levels > 2 else 1)
+    low, high = wilson_clustered(successes, counts, level, worth=levels)
     ends = zip(share.tolist(), low.tolist(), high.tolist(), strict=True)
     apart = np.abs(chance - 1 / levels) >= np.abs(share - 1 / levels) - _TIE
     largest = _max_skew(np.stack([share, low, high])).tolist()
