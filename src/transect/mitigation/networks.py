@@ -21,6 +21,7 @@ from torch.nn import functional
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.runs.model_files import read_weights
 from transect.runs.trust import check_trusted
+from transect.targets.hf.loading import checked_files
 from transect.texts import words_of
 from transect.training.classifier import LAYERS, new_resnet, start_from
 
@@ -284,6 +285,8 @@ def _timm(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Ba
 
 def _transformers(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Backbone:
     transformers = _library("transformers")
+    if Path(name).is_dir():
+        checked_files(Path(name))
     with _refused(f"transformers:{name}"):
         if pretrained and weights is None:
             model = transformers.AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False)

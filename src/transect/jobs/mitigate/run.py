@@ -32,6 +32,7 @@ from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.parts import Progress, announced, announcing_stages, stage
 from transect.runs.result import JobResult
+from transect.targets.hf.loading import digests_of
 from transect.texts import say
 from transect.training.loop import png
 
@@ -231,6 +232,9 @@ class _Run:
         network = self.config.network.model_dump(exclude={"weights"}, exclude_none=True)
         if weights is not None:
             network["weights_sha256"] = sha256(check_readable(weights))
+        library, _, folder = (self.config.network.backbone or "").partition(":")
+        if library == "transformers" and Path(folder).is_dir():
+            network["backbone_files"] = digests_of(Path(folder))
         bench = {"data": self.config.data.model_dump(), "network": network}
         audit = None if self.protocol is None else self.protocol.spec
         training = self.config.training.model_dump(exclude_none=True)

@@ -19,7 +19,7 @@ from jaxtyping import UInt8
 
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Task
-from transect.runs import model_files
+from transect.runs import model_files, model_folders
 from transect.runs.json_records import loads
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
@@ -70,9 +70,9 @@ WEIGHTS: Final = "*.safetensors"
 _WHOLE_PROCESSOR: Final = "processor_config.json"
 """Where later versions of Transformers keep the processors of images and texts together."""
 _TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json")
-_READ: Final = (CONFIG, PROCESSOR, _WHOLE_PROCESSOR, "tokenizer_config.json")
-_FILES: Final = ("*.json", WEIGHTS, "*.txt", "*.model")
-"""All that Transformers may read of a model, and all that is downloaded."""
+_DOWNLOADED: Final = ("*.jinja", "*.json", "*.model", WEIGHTS, "*.spm", "*.txt")
+_READ: Final = (*_DOWNLOADED, "additional_chat_templates/*", "*tokenizer/*")
+"""All that Transformers may read of a model."""
 _ID: Final = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
@@ -97,7 +97,9 @@ class ModelFolder:
     def check_processor(self) -> None:
         """Raises BadInput where no image processor was saved with the model."""
         whole = self.path / _WHOLE_PROCESSOR
-        if not (self.path / PROCESSOR).is_file() and not (whole.is_file() and "image_processor" in _object(whole)):
+        if not (self.path / PROCESSOR).is_file() and not (
+            whole.is_file() and "image_processor" in model_folders.settings_of(whole)
+        ):
             raise BadInput(_lacking(self.path, (CONFIG, WEIGHTS, PROCESSOR), [PROCESSOR]))
 
     def check_tokenizer(self) -> None:
@@ -108,10 +110,21 @@ class ModelFolder:
                 "none: save it with save_pretrained"
             )
 
-    def digests(self, *more: str) -> dict[str, str]:
-        """SHA-256 of every file that the library may read, by name. more: patterns of further ones."""
-        files = {file for pattern in (*_FILES, *more) for file in self.path.glob(pattern)}
-        return {file.name: model_files.sha256(file) for file in sorted(files)}
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every file that the library may read, by name."""
+        return digests_of(self.path)
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a folder that the library may read, by name."""
+    return {file.relative_to(folder).as_posix(): model_files.sha256(file) for file in checked_files(folder)}
+
+
+def checked_files(folder: Path) -> list[Path]:
+    """The files that the library may read. Raises BadInput for a folder that leads it elsewhere, or to code."""
+    files = sorted({file for pattern in _READ for file in folder.glob(pattern) if not file.is_dir()})
+    model_folders.check_files(folder, files)
+    return files
 
 
 def is_folder(path: Path) -> bool:
@@ -125,14 +138,8 @@ def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "h
     needed = {CONFIG: (path / CONFIG).is_file(), WEIGHTS: any(path.glob(WEIGHTS))}
     if missing := [name for name, there in needed.items() if not there]:
         raise BadInput(_lacking(path, (CONFIG, WEIGHTS, PROCESSOR), missing))
-    contents = {name: _object(path / name) for name in _READ if (path / name).is_file()}
-    for name, content in contents.items():
-        if "auto_map" in content:
-            raise BadInput(
-                f"model folder {path}: {name} names code of the model's own, which is never run: wrap it in a Python "
-                "function"
-            )
-    return ModelFolder(path, contents[CONFIG])
+    checked_files(path)
+    return ModelFolder(path, model_folders.settings_of(path / CONFIG))
 
 
 def shown_name(argument: str) -> str:
@@ -149,7 +156,7 @@ def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        found = snapshot_download(argument, local_files_only=not allow_download, allow_patterns=list(_FILES))
+        found = snapshot_download(argument, local_files_only=not allow_download, allow_patterns=list(_DOWNLOADED))
     except Exception as error:  # the hub's client raises many kinds
         if not allow_download:
             offered = ", or download it with --allow-download" if scheme == "hf" else ""
@@ -168,20 +175,6 @@ def _lacking(folder: Path, needed: tuple[str, ...], missing: list[str]) -> str:
         f"model folder {folder}: expected {', '.join(needed)}, found no {' and no '.join(missing)}: save model and "
         "processor with save_pretrained"
     )
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        content = loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"model folder {file.parent}: expected {file.name} to be JSON: {words_of(error)}; save it again"
-        ) from None
-    if not isinstance(content, dict):
-        raise BadInput(
-            f"model folder {file.parent}: expected {file.name} to be an object, got {type(content).__name__}"
-        )
-    return content
 
 
 EXTRA: Final = "huggingface"

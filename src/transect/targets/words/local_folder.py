@@ -116,7 +116,6 @@ def _facts(folder: ModelFolder, options: Options, processor: Any) -> dict[str, o
     return {
         **facts,
         "library": f"{facts['library']}, Tokenizers {tokenizers.__version__}",
-        "files": folder.digests("*.jinja"),
         "chat_template_sha256": hashlib.sha256(str(processor.chat_template).encode()).hexdigest(),
     }
 
