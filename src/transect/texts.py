@@ -38,6 +38,7 @@ _SYSTEM: Final = {
 }
 """Reasons of the operating system in plain words."""
 _called: dict[str, str] = {}
+_DIGITS: Final = 18  # of 64 bits
 _LONGEST_MESSAGE: Final = 2000
 _LONGEST_TEXT: Final = 20_000
 
@@ -54,6 +55,15 @@ def encodable(text: str) -> str:
     'a�b'
     """
     return _SURROGATES.sub("�", text)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that up to 18 digits say, None for another text: `int` refuses thousands of digits with an error.
+
+    >>> whole_number("042"), whole_number("-1"), whole_number("9" * 5000)
+    (42, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def shown(text: str) -> str:

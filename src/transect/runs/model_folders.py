@@ -14,6 +14,7 @@ from typing import Any, Final
 from transect.errors import BadInput
 from transect.runs import bounds
 from transect.runs.json_records import loads
+from transect.runs.model_files import check_real
 from transect.texts import words_of
 
 LARGEST_TEXT: Final = 64 << 20
@@ -64,6 +65,7 @@ def _check_place(file: Path, root: Path) -> None:
         raise BadInput(f"{file}: expected a plain file, found a folder, device or pipe of that name; remove it")
     if file.suffix == ".safetensors":
         bounds.check_holes(file)
+        check_real(file)
     elif status.st_size > LARGEST_TEXT and file.suffix in _TEXTS:
         raise BadInput(
             f"{file}: expected at most {LARGEST_TEXT >> 20} MiB of settings, got {status.st_size >> 20} MiB; "

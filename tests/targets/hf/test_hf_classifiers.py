@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -216,3 +217,13 @@ def test_shards_are_read_and_each_is_part_of_the_target(tmp_path):
     assert "model-00001-of-00001.safetensors" in describe(target)["files"]
     expected = expected_logits(network, processor).softmax(dim=1).numpy()[:, 1:]
     np.testing.assert_allclose(target.predict(IMAGES).scores, expected, atol=1e-6)
+
+
+def test_a_torchvision_that_does_not_fit_is_named_and_no_folder_is_blamed(tmp_path, monkeypatch):
+    saved(tmp_path / "smiles", ["none", "broad"])
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="torchvision: expected one that fits PyTorch .*nms is missing; install one"):
+        resolve(str(tmp_path / "smiles"))

@@ -18,6 +18,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 
 from transect.annotation.raters import hash_of
+from transect.texts import whole_number
 
 
 @final
@@ -208,8 +209,8 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
 
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
     """The whole body, or the status that refuses it."""
-    length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > LARGEST_BODY:
+    length = whole_number(headers.get("content-length", "0"))
+    if length is None or length > LARGEST_BODY:
         return 413
 
     async def read() -> bytes | int:

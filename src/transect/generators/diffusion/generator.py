@@ -29,6 +29,7 @@ from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 from transect.runs import model_folders
+from transect.runs.environment import check_torchvision
 from transect.texts import words_of
 
 UNMASKED: Final = "photographs on which the mask of {} has no pixel"
@@ -195,6 +196,7 @@ def _check_file(file: Path) -> None:
 def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     """The pipeline on its device, quiet. Raises MissingExtra, or BadInput for a pipeline of another kind."""
     index = check_folder(folder)
+    check_torchvision()
     try:
         import diffusers
         import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
@@ -210,7 +212,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     with _quiet():
         try:
             pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
-        except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
+        except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError, RuntimeError) as error:
             reason = words_of(error, 200)
             raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
     _check_kind(pipeline, mode, folder)

@@ -20,6 +20,7 @@ from jaxtyping import UInt8
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Task
 from transect.runs import model_files, model_folders
+from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
@@ -187,6 +188,7 @@ def quiet(argument: str, scheme: str = "hf") -> Iterator[None]:
         logging: Any = importlib.import_module("transformers.utils.logging")
     except ModuleNotFoundError:
         raise MissingExtra(EXTRA, f"{scheme}:{argument}") from None
+    check_torchvision()
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
