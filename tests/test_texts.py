@@ -2,6 +2,9 @@
 
 import ast
 import re
+import shlex
+import subprocess
+import sys
 import unicodedata
 
 import pytest
@@ -104,3 +107,12 @@ def test_lines_are_cleaned_on_both_streams(capsys):
     say("three\r", error=True)
     out, err = capsys.readouterr()
     assert (out, err) == ("one\ntwo\n", "three \n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
+def test_a_closed_or_full_standard_error_ends_no_work(stream):
+    work = "from transect.texts import say; say('lost', error=True); say('lost', error=True); say('done')"
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(work)} {stream}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")

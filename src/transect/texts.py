@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import Final
 
 _ESCAPES: Final = re.compile(
@@ -129,5 +130,12 @@ def _reason(error: OSError) -> str | None:
 
 
 def say(text: str, *, error: bool = False, end: str = "\n") -> None:
-    """Print the lines of a text as `shown` has them; error: on standard error."""
-    print(shown(text), end=end, file=sys.stderr if error else sys.stdout, flush=True)
+    """Print the lines of a text as `shown` has them; error: on standard error, where one is open and takes them.
+
+    What is said there is about the work, which must not end because a log's disk is full or its reader has gone.
+    """
+    if not error:
+        print(shown(text), end=end, flush=True)
+    elif sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(shown(text), end=end, file=sys.stderr, flush=True)

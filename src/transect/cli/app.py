@@ -284,7 +284,8 @@ def _end(code: int) -> None:
     if mounts := sys.modules.get("transect.runs.working_folders"):
         mounts.close_all()
     if code or (guard is not None and guard.abandoned):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # full, closed, or none
+                stream.flush()
         os._exit(code)
     sys.exit(code)

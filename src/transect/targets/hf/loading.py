@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from transect.records import Task
 from transect.runs import model_files, model_folders
 from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
+from transect.runs.pictures import MOST_PIXELS
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
 
@@ -225,7 +228,7 @@ def load_network(
     import torch
 
     try:
-        with offline():
+        with offline(), _bounded(folder):
             loaded, report = getattr(library(), kind).from_pretrained(
                 folder.path,
                 local_files_only=True,
@@ -234,6 +237,8 @@ def load_network(
                 dtype=getattr(torch, options.dtype),
                 output_loading_info=True,
             )
+    except BadInput:
+        raise
     except Exception as error:  # the library raises many kinds for folders that do not fit
         raise BadInput(
             f"model folder {folder.path}: expected {what}, got: {words_of(error, 160)}: save the model again with "
@@ -250,6 +255,69 @@ def load_network(
     # The library maps the file into memory: without a copy, later writing to it would change the weights.
     network = copy.deepcopy(loaded) if options.device.startswith("cpu") else loaded
     return on_device(network, options.device).eval(), tuple(missing)
+
+
+_LAYERS: Final = re.compile(r"(?:.*_)?(?:n_layer|layers|depths?|blocks)")
+_SPARE: Final = 1000
+"""Parameters beside those of the weights: of a head that is new."""
+_TIED: Final = 4
+"""Times that a tensor may be made before it is shared."""
+
+
+@contextmanager
+def _bounded(folder: ModelFolder) -> Iterator[None]:
+    """Ends the building of a network that is far larger than the folder's weights: a config of a few bytes can name
+    millions of layers. Raises BadInput.
+    """
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    tensors, size = _weights_of(folder.path)
+    _check_layers(folder.path, folder.config, tensors)
+    made, numbers, here = 0, 0, threading.get_ident()
+
+    def count(_module: Any, _name: str, parameter: Any) -> None:
+        nonlocal made, numbers
+        if parameter is None or threading.get_ident() != here:
+            return
+        made, numbers = made + 1, numbers + parameter.numel()
+        # Of four bits at least is a number of the weights.
+        if made > _TIED * tensors + _SPARE or numbers > _TIED * 2 * size + (_SPARE << 10):
+            raise _larger(folder.path, f"{made:,} parameters of {numbers:,} numbers and more", tensors)
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _weights_of(folder: Path) -> tuple[int, int]:
+    """How many tensors the weights have, and their bytes."""
+    from safetensors import safe_open
+
+    files, tensors = list(folder.glob(WEIGHTS)), 0
+    for path in files:
+        with safe_open(path, "numpy") as file:
+            tensors += len(file.keys())
+    return tensors, sum(path.stat().st_size for path in files)
+
+
+def _check_layers(folder: Path, config: Mapping[str, Any], tensors: int) -> None:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            _check_layers(folder, value, tensors)
+        elif _LAYERS.fullmatch(str(key)):
+            counts = value if isinstance(value, list) else [value]
+            layers = sum(count for count in counts if isinstance(count, int))
+            if layers > tensors + _SPARE:
+                raise _larger(folder, f"{layers:,} {key}", tensors)
+
+
+def _larger(folder: Path, named: str, tensors: int) -> BadInput:
+    return BadInput(
+        f"model folder {folder}: expected a {CONFIG} that fits the weights, which have {tensors:,} tensors, got one of "
+        f"{named}: save the model again with save_pretrained"
+    )
 
 
 def on_device(network: Any, device: str, dtype: Any = None) -> Any:
@@ -274,7 +342,25 @@ def load_saved(folder: ModelFolder, kind: str, what: str) -> Any:
 def load_processor(folder: ModelFolder) -> Any:
     """The image processor that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_processor()
-    return load_saved(folder, "AutoImageProcessor", PROCESSOR)
+    return checked_processor(folder, load_saved(folder, "AutoImageProcessor", PROCESSOR))
+
+
+def checked_processor(folder: ModelFolder, ready: Any) -> Any:
+    """The image processor. Raises BadInput for one that makes pictures of more pixels than a picture may have."""
+    settings = loads(ready.to_json_string())
+    for name, size in settings.items():
+        if name not in ("size", "crop_size", "pad_size") or not isinstance(size, Mapping):
+            continue
+        least = int(size.get("shortest_edge") or 0)
+        if settings.get("merge_size") is not None:  # of these processors it is a number of pixels
+            least = math.isqrt(least)
+        height, width = (int(size.get(side) or least) for side in ("height", "width"))
+        if height * width > MOST_PIXELS:
+            raise BadInput(
+                f"model folder {folder.path}: expected pictures of at most {MOST_PIXELS:,} pixels, got one with "
+                f"{name} {height:,} x {width:,}: save it again with save_pretrained"
+            )
+    return ready
 
 
 def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray]:
