@@ -193,7 +193,7 @@ def external_files(path: Path) -> dict[str, Path]:
     return {name: _inside(path, name) for name in sorted(set(_locations(path)))}
 
 
-def _locations(path: Path) -> Iterator[str]:
+def _locations(path: Path) -> list[str]:
     try:
         import onnx
     except ModuleNotFoundError:
@@ -202,13 +202,15 @@ def _locations(path: Path) -> Iterator[str]:
     from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
     try:
-        model = onnx.load(str(path), load_external_data=False)
+        model = onnx.load(str(path), format="protobuf", load_external_data=False)  # whatever its name ends in
+        return [str(ExternalDataInfo(tensor).location) for tensor in _tensors(model) if uses_external_data(tensor)]
     except DecodeError:
         kind = kind_of(path)
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}") from None
-    for tensor in _tensors(model):
-        if uses_external_data(tensor):
-            yield str(ExternalDataInfo(tensor).location)
+    except ValueError as error:
+        raise BadInput(
+            f"model file {path}: expected weights in a file, got {words_of(error)}; save it again"
+        ) from None
 
 
 def _tensors(message: Any) -> Iterator[Any]:
@@ -226,7 +228,7 @@ def _tensors(message: Any) -> Iterator[Any]:
 def _inside(path: Path, name: str) -> Path:
     """The file, which must lie in the model's folder also once links are followed."""
     folder, file = path.resolve().parent, path.parent / name
-    if Path(name).is_absolute() or not file.resolve().is_relative_to(folder):
+    if "\0" in name or Path(name).is_absolute() or not file.resolve().is_relative_to(folder):
         raise BadInput(f"model file {path}: expected weights in its folder, got {name!r}; move them and save it again")
     return check_readable(file)
 
