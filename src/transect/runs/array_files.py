@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tokenize
 import zipfile
-import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,21 +14,7 @@ from transect.errors import BadInput
 from transect.runs import bounds
 from transect.texts import words_of
 
-_FAULTS: Final = (
-    ValueError,
-    KeyError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,  # of a shape such as (True, 6)
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy raises on damaged files and headers, besides OSError."""
+_Arrays = TypeVar("_Arrays", np.ndarray, dict[str, np.ndarray])
 
 
 def mapped(path: Path, name: str = "") -> np.ndarray:
@@ -59,10 +45,12 @@ def _members(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _loaded(name: str, load: Any) -> Any:
+def _loaded(name: str, load: Callable[[], _Arrays]) -> _Arrays:
     try:
         return load()
-    except _FAULTS as error:
+    except OSError:
+        raise
+    except Exception as error:  # a damaged or hostile header makes NumPy fail in any way
         damaged = isinstance(error, OverflowError | SyntaxError | TypeError | tokenize.TokenError)
         reason = "a damaged header" if damaged else words_of(error, 80)
         raise BadInput(

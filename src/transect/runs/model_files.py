@@ -208,9 +208,7 @@ def _locations(path: Path) -> list[str]:
         kind = kind_of(path)
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}") from None
     except ValueError as error:
-        raise BadInput(
-            f"model file {path}: expected weights in a file, got {words_of(error)}; save it again"
-        ) from None
+        raise BadInput(f"model file {path}: expected weights in a file, got {words_of(error)}; save it again") from None
 
 
 def _tensors(message: Any) -> Iterator[Any]:
