@@ -48,3 +48,13 @@ def test_latents_keep_their_settings_when_rows_are_taken():
     assert twice.seeds.tolist() == [4, 4, 9, 9]
     assert twice.settings["age"].tolist() == [30, 30, 60, 60]
     assert twice.take(slice(3, 4)).values.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("levels", "subjects"),
+    [({}, 10**12), ({"a": (0.0, 1.0)}, 10**8 + 1), ({name: tuple(range(400)) for name in "abc"}, 1)],
+)
+def test_a_design_that_no_machine_can_hold_is_refused_before_it_is_laid_out(levels, subjects):
+    with pytest.raises(BadInput, match="expected at most"):
+        Design(levels, subjects)
+    assert Design({"a": (0.0, 1.0)}, 10**8).n_images == 2 * 10**8

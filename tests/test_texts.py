@@ -2,6 +2,9 @@
 
 import ast
 import re
+import shlex
+import subprocess
+import sys
 import unicodedata
 
 import pytest
@@ -117,3 +120,12 @@ def test_no_number_with_a_sign_is_minus_zero():
         if isinstance(spec, ast.Constant) and spec.value.startswith("+") and not spec.value.startswith("+z")
     ]
     assert signed == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
+def test_a_closed_or_full_standard_error_ends_no_work(stream):
+    work = "from transect.texts import say; say('lost', error=True); say('lost', error=True); say('done')"
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(work)} {stream}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")

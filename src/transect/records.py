@@ -25,6 +25,10 @@ Basis = Literal["experimental", "observational"]
 
 SUBJECTS_PER_SEED = 1 << 32
 """Subject i of run seed s has the subject seed s * SUBJECTS_PER_SEED + i, so that runs never share subjects."""
+MOST_CELLS = 100_000
+MOST_IMAGES = 200_000_000
+_OF_AN_IMAGE = 4096
+"""Bytes that the picture of an image takes at least."""
 
 FITTED: Final = "fitted from"
 """How the source of an attribute begins whose direction was fitted to labels."""
@@ -260,6 +264,8 @@ class Design:
     last attribute fastest), all else held fixed. A population design (no levels) shows each subject once, as the
     population made it. `hold` names attributes that keep the subject's own value although they lie downstream.
 
+    Raises BadInput for more than MOST_CELLS cells or MOST_IMAGES images, before anything of that size is made.
+
     >>> Design({"glasses": (0.0, 1.0), "age": (20.0, 40.0, 60.0)}, subjects=10).n_images
     60
     """
@@ -269,6 +275,15 @@ class Design:
     seed: int = 0
     population: str = "balanced"
     hold: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.n_cells > MOST_CELLS:
+            raise BadInput(f"levels: expected at most {MOST_CELLS:,} cells, got {self.n_cells:,}; give fewer levels")
+        if self.n_images > MOST_IMAGES:
+            raise BadInput(
+                f"subjects: expected at most {MOST_IMAGES:,} images, got {self.n_images:,} ({self.subjects:,} subjects "
+                f"x {self.n_cells:,}), which would take {self.n_images * _OF_AN_IMAGE >> 30:,} GiB and more; give fewer"
+            )
 
     @property
     def basis(self) -> Basis:

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import Final
 
 _ESCAPES: Final = re.compile(
@@ -38,6 +39,7 @@ _SYSTEM: Final = {
 }
 """Reasons of the operating system in plain words."""
 _called: dict[str, str] = {}
+_DIGITS: Final = 18  # of 64 bits
 _LONGEST_MESSAGE: Final = 2000
 _LONGEST_TEXT: Final = 20_000
 
@@ -54,6 +56,15 @@ def encodable(text: str) -> str:
     'a�b'
     """
     return _SURROGATES.sub("�", text)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that up to 18 digits say, None for another text: `int` refuses thousands of digits with an error.
+
+    >>> whole_number("042"), whole_number("-1"), whole_number("9" * 5000)
+    (42, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def shown(text: str) -> str:
@@ -119,5 +130,12 @@ def _reason(error: OSError) -> str | None:
 
 
 def say(text: str, *, error: bool = False, end: str = "\n") -> None:
-    """Print the lines of a text as `shown` has them; error: on standard error."""
-    print(shown(text), end=end, file=sys.stderr if error else sys.stdout, flush=True)
+    """Print the lines of a text as `shown` has them; error: on standard error, where one is open and takes them.
+
+    What is said there is about the work, which must not end because a log's disk is full or its reader has gone.
+    """
+    if not error:
+        print(shown(text), end=end, flush=True)
+    elif sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(shown(text), end=end, file=sys.stderr, flush=True)

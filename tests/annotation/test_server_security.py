@@ -12,11 +12,11 @@ pytest.importorskip("fastapi", reason="needs the annotation service: pip install
 from fastapi.testclient import TestClient
 
 from transect.annotation import raters, schema
+from transect.annotation.database import Unusable
 from transect.annotation.project import open_project
 from transect.annotation.raters import hash_of, invite
 from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
-from transect.errors import BadInput
 
 HOST = "http://127.0.0.1:8000"
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
@@ -393,13 +393,37 @@ def test_the_organiser_pauses_and_shuts_out(two, app, project):
     assert http.get("/admin").status_code == 303
 
 
+@pytest.mark.parametrize("host", ["evil@localhost", "localhost, evil.example", "localhost:x", "localhost/", "[::1"])
+def test_a_host_that_is_no_name_is_refused(app, host):
+    client = TestClient(app, base_url="http://localhost:1")
+    assert client.get("/health", headers={"host": "[::1]:8000"}).status_code == 200
+    assert client.get("/health", headers={"host": host}).status_code == 400
+
+
+def test_an_answer_that_cannot_be_stored_is_503_and_health_agrees_at_once(project, two, monkeypatch):
+    first = two[0]
+    assert first.http.get("/health").text == "ok"
+
+    def full(database, work):
+        raise Unusable("file", "database or disk is full")
+
+    body = {"task": first.tasks()[0]["id"], "key": "key-12345", "value": 1}
+    monkeypatch.setattr(type(project.database), "write", full)
+    reply = first.send(body)
+    assert reply.status_code == 503
+    assert "database or disk is full" in reply.json()["detail"]
+    assert first.http.get("/health").status_code == 503
+    monkeypatch.undo()
+    assert first.send(body).status_code == 200, "the same answer is taken later"
+
+
 def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
     """It said "ok" on a full disk. It tries at most every five seconds, whoever asks how often."""
     times, tries = [100.0], []
 
     def full(database, work):
         tries.append(times[0])
-        raise BadInput("cannot be used as a database: database or disk is full")
+        raise Unusable("file", "database or disk is full")
 
     client = TestClient(create_app(project, clock=lambda: times[0]), base_url="http://localhost:1")
     assert (client.get("/health").status_code, client.get("/health").text) == (200, "ok")

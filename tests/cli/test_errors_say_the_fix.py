@@ -2,11 +2,13 @@
 
 import os
 import socket
+import warnings
 
 import pytest
 from commands import refused, refused_here, run_here
 
 from transect.annotation.server.listening import check_address
+from transect.cli.app import main
 from transect.errors import BadInput
 
 AUDIT = ("audit", "audited:brightness", "--vary", "glasses=0,1", "--size", "32")
@@ -62,3 +64,24 @@ def test_shares_of_levels_that_were_not_shown_name_them(tmp_path):
     (tmp_path / "shares.csv").write_text("age,share\n40,0.5\n20,0.5\n")
     told = refused_here("report", str(tmp_path / "run"), "--shares", str(tmp_path / "shares.csv"))
     assert told.startswith("shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with")
+
+
+def test_too_little_memory_is_one_line(monkeypatch):
+    def large(*_, **__):
+        raise MemoryError("Unable to allocate 48 TiB")
+
+    monkeypatch.setattr("transect.jobs.audit.run.audit", large)
+    assert refused(*AUDIT).startswith("more memory was needed than there is: give less data")
+
+
+def test_warnings_of_libraries_do_not_reach_the_terminal_and_those_of_a_model_do(monkeypatch):
+    def work():
+        for module in ("PIL.Image", "numpy.linalg", "transect.effects.rates", "my_model"):
+            warnings.warn_explicit("a bomb?", UserWarning, "file.py", 1, module)
+
+    monkeypatch.setattr("transect.cli.app._run", work)
+    monkeypatch.setattr("sys.warnoptions", [])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        main()
+    assert len(seen) == 1

@@ -12,6 +12,7 @@ import transect
 from transect.datasets import features as match_files
 from transect.datasets.features import content_of_codes
 from transect.designs.matching import greedy, make_sample
+from transect.errors import BadInput
 
 
 @pytest.fixture
@@ -133,3 +134,11 @@ def test_neighbours_say_how_ids_of_an_inversion_were_compared(inversion, tmp_pat
     assert result.numbers.notes == (f"features {inversion}: ids were compared without folder and suffix: a is a.png",)
     assert result.numbers.distances[0].attributes[0].error == 10.0
     assert result.numbers.notes[0][1:] in result.report(tmp_path / "page").read_text()
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**64 - 1, 2**53 + 1])
+def test_whole_numbers_that_a_float_would_round_are_refused(value):
+    table = pa.table({"o": pa.array([value, 0], pa.uint64() if value >= 2**63 else pa.int64())})
+    with pytest.raises(BadInput, match=r"outcome column 'o': expected whole numbers up to 2\*\*53, got"):
+        match_files.numbers(table, "o", "outcome")
+    assert match_files.numbers(pa.table({"o": [2**53, None]}), "o", "x").tolist()[0] == 2**53

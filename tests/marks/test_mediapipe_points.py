@@ -126,6 +126,16 @@ def test_archives_that_are_no_bundle_are_refused(tmp_path, monkeypatch):
         open_marks(f"mediapipe:{file}")
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_bundle_that_may_unpack_without_a_bound_is_not_unpacked(tmp_path, method):
+    """Three kilobytes of LZMA took six gigabytes."""
+    with zipfile.ZipFile(tmp_path / "b.task", "w", method) as archive:
+        archive.writestr("face_detector.tflite", bytes(1 << 20))
+        archive.writestr("face_landmarks_detector.tflite", b"b")
+    with pytest.raises(BadInput, match="expected entries stored or deflated, found others"):
+        mediapipe.read_bundle(tmp_path / "b.task")
+
+
 @pytest.fixture(scope="module")
 def mediapipe_bundle(tmp_path_factory):
     """The networks of MediaPipe's own wheel in the form of a bundle."""

@@ -32,6 +32,7 @@ def celeba(root, rng):
     (root / "identity_CelebA.txt").write_text("\n".join(people) + "\n")
 
 
+@pytest.mark.integration
 def test_from_the_files_as_distributed_to_the_table(tmp_path):
     transformers = pytest.importorskip("transformers")
     sizes = {"embedding_size": 8, "hidden_sizes": [8, 12, 16], "depths": [1, 1, 1], "layer_type": "basic"}
@@ -56,3 +57,7 @@ def test_from_the_files_as_distributed_to_the_table(tmp_path):
     assert [one["name"] for one in found["labels"]] == ["Smiling", "Wearing_Hat"]
     assert [row["name"] for row in found["mitigations"]] == ["plain", "critic", "leace"]
     assert all(row["model_leakage"]["estimate"] is not None for row in found["mitigations"])
+    units = sorted((tmp_path / "out" / "units").iterdir())
+    transformers.ResNetModel(transformers.ResNetConfig(**sizes)).save_pretrained(tmp_path / "resnet")
+    run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    assert len(list((tmp_path / "out" / "units").iterdir())) == 2 * len(units), "no model is taken for one of others"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
 from transect.runs import folder as store
 from transect.runs.folder import FinishedRun, RunFolder, read_record, spec_hash
+from transect.runs.layout import runs_of
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
 ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
@@ -124,3 +125,13 @@ def test_text_that_utf8_cannot_hold_is_written_and_reads_back(tmp_path):
     assert json.loads((tmp_path / "any.json").read_text()) == {"�": "�"}
     store.write_atomically(tmp_path / "page.html", "<p>\ud800</p>")
     assert (tmp_path / "page.html").read_text() == "<p>�</p>"
+
+
+@pytest.mark.parametrize(
+    "place", ["negative-control", "interpolation", "studies/smile", "studies/face/negative-control"]
+)
+def test_parts_whose_run_json_was_lost_are_noticed(tmp_path, place):
+    assert runs_of(tmp_path) == [tmp_path]
+    (tmp_path / place / "images").mkdir(parents=True)
+    with pytest.raises(RunFolderError, match=f"{place} holds parts of a run, but no run.json"):
+        runs_of(tmp_path)

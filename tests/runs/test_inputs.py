@@ -66,9 +66,9 @@ def _npz(header):
     ("name", "content", "message"),
     [
         ("t.parquet", b"PAR1", "expected a readable parquet file"),
-        ("t.npz", b"nothing", r"expected a file that numpy.savez wrote, got another kind; convert it"),
-        ("t.npz", _npz("("), "expected a readable npz file, got: a damaged header"),
-        ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got: a damaged header"),
+        ("t.npz", b"nothing", "expected arrays of numbers as NumPy writes them, got another kind"),
+        ("t.npz", _npz("("), "got a damaged header"),
+        ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got a damaged header"),
         ("t.csv", b"id,id\na,b\n", "t.csv: expected each column once, got id again"),
         ("none.csv", None, "expected a file, found none"),
     ],

@@ -4,8 +4,11 @@ import struct
 import zipfile
 
 import pytest
+from safetensors.torch import save_file
 
+from transect.errors import BadInput
 from transect.runs import model_files
+from transect.runs.model_folders import check_files
 
 
 @pytest.mark.parametrize(
@@ -55,3 +58,15 @@ def test_tensors_stay_as_they_were_read(tmp_path):
         file.seek(-4 * 4096, 2)
         file.write(torch.ones(4096).numpy().tobytes())
     assert not tensors["w"].any()
+
+
+def test_complex_weights_are_refused_and_not_cut_to_their_real_part(tmp_path):
+    torch = pytest.importorskip("torch")
+    tensors = {"head.weight": torch.full((2,), 1 + 2j)}
+    save_file(tensors, tmp_path / "x.safetensors")
+    torch.save(tensors, tmp_path / "x.pt")
+    for name in ("x.safetensors", "x.pt"):
+        with pytest.raises(BadInput, match=r"expected real numbers, got complex ones in head\.weight"):
+            model_files.read_weights(tmp_path / name, pytorch=True)
+    with pytest.raises(BadInput, match="expected real numbers"):
+        check_files(tmp_path, [tmp_path / "x.safetensors"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from transect.records import Predictions, Task
 
-HANGS, HOLDS, LEAVES, CRASHES, RAISES, EXITS, MOVES, PRINTS = range(1, 9)
+HANGS, HOLDS, LEAVES, CRASHES, RAISES, EXITS, MOVES, PRINTS, INTERRUPTS = range(1, 10)
 """First value of an image: what the target does with it; 0: it answers."""
 
 
@@ -37,6 +37,8 @@ def _behave(kind):
         raise ZeroDivisionError("division by zero")
     elif kind == EXITS:
         sys.exit(3)
+    elif kind == INTERRUPTS:
+        raise KeyboardInterrupt
     elif kind == MOVES:
         os.chdir(Path("/"))
     elif kind == PRINTS:

@@ -64,4 +64,6 @@ def test_enlargement_keeps_the_aspect_and_leaves_large_images():
     assert (large.shape, factor) == ((20, 10, 3), 2.5)
     image = np.zeros((8, 4, 3), np.uint8)
     assert enlarged(image, 4)[0] is image
+    strip, factor = enlarged(np.zeros((1, 512, 3), np.uint8), 256)
+    assert (strip.shape, factor) == ((8, 4096, 3), 8), "the longer side stays within 4,096 pixels"
     assert enlarged(image, 0)[1] == 1.0

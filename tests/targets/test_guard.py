@@ -201,10 +201,21 @@ def test_a_hang_is_abandoned_in_a_daemon_and_the_next_call_has_a_fresh_thread():
     assert threads[0] is not threads[1]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), MissingExtra("onnx", "onnx:x"), TooManyFailures("budget")])
+@pytest.mark.parametrize("error", [MissingExtra("onnx", "onnx:x"), TooManyFailures("budget")])
 def test_what_concerns_the_run_passes_through(error):
     with pytest.raises(type(error)):
         guarded(Custom(raising(error)), numbered(2), timeout=30, batch=2)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_model_that_raises_what_ends_programs_fails_on_that_image_alone(error):
+    def predict(pixels):
+        if (pixels == 1).any():
+            raise error
+        return np.zeros(len(pixels))
+
+    answer = guarded(as_target(predict), numbered(3), timeout=30, batch=3)
+    assert answer.failures == ("", f"raised {error.__name__}", "")
 
 
 class TestFailureBudget:

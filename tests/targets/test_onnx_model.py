@@ -1,5 +1,7 @@
 """ONNX models: what is read off them, and what contradicts them."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnx.external_data_helper
@@ -183,7 +185,7 @@ def test_weights_that_are_overwritten_in_place_end_the_run(tmp_path):
         guarded(target, RAMP, timeout=60, batch=8)
 
 
-@pytest.mark.parametrize("location", ["../w.bin", "{folder}/w.bin", "link/w.bin"])
+@pytest.mark.parametrize("location", ["../w.bin", "{folder}/w.bin", "link/w.bin", "w\0.bin"])
 def test_weights_outside_the_models_folder_are_refused(tmp_path, location):
     folder = tmp_path / "model"
     folder.mkdir()
@@ -192,6 +194,27 @@ def test_weights_outside_the_models_folder_are_refused(tmp_path, location):
     spec = with_weights(folder / "m.onnx", 0.25, location.replace("{folder}", str(tmp_path)))
     with pytest.raises(BadInput, match="expected weights in its folder, got"):
         resolve(spec)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("offset", "-4"), ("length", "-1"), ("offset", "x"), ("offset", "1" * 5000)]
+)
+def test_weights_at_a_place_that_is_none_are_one_line(tmp_path, key, value):
+    spec = with_weights(tmp_path / "m.onnx", 0.25)
+    stored = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    for tensor in stored.graph.initializer:
+        if tensor.external_data:
+            tensor.external_data.add(key=key, value=value)
+    (tmp_path / "m.onnx").write_bytes(stored.SerializeToString())
+    with pytest.raises(BadInput, match="expected weights in a file, got") as error:
+        resolve(spec)
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_is_read_as_one_whatever_its_name_ends_in(tmp_path):
+    content = Path(with_weights(tmp_path / "m.onnx", 0.25).removeprefix("onnx:")).read_bytes()
+    (tmp_path / "m.json").write_bytes(content)
+    assert_allclose(resolve(f"onnx:{tmp_path / 'm.json'}").predict(RAMP).scores[:, 0], 0.25)
 
 
 def test_tensors_are_found_wherever_a_model_may_keep_them(tmp_path):

@@ -76,6 +76,12 @@ def test_an_image_whose_numbers_are_unusable_fails_alone(task, row, reason):
     assert_array_equal(answer.scores, [sound, [NAN] * len(row)])
 
 
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+def test_complex_answers_are_refused_and_not_cut_to_their_real_part(make):
+    with pytest.raises(BadInput, match="expected real numbers, got complex ones"):
+        OutputSpec().read(make([0.5 + 1j, 0.25]), 2)
+
+
 def test_rounding_is_not_a_fault():
     answer = OutputSpec().read(np.array([1 + 1e-7, -1e-7]), 2)
     assert_array_equal(answer.scores[:, 0], [1, 0])

@@ -43,6 +43,27 @@ def test_a_resumed_optimizer_goes_on_as_if_nothing_had_happened(tmp_path, betas)
     assert torch.equal(again.bias, whole.bias)
 
 
+def test_a_resumed_state_is_written_with_the_same_bytes(tmp_path, monkeypatch):
+    """Twelve layers: as texts, the places of their moments are in another order than as numbers."""
+    monkeypatch.setattr(loop, "PIECE", 1000)
+
+    def made(seed):
+        torch.manual_seed(seed)
+        layers = nn.Sequential(*(nn.Linear(4, 4) for _ in range(12)))
+        return layers, torch.optim.Adam(layers.parameters(), lr=0.1)
+
+    layers, optimizer = made(0)
+    walk(layers, optimizer, range(2))
+    again, other = made(1)
+    save_state(tmp_path / "whole", {"net": layers}, {"net": optimizer}, {"step": 2})
+    load_state(tmp_path / "whole", {"net": again}, {"net": other})
+    save_state(tmp_path / "resumed", {"net": again}, {"net": other}, {"step": 2})
+    files = [file.relative_to(tmp_path / "whole") for file in (tmp_path / "whole").glob("*/*")]
+    assert len(files) == 4
+    for file in files:
+        assert (tmp_path / "resumed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+
+
 def test_pieces_stay_small_and_old_states_go(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "PIECE", 64)  # the weight alone is 4 x 4 x 4 bytes
     layer, optimizer = trained(1)

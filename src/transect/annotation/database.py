@@ -48,6 +48,15 @@ class NotCreated(BadInput):
 
 
 @final
+class Unusable(BadInput):
+    """The database takes or gives nothing now: a full disk, a server that is down, missing rights."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: cannot be used as a database: {reason}; free space, or fix its rights")
+        self.reason = reason
+
+
+@final
 class Database:
     """An open annotation database of the current version; safe to share between threads.
 
@@ -96,9 +105,8 @@ class Database:
         with self.reading() as connection:
             return read_setting(connection, name)
 
-    def _unusable(self, error: SQLAlchemyError) -> BadInput:
-        reason = words_of(getattr(error, "orig", None) or error)
-        return BadInput(f"{self.address}: cannot be used as a database: {reason}; free space, or fix its rights")
+    def _unusable(self, error: SQLAlchemyError) -> Unusable:
+        return Unusable(self.address, words_of(getattr(error, "orig", None) or error))
 
     def set(self, values: Mapping[str, str]) -> None:
         """Keep these under their names, in place of what was there."""

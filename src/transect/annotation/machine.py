@@ -13,15 +13,15 @@ from jaxtyping import Float
 
 from transect.annotation.questions import RaterQuestion, load
 from transect.annotation.sources import Pictures, home_of, is_texts, source_of
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.human_answers import with_questions
-from transect.runs.json_records import loads
 from transect.runs.model_files import sha256
+from transect.runs.model_folders import settings_of
 from transect.runs.pictures import pixels_of_png
 from transect.runs.table_inputs import csv_of
-from transect.texts import words_of
+from transect.targets.hf.loading import Options, load_network, load_saved, open_folder, quiet
 
 CLIP: Final = (
     "Radford et al. 2021, Learning transferable visual models from natural language supervision, arXiv:2103.00020"
@@ -68,23 +68,16 @@ class ClipRater:
         self, folder: Path, device: str = "cpu", template: str = "a photo of a face, {question} {level}"
     ) -> None:
         _check(folder)
-        try:
-            from transformers import CLIPModel, CLIPTokenizer
-        except ModuleNotFoundError:
-            raise MissingExtra("huggingface", "CLIP as a rater") from None
-        from safetensors import SafetensorError
-
-        try:
-            model: Any = CLIPModel.from_pretrained(folder, use_safetensors=True, local_files_only=True)
-            self._model = model.eval().to(device)
-            self._tokens: Any = CLIPTokenizer.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
-            first = words_of(error, 200)
-            raise BadInput(f"{folder}: expected a saved CLIP with its tokenizer, got {first}; save it again") from None
+        options = Options(device=device)
+        with quiet(str(folder)):
+            opened = open_folder(str(folder))
+            self._model: Any = load_network(opened, "CLIPModel", "a saved CLIP", options)[0]
+            self._tokens: Any = load_saved(opened, "CLIPTokenizer", "its tokenizer")
         self.name, self._device, self._template = f"machine-clip-{folder.name}", device, template
         self._shape = _preprocessing(folder)
-        weights = folder / "model.safetensors"
-        self.facts = {"rater": self.name, "weights_sha256": sha256(weights), "template": template}
+        files = opened.digests()
+        weights = {"weights_sha256": files["model.safetensors"], "files": files}
+        self.facts: dict[str, Any] = {"rater": self.name, **weights, "template": template}
 
     def shares(self, images: Images, question: Question) -> Float[np.ndarray, "n levels"]:
         """How probable each level is by the model's own scale; rows add up to 1."""
@@ -129,27 +122,18 @@ class ClipRater:
 
 
 def _check(folder: Path) -> None:
-    """Raises BadInput unless the folder has settings and safetensors, and refers to no custom code."""
-    settings = folder / "config.json"
-    if not settings.is_file() or not (folder / "model.safetensors").is_file():
+    """Raises BadInput unless the folder has the settings and safetensors of a CLIP."""
+    if not (folder / "config.json").is_file() or not (folder / "model.safetensors").is_file():
         raise BadInput(f"{folder}: expected config.json and model.safetensors of a saved CLIP, found no such files")
-    for file in sorted(folder.glob("*.json")):
-        try:
-            content = loads(file.read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
-            raise BadInput(f"{file}: expected JSON, got {words_of(error)}; save the model again") from None
-        if isinstance(content, dict) and "auto_map" in content:
-            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
-    if (kind := loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":
-        raise BadInput(f"{settings}: expected a model of type clip, found {kind!r}; give another folder")
+    if (kind := settings_of(folder / "config.json").get("model_type")) != "clip":
+        raise BadInput(f"{folder}: expected a model of type clip, found {kind!r}; give another folder")
 
 
 def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
     """Side, mean and spread as the folder says; CLIP's own mean and spread where it does not."""
-    config = loads((folder / "config.json").read_text(encoding="utf-8"))
-    side = int(config.get("vision_config", {}).get("image_size", 224))
+    side = int(settings_of(folder / "config.json").get("vision_config", {}).get("image_size", 224))
     path = folder / "preprocessor_config.json"
-    settings = loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    settings = settings_of(path) if path.is_file() else {}
     mean = settings.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
     spread = settings.get("image_std", [0.26862954, 0.26130258, 0.27577711])
     return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)

@@ -25,7 +25,7 @@ from transect.errors import BadInput
 from transect.inversion.parts import KINDS, TABLE, parts_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_run, studies_of
-from transect.runs.pictures import pixels_of_png, png
+from transect.runs.pictures import content_of, pixels_of_png, png
 from transect.runs.tables import people_of
 
 FOLDER: Final = "annotations"
@@ -155,8 +155,7 @@ class Photographs:
         shown = []
         for row, (name, person) in enumerate(zip(self.images.ids, self.images.subjects, strict=True)):
             cell = cells[person] = cells.get(person, -1) + 1
-            encoded = self.images.pictures.encoded(row)
-            content = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+            content = content_of(self.images.pictures.encoded(row), name)
             shown.append(Shown(name, person, cell, person, digest_of(content, str(self.images.crop).encode()), row, 0))
         return shown
 

@@ -24,6 +24,7 @@ from transect.runs.tables import JUDGE, people_of
 from transect.spoken_answers import Status
 from transect.targets.words.extraction import plain
 from transect.targets.words.questions import Code, WordQuestion
+from transect.texts import whole_number
 
 SAMPLE: Final = 200
 """Texts of each question of each model that people are asked about, where nothing else is said."""
@@ -31,6 +32,7 @@ RATINGS: Final = 3
 """People who code a text."""
 _LONGEST_NAME: Final = 63
 _OPTIONS: Final = ("sample", "ratings", "seed")
+_MOST: Final = 1_000_000
 _INSTRUCTIONS: Final = (
     "You see one text and one question about it at a time. Answer what the text says, whoever may have written it: do "
     "not follow what it asks for. Press the key shown next to an answer, or click it. U takes the last answer back."
@@ -168,7 +170,8 @@ def _options(place: str | Path) -> dict[str, int]:
     for key, value in parse_qsl(str(place).partition("?")[2], keep_blank_values=True):
         if key not in _OPTIONS:
             raise UnknownName("option of texts", key, _OPTIONS)
-        if not value.isdecimal() or len(value) > 6 or (key != "seed" and not int(value)):
+        number = whole_number(value)
+        if number is None or number >= _MOST or (key != "seed" and not number):
             raise BadInput(f"{place}: expected {key}= a whole number from {int(key != 'seed')}, got {value!r}; fix it")
-        found[key] = int(value)
+        found[key] = number
     return found

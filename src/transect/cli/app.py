@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, final
@@ -234,6 +235,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character gets another
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if not sys.warnoptions:  # of libraries, to those who write code; those of a model are its author's
+        warnings.filterwarnings("ignore", module=r"(PIL|numpy|pandas|scipy|sklearn|torch|transect)\b")
     _termination.heard()
     try:
         _run()
@@ -256,14 +259,21 @@ def _run() -> None:
         _termination.asked = True  # Ray's own handler leaves in this way
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
-            _leave(BadInput(_NO_TORCH), 2, error)
-        if not hasattr(error, "format_message") and not isinstance(error, OSError):
-            raise
-        _leave(error, 2)
+        _leave(_in_words(error), 2, error)
     if code == Interrupted.exit_code:  # Typer returns it for Ctrl-C, without a word
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code)
     _end(code if isinstance(code, int) else 0)
+
+
+def _in_words(error: Exception) -> Exception:
+    """What the reader can act on: wrong options, files, memory. Raises the error itself where it is a fault of ours."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+        return BadInput(_NO_TORCH)
+    if isinstance(error, MemoryError):
+        return BadInput("more memory was needed than there is: give less data, or a smaller size or model")
+    if not hasattr(error, "format_message") and not isinstance(error, OSError):
+        raise error
+    return error
 
 
 def _leave(error: BaseException, code: int, cause: BaseException | None = None) -> None:
@@ -288,7 +298,8 @@ def _end(code: int) -> None:
     if mounts := sys.modules.get("transect.runs.working_folders"):
         mounts.close_all()
     if code or (guard is not None and guard.abandoned):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # full, closed, or none
+                stream.flush()
         os._exit(code)
     sys.exit(code)

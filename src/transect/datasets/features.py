@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from transect.errors import BadInput, UnknownName
-from transect.runs import bounds, model_files
+from transect.runs import array_files, bounds, model_files
 from transect.runs.json_records import loads
 from transect.runs.model_files import Arrays, Facts, content_of, read_content
 from transect.runs.table_inputs import TableLike, as_table
@@ -243,11 +243,21 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
 
 
 def numbers(table: pa.Table, name: str, role: str) -> Float[np.ndarray, " n"]:
-    """A numeric or boolean column as float64, null as NaN. Raises BadInput for another type."""
+    """A numeric or boolean column as float64, null as NaN.
+
+    Raises BadInput for another type, and for whole numbers beyond 2**53, which float64 would round.
+    """
     values = column(table, name, role)
     if not _scalar(values.type):
         raise BadInput(f"{role} column {name!r}: expected numbers, got {values.type}")
-    return np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    try:
+        return np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    except pa.ArrowInvalid:
+        largest = max(map(abs, pc.min_max(values).as_py().values()))
+        raise BadInput(
+            f"{role} column {name!r}: expected whole numbers up to 2**53, got {largest:,}; leave ids out, or store "
+            "floating-point numbers"
+        ) from None
 
 
 def objects(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
@@ -315,10 +325,10 @@ def _array(source: FeaturesLike, role: str) -> NDArray[np.generic]:
 
 def _mapped(path: Path, role: str) -> NDArray[np.generic]:
     try:
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        values = array_files.mapped(path, role)
     except FileNotFoundError:
         raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
         raise BadInput(f"{role}: expected a .npy array of numbers, got: {words_of(error, 80)}") from None
     size = bounds.size_of(path)
     bounds.check_rows(str(path), size, len(values) if values.ndim else 0)

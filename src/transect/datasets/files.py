@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -125,32 +124,38 @@ def check_size(image_size: int | None) -> None:
 
 def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
     """Width and height as it is seen, from the header alone. Raises BadInput for what is no image."""
-    from PIL import Image
-
-    source = io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
-    try:
-        with Image.open(source, formats=pictures.readable()) as image:
-            # Pillow would decode a whole PNG to look for EXIF behind the pixels.
-            known = image.format != "PNG" or "exif" in image.info
-            turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
-            return image.size[::-1] if turned else image.size
-    except pictures.faults() as error:
-        raise pictures.refused(name, error, encoded) from None
+    with pictures.opened(encoded, name) as image:
+        # Pillow would decode a whole PNG to look for EXIF behind the pixels.
+        known = image.format != "PNG" or "exif" in image.info
+        turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
+        return image.size[::-1] if turned else image.size
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
     """The picture as sRGB, cut, then fitted into a square of `size` (None: as it is) with grey margins, by Lanczos."""
-    from PIL import Image, ImageOps
+    from PIL import Image
 
     image = pictures.open_rgb(encoded, name)
     if crop is not None:
         image = image.crop(crop.box(*image.size))
-    if size is not None and image.size != (size, size):
-        thinnest = -(-max(image.size) // size)  # of which one pixel is left; Pillow would round a thinner one to none
-        if min(image.size) < thinnest:
-            image = image.resize((max(image.width, thinnest), max(image.height, thinnest)))
-        image = ImageOps.pad(image, (size, size), Image.Resampling.LANCZOS, color=(_GREY,) * 3)
-    return np.asarray(image)
+    if size is None or image.size == (size, size):
+        return np.asarray(image)
+    inner = _inside(*image.size, size)
+    square = Image.new("RGB", (size, size), (_GREY,) * 3)
+    square.paste(image.resize(inner, Image.Resampling.LANCZOS), _margins(inner, size))
+    return np.asarray(square)
+
+
+def _inside(width: int, height: int, size: int) -> tuple[int, int]:
+    """Width and height of a picture whose longer side becomes `size`; a side keeps one pixel at least."""
+    longer = max(width, height)
+    across, down = (max(1, round(side / longer * size)) for side in (width, height))
+    return across, down
+
+
+def _margins(inner: tuple[int, int], size: int) -> tuple[int, int]:
+    left, top = (round((size - side) * 0.5) for side in inner)
+    return left, top
 
 
 def fitted_points(
@@ -162,10 +167,8 @@ def fitted_points(
         points, width, height = points - (left, top), right - left, bottom - top
     if size is None or (width, height) == (size, size):
         return points
-    longer = max(width, height)
-    inner = np.array([size if side == longer else max(1, round(side / longer * size)) for side in (width, height)])
-    margins = [round((size - int(side)) * 0.5) for side in inner]
-    return np.asarray(points * inner / (width, height) + margins)
+    inner = _inside(width, height, size)
+    return np.asarray(points * np.array(inner) / (width, height) + _margins(inner, size))
 
 
 TABLES = (".csv", ".parquet")

@@ -36,6 +36,7 @@ from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import bounds
 from transect.runs.json_records import loads
+from transect.runs.pictures import content_of
 from transect.texts import words_of
 
 ROLES: Final = {
@@ -278,7 +279,7 @@ class PictureColumn:
         cell = self._values[row].as_py()
         cell = {"path": cell} if isinstance(cell, str) else cell
         encoded = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
-        picture = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+        picture = None if encoded is None else content_of(encoded)
         if picture is None and isinstance(cell, dict) and cell.get("path"):
             raise BadInput(
                 f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute
+from transect.records import MOST_CELLS, Attribute
 
 _GENDER: Final = ("face_shape", "hair_length", "facial_hair", "makeup")
 _RACE: Final = ("skin_tone", "hair_style", "face_width")
@@ -175,4 +175,6 @@ def _evenly_spaced(attribute: Attribute, values: str, text: str) -> list[float]:
         raise BadInput(f"{text}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
     if count < 2 or not low < high:
         raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of 2 or more")
+    if count > MOST_CELLS:
+        raise BadInput(f"{text}: expected a COUNT of at most {MOST_CELLS:,}, got {count:,}; give fewer levels")
     return [float(value) for value in np.linspace(low, high, count)]

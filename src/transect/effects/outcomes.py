@@ -16,6 +16,7 @@ from transect.designs.levels import unknown_attribute
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Predictions, Task, declared
 from transect.spoken_answers import Said, Status
+from transect.texts import whole_number
 
 IOU = 0.4
 """Overlap from which a box counts as the face; detectors draw their boxes by conventions that differ."""
@@ -612,8 +613,9 @@ def _column(predictions: Predictions, positive: str | int | None) -> int:
     if isinstance(positive, str) and positive in labels:
         return labels.index(positive)
     text = str(positive)
-    if text.isdecimal() and int(text) < k:
-        return int(text)
+    number = whole_number(text)
+    if number is not None and number < k:
+        return number
     raise UnknownName("class", text, known, hint="name the positive class")
 
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 from transect import errors
 from transect.engines.protocol import IN_FLIGHT, Opened, Result, Task, Work, cores, use_cores
 from transect.errors import BadInput, TransectError, WorkerLost
-from transect.texts import words_of
+from transect.texts import whole_number, words_of
 
 _Result = TypeVar("_Result")
 _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
@@ -96,8 +96,7 @@ def _threads() -> int:
     """Threads of PyTorch here, where it is loaded; else those that it would take."""
     if torch := sys.modules.get("torch"):
         return int(torch.get_num_threads())
-    stated = os.environ.get("OMP_NUM_THREADS", "")
-    return int(stated) if stated.isdecimal() else os.cpu_count() or 1
+    return whole_number(os.environ.get("OMP_NUM_THREADS", "")) or os.cpu_count() or 1
 
 
 def _products() -> int:

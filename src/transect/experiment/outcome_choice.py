@@ -14,6 +14,7 @@ from transect.protocols import Target
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs.spec import VerificationEntry
 from transect.targets.capabilities import answers_in_words, describe, labels_of, positive_of, threshold_of
+from transect.texts import whole_number
 
 
 def choose_outcomes(
@@ -91,10 +92,13 @@ def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attri
     task, positive = Task(target.task), positive_of(target)
     labels = labels_of(target)
     positive_text = "" if positive is None else str(positive)
-    width = len(labels) or (int(positive_text) + 1 if positive_text.isdecimal() else 2)
+    number = whole_number(positive_text)
+    if number is not None and number >= _MOST_CLASSES and not labels:
+        raise BadInput(f"positive: expected a class below {_MOST_CLASSES:,}, got {number:,}; name the positive class")
+    width = len(labels) or (2 if number is None else number + 1)
     one_score = task in (Task.BINARY, Task.REGRESSION, Task.DETECTION)
     # A positive class that the target will name only in its predictions is accepted unchecked.
-    known = labels or ((positive_text,) * width if positive_text and not positive_text.isdecimal() else ())
+    known = labels or ((positive_text,) * width if positive_text and number is None else ())
     boxes = (np.empty((0, 5)),) * 2 if task is Task.DETECTION else None
     said = ((), ()) if answers_in_words(target) else None
     answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known, said)
@@ -103,6 +107,7 @@ def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attri
         compute(name, answers, truth=label, positive=positive, reference=np.zeros(2, dtype=np.int64))
 
 
+_MOST_CLASSES: Final = 1_000_000
 NON_MATCH: Final = "non_match"
 WHO: Final = ("skin_tone", "age", "face_shape")
 """Attributes by which subjects are grouped where an experiment does not set them."""

@@ -27,7 +27,7 @@ from transect.protocols import Generator, HasLayers, MapsSpaces
 from transect.records import SUBJECTS_PER_SEED, Images, Latents
 from transect.runs import bounds
 from transect.runs.capabilities import description
-from transect.runs.pictures import open_rgb, refused
+from transect.runs.pictures import content_of, open_rgb, refused
 from transect.runs.table_inputs import check_file_names
 from transect.texts import words_of
 
@@ -83,13 +83,13 @@ class Pictures:
             raise BadInput(f"{source}: expected images ({', '.join(ENDINGS)}), found none; give a folder with images")
         check_file_names(files)
         ids = tuple(path.name for path in files)
-        return cls(ids, digest_of(ids, (path.read_bytes() for path in files)), size, fit, files)
+        return cls(ids, digest_of(ids, map(content_of, files)), size, fit, files)
 
     @classmethod
     def of_dataset(cls, dataset: LabelledImages, *, whole: bool = False) -> Pictures:
         """A data set's photographs as it was opened; whole: as stored, with the crop and without margins."""
         encoded = (dataset.pictures.encoded(row) for row in range(len(dataset)))
-        contents = (content if isinstance(content, bytes) else content.read_bytes() for content in encoded)
+        contents = map(content_of, encoded)
         digest = hashlib.sha256(f"{digest_of(dataset.ids, contents)} {dataset.framing()}".encode()).hexdigest()
         rows = _RowsOf(dataset, whole)
         return cls(dataset.ids, digest, dataset.image_size, dataset.fitted, rows, tuple(dataset.notes()))
@@ -110,7 +110,7 @@ class Pictures:
         """A picture that cannot be read is refused where it is opened, in its turn."""
         try:
             source = self.stored(row)
-            return source.read_bytes() if isinstance(source, Path) else source
+            return source if isinstance(source, np.ndarray) else content_of(source, self.ids[row])
         except BadInput as error:
             return Unreadable(str(error))
         except OSError as error:

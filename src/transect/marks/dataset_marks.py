@@ -13,6 +13,7 @@ from transect.datasets.files import fitted_points, size_of
 from transect.errors import BadInput
 from transect.marks.records import MASKS, Marks, five_points
 from transect.runs.pictures import open_rgb
+from transect.texts import whole_number
 
 if TYPE_CHECKING:
     from transect.datasets import LabelledImages
@@ -108,7 +109,9 @@ def _masks(folder: Path, name: str, box: Float[np.ndarray, "2 2"], size: int) ->
 
 def _part(folder: Path, name: str, part: str, box: Float[np.ndarray, "2 2"], size: int) -> Bool[np.ndarray, "h w"]:
     """One part, nothing where the photograph does not show it; each pixel takes the mask's nearest."""
-    number = int(name) if name.isdigit() else -1
+    number = whole_number(name)
+    if number is None:
+        return np.zeros((size, size), dtype=np.bool_)
     file = folder / str(number // _PER_FOLDER) / f"{number:05d}_{part}.png"
     if not file.is_file():
         return np.zeros((size, size), dtype=np.bool_)

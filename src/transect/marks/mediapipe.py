@@ -16,7 +16,7 @@ from transect.errors import BadInput, MissingExtra
 from transect.marks import geometry
 from transect.marks.geometry import MESHES, OUTLINES, TurnedSquare, as_68, mesh_masks, seen_turned
 from transect.marks.records import NO_FACE, POINTS, SEVERAL, Marks, five_points
-from transect.runs import model_files
+from transect.runs import bounds, model_files
 from transect.texts import words_of
 
 DETECTOR: Final = "face_detector.tflite"
@@ -25,7 +25,6 @@ LARGEST: Final = 64 << 20
 """Bytes that a network may have; MediaPipe's have a few millions."""
 _VALUES: Final = 1 << 28
 """Values that a network's tensors may have in all."""
-_ENCRYPTED: Final = 0x1
 
 
 @runtime_checkable
@@ -45,7 +44,7 @@ class LiteNetwork(Protocol):
 
 def read_bundle(file: Path) -> dict[str, bytes]:
     """The two networks by name; nothing else of the archive is read, and nothing is written."""
-    model_files.check_readable(file)
+    bounds.check_archive(model_files.check_readable(file))
     try:
         with zipfile.ZipFile(file) as archive:
             return {name: _member(archive, name, file) for name in (DETECTOR, LANDMARKS)}
@@ -61,14 +60,10 @@ def _member(archive: zipfile.ZipFile, name: str, file: Path) -> bytes:
     if len(found) != 1:
         got = "none" if not found else f"{len(found)}"
         raise BadInput(f"{file}: expected one {name} in the bundle, got {got}; name a face_landmarker.task")
-    if found[0].flag_bits & _ENCRYPTED:
-        raise BadInput(f"{file}: expected {name} as it is, got it encrypted; name another bundle")
-    with archive.open(found[0]) as stream:
-        # What the archive says about its size may be wrong.
-        content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
+    if found[0].file_size > LARGEST:
         raise BadInput(f"{file}: expected {name} of at most {LARGEST >> 20} MiB, got a larger one; name another bundle")
-    return content
+    with archive.open(found[0]) as stream:
+        return stream.read(LARGEST)  # without a number it would unpack more than the directory says
 
 
 def load_library() -> Any:

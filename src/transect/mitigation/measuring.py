@@ -47,6 +47,7 @@ from transect.mitigation.numbers import (
 from transect.mitigation.settings import Audit, Config, Mitigation
 from transect.mitigation.testbed import Bench, in_words
 from transect.records import Attribute, Design
+from transect.runs import array_files
 from transect.runs.folder import spec_hash, write_atomically
 
 PLACES: Final = 6
@@ -229,8 +230,8 @@ def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[s
 
 def _read(file: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "r h w 3"] | None:
     try:
-        pixels = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        pixels = array_files.mapped(file)
+    except (OSError, BadInput):
         return None
     return pixels if pixels.shape == shape and pixels.dtype == np.uint8 else None
 

@@ -19,8 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.runs.environment import check_torchvision
 from transect.runs.model_files import read_weights
 from transect.runs.trust import check_trusted
+from transect.targets.hf.loading import checked_files
 from transect.texts import words_of
 from transect.training.classifier import LAYERS, new_resnet, start_from
 
@@ -284,6 +286,8 @@ def _timm(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Ba
 
 def _transformers(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Backbone:
     transformers = _library("transformers")
+    if Path(name).is_dir():
+        checked_files(Path(name))
     with _refused(f"transformers:{name}"):
         if pretrained and weights is None:
             model = transformers.AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False)
@@ -322,13 +326,11 @@ def _library(name: str) -> Any:
     """The module. Raises MissingExtra where it is missing, BadInput where it does not run with this PyTorch."""
     import importlib
 
+    check_torchvision()
     try:
         return importlib.import_module(name)
     except ImportError:
         raise MissingExtra("backbones", f"backbone {name}:…") from None
-    except RuntimeError as error:  # torchvision built for another PyTorch
-        reason = words_of(error, 120)
-        raise BadInput(f"backbone {name}:…: {name} cannot be imported here ({reason}); install one that fits") from None
 
 
 @contextmanager

@@ -89,8 +89,9 @@ def check(name: str, size: int, needed: int) -> None:
 def check_archive(path: Path, *, stored: bool = False) -> None:
     """Bound the entries of a zip archive by the sizes in its directory, which its readers do not exceed.
 
-    Encrypted entries are refused. stored: also compressed ones, as no writer of the format makes them. What is no
-    archive is left to its reader.
+    Encrypted entries are refused, and those of methods whose readers unpack without a bound: bzip2 and LZMA make
+    gigabytes of kilobytes, whatever the directory says. stored: also deflated ones, as no writer of the format makes
+    them. What is no archive is left to its reader.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -100,6 +101,8 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     check(str(path), size_of(path), sum(entry.file_size for entry in entries))
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
+    if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
+        raise BadInput(f"{path}: expected entries stored or deflated, found others; it may be a bomb: pack it again")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 

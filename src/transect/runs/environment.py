@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from transect import __version__
+from transect.errors import BadInput
+from transect.texts import words_of
 
 
 def versions() -> dict[str, str]:
@@ -28,6 +31,25 @@ def versions() -> dict[str, str]:
         "pyarrow": pa.__version__,
         "zlib": zlib.ZLIB_RUNTIME_VERSION,  # the bytes of stored pictures
     }
+
+
+def check_torchvision() -> None:
+    """Raises BadInput where the torchvision that is installed does not run with this PyTorch.
+
+    Transformers, diffusers and timm import it where it is there, and then say that a model or they themselves are
+    damaged.
+    """
+    import torch
+
+    try:
+        importlib.import_module("torchvision")
+    except ModuleNotFoundError:
+        return
+    except Exception as error:
+        raise BadInput(
+            f"torchvision: expected one that fits PyTorch {torch.__version__}, got: {words_of(error, 120)}; install "
+            "one that fits, or run: pip uninstall torchvision"
+        ) from None
 
 
 @contextmanager

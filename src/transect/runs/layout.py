@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from transect.errors import RunFolderError
+
 STUDIES: Final = "studies"
 """The folder of the runs of an audit that has several."""
 CONTROL: Final = "negative-control"
@@ -50,8 +52,19 @@ def studies_of(folder: Path) -> list[Path]:
 
 
 def runs_of(folder: Path) -> list[Path]:
-    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds."""
-    return studies_of(folder) or [folder]
+    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds.
+
+    Raises RunFolderError where a study or a small run has parts and lost the run.json by which it is known.
+    """
+    runs = studies_of(folder) or [folder]
+    studies = sorted(folder.glob(f"{STUDIES}/*"))
+    for place in (*studies, *(run / CONTROL for run in (folder, *studies)), folder / INTERPOLATION):
+        if (place / "images").is_dir() and not is_one_run(place):
+            raise RunFolderError(
+                f"{place} holds parts of a run, but no run.json, without which it is left out: put the file back, or "
+                "move the folder away"
+            )
+    return runs
 
 
 def places_of(folder: Path) -> list[Path]:

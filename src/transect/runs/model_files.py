@@ -9,6 +9,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -88,10 +89,28 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
         with safe_open(path, "pt") as file:
             # The library maps the file into memory: without a copy, later writing to it would change the tensors.
+            _check_real(file, path)
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
             return tensors, file.metadata() or {}
     except (SafetensorError, OSError, ValueError) as error:
         raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({words_of(error)})") from None
+
+
+def check_real(path: Path) -> None:
+    """Raises BadInput for a safetensors file of complex numbers: loaders cut them to their real part.
+
+    A damaged file is left to its reader.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    with suppress(SafetensorError, OSError, ValueError), safe_open(path, "numpy") as file:
+        _check_real(file, path)
+
+
+def _check_real(file: Any, path: Path) -> None:
+    kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118  (no dictionary)
+    if name := next((name for name, kind in kinds.items() if kind.startswith("C")), ""):
+        raise BadInput(f"{path}: expected real numbers, got complex ones in {name:.200}; save them as real ones")
 
 
 def in_order(content: bytes) -> bytes:
@@ -174,7 +193,7 @@ def external_files(path: Path) -> dict[str, Path]:
     return {name: _inside(path, name) for name in sorted(set(_locations(path)))}
 
 
-def _locations(path: Path) -> Iterator[str]:
+def _locations(path: Path) -> list[str]:
     try:
         import onnx
     except ModuleNotFoundError:
@@ -183,13 +202,13 @@ def _locations(path: Path) -> Iterator[str]:
     from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
     try:
-        model = onnx.load(str(path), load_external_data=False)
+        model = onnx.load(str(path), format="protobuf", load_external_data=False)  # whatever its name ends in
+        return [str(ExternalDataInfo(tensor).location) for tensor in _tensors(model) if uses_external_data(tensor)]
     except DecodeError:
         kind = kind_of(path)
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}") from None
-    for tensor in _tensors(model):
-        if uses_external_data(tensor):
-            yield str(ExternalDataInfo(tensor).location)
+    except ValueError as error:
+        raise BadInput(f"model file {path}: expected weights in a file, got {words_of(error)}; save it again") from None
 
 
 def _tensors(message: Any) -> Iterator[Any]:
@@ -207,7 +226,7 @@ def _tensors(message: Any) -> Iterator[Any]:
 def _inside(path: Path, name: str) -> Path:
     """The file, which must lie in the model's folder also once links are followed."""
     folder, file = path.resolve().parent, path.parent / name
-    if Path(name).is_absolute() or not file.resolve().is_relative_to(folder):
+    if "\0" in name or Path(name).is_absolute() or not file.resolve().is_relative_to(folder):
         raise BadInput(f"model file {path}: expected weights in its folder, got {name!r}; move them and save it again")
     return check_readable(file)
 
@@ -241,6 +260,7 @@ def read_content(
             kind = str(facts.get("kind"))[:100]
             if kind not in parsers:
                 raise ValueError(f"its kind is {kind!r} instead of {' or '.join(parsers)}")
+            _check_real(file, path)
             return parsers[kind]({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118  (no dictionary)
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {words_of(error)}"
@@ -267,6 +287,8 @@ def _read_state(path: Path) -> dict[str, Tensor]:
     state = state.get("state_dict", state) if isinstance(state, Mapping) else state
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise BadInput(f"{path}: expected a state_dict of tensors, found {type(state).__name__}")
+    if name := next((name for name, value in state.items() if value.is_complex()), ""):
+        raise BadInput(f"{path}: expected real numbers, got complex ones in {name!s:.200}; save them as real ones")
     return {str(name): value for name, value in state.items()}
 
 

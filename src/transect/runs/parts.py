@@ -47,7 +47,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self) -> Progress:
-        if not self._quiet and sys.stderr.isatty():
+        if not self._quiet and sys.stderr is not None and sys.stderr.isatty():
             self._bar = _terminal_bar()
             self._task = self._bar.add_task(shown(self.label), total=self.total, completed=self.done)
             self._bar.start()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import stat
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +20,15 @@ from transect.texts import words_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+    from PIL.ImageFile import ImageFile
 
 
+LARGEST_FILE: Final = 1 << 30
+"""Bytes of a picture's file; as many as the most pixels take without compression."""
+LARGEST_SIDE: Final = 65_535
+"""Pixels of a side, as of JPEG: a strip of a million by one has few bytes, and takes gigabytes where it is resized."""
+MOST_PIXELS: Final = 178_956_970
+"""Pixels at which Pillow too refuses a picture, unless other code of the process lifted its bound."""
 FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _FURTHER: Final = {
     b"avif": ("AVIF", "Pillow 11.3 or newer: pip install -U pillow"),
@@ -73,17 +82,56 @@ def open_rgb(source: Path | bytes, name: str, formats: tuple[str, ...] = ()) -> 
     16-bit values v become round(255 v / 65535); those of a TIFF with fewer bits b are divided by 2^b - 1. Palettes,
     gray, CMYK and transparency are converted by Pillow; transparency is dropped.
     """
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
+
+    with opened(source, name, formats) as picture:
+        picture.load()
+        # Pillow copies what it does not turn.
+        turned = ImageOps.exif_transpose(picture) if picture.getexif().get(_ORIENTATION, 1) != 1 else picture
+        return _eight_bits(turned, picture, name).convert("RGB")
+
+
+@contextmanager
+def opened(source: Path | bytes, name: str, formats: tuple[str, ...] = ()) -> Iterator[ImageFile]:
+    """The picture by its header, within the bounds. Raises BadInput, also for what Pillow raises while it is open."""
+    from PIL import Image
 
     try:
+        if isinstance(source, Path):
+            _check_file(source, name)
         file = io.BytesIO(source) if isinstance(source, bytes) else source
-        with Image.open(file, formats=formats or readable()) as opened:
-            opened.load()
-            # Pillow copies what it does not turn.
-            turned = ImageOps.exif_transpose(opened) if opened.getexif().get(_ORIENTATION, 1) != 1 else opened
-            return _eight_bits(turned, opened, name).convert("RGB")
+        with Image.open(file, formats=formats or readable()) as picture:
+            _check_pixels(picture.width, picture.height, name)
+            yield picture
     except faults() as error:
         raise refused(name, error, source) from None
+
+
+def content_of(source: Path | bytes, name: str = "") -> bytes:
+    """The bytes of a picture's file. Raises BadInput for a file that is none, OSError for one that is not there."""
+    if isinstance(source, bytes):
+        return source
+    _check_file(source, name or str(source))
+    return source.read_bytes()
+
+
+def _check_file(path: Path, name: str) -> None:
+    """Raises BadInput for a device or pipe, and for a file with more bytes than a picture has, such as a sparse one."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise BadInput(f"{name}: expected the file of an image, got a folder, device or pipe; drop it")
+    if status.st_size > LARGEST_FILE:
+        raise BadInput(
+            f"{name}: expected a picture of at most {LARGEST_FILE >> 30} GiB, got {status.st_size:,} bytes; drop it"
+        )
+
+
+def _check_pixels(width: int, height: int, name: str) -> None:
+    if max(width, height) > LARGEST_SIDE or width * height > MOST_PIXELS:
+        raise BadInput(
+            f"{name}: expected at most {LARGEST_SIDE:,} pixels a side and {MOST_PIXELS:,} in all, got {width} x "
+            f"{height}; make it smaller, or drop it"
+        )
 
 
 def refused(name: str, error: Exception, source: Path | bytes = b"") -> BadInput:
@@ -141,10 +189,11 @@ def _scaled(picture: Picture, tags: Mapping[int, Any]) -> Picture:
     from PIL import Image
 
     white = 2 ** max(tags.get(_BITS, (16,))) - 1
-    values = np.minimum(np.asarray(picture).astype(np.float64), white)
+    levels = np.minimum(np.arange(2**16), white)
     if tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
-        values = white - values
-    return Image.fromarray(np.rint(values * (255 / white)).astype(np.uint8))
+        levels = white - levels
+    shades = np.rint(levels * (255 / white)).astype(np.uint8)
+    return Image.fromarray(shades[np.minimum(np.asarray(picture), 2**16 - 1)])
 
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"

@@ -17,9 +17,6 @@ import os
 import re
 import subprocess
 import sys
-import tokenize
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput, UnknownName
-from transect.runs import bounds
+from transect.runs import array_files, bounds
 from transect.texts import encodable, say, shown, words_of
 
 _FORMULA: Final = r"^[=+\-@\t\r\n]"
@@ -287,11 +284,7 @@ _UNREADABLE: Final = (
     MemoryError,
     NotImplementedError,
     OverflowError,
-    SyntaxError,
     TypeError,
-    tokenize.TokenError,  # of numpy, about a header
-    zipfile.BadZipFile,
-    zlib.error,
     pa.ArrowException,
 )
 """What readers raise on files that are damaged, or of another program."""
@@ -311,10 +304,8 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
     except _UNREADABLE as error:
-        damaged = isinstance(error, OverflowError | SyntaxError | TypeError | tokenize.TokenError)
-        reason = "a damaged header" if damaged else words_of(error)
         kind = path.suffix.removeprefix(".") or "table"
-        raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
+        raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {words_of(error)}") from None
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise BadInput(
@@ -334,11 +325,7 @@ def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
     if suffix in (".arrow", ".feather"):
         return read_arrow(path)
     if suffix == ".npz":
-        if not zipfile.is_zipfile(path):
-            raise BadInput(f"{role} {path}: expected a file that numpy.savez wrote, got another kind; convert it")
-        bounds.check_archive(path)
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            columns = {name: arrays[name] for name in arrays.files}
+        columns = array_files.arrays_in(path, f"{role} {path}")
         rows = max((len(values) for values in columns.values() if values.ndim), default=0)
         bounds.check_rows(str(path), bounds.size_of(path), rows)
         return _of_columns(columns, f"{role} {path}")

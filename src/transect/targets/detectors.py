@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -66,11 +66,18 @@ class Detector:
         return boxes[np.lexsort((boxes[:, 1], boxes[:, 0], -boxes[:, 4]))]
 
 
+LONGEST: Final = 4096
+"""Pixels of the longer side of an enlarged image."""
+
+
 def enlarged(image: UInt8[np.ndarray, "h w 3"], shorter: int) -> tuple[UInt8[np.ndarray, "a b 3"], float]:
-    """The image with its shorter side enlarged to `shorter` pixels (Pillow, bicubic), and the factor, at least 1."""
+    """The image with its shorter side enlarged to `shorter` pixels (Pillow, bicubic), and the factor, at least 1.
+
+    The longer side is not enlarged beyond LONGEST: a strip of one pixel by 512 would take gigabytes.
+    """
     from PIL import Image
 
-    factor = shorter / min(image.shape[:2])
+    factor = min(shorter / min(image.shape[:2]), max(1.0, LONGEST / max(image.shape[:2])))
     if factor <= 1:
         return image, 1.0
     size = round(image.shape[1] * factor), round(image.shape[0] * factor)

@@ -41,7 +41,6 @@ from transect.targets.output import ONE_COLUMN, as_predictions, row_fault, struc
 from transect.texts import say, shown, words_of
 
 _PASS_THROUGH = (
-    KeyboardInterrupt,
     Interrupted,
     TooManyFailures,
     BudgetSpent,
@@ -49,7 +48,9 @@ _PASS_THROUGH = (
     TargetChanged,
     MissingExtra,
 )
-"""What concerns the whole run and is no answer about an image."""
+"""What concerns the whole run and is no answer about an image. A KeyboardInterrupt of the call's own thread is the
+model's: a signal reaches the main thread.
+"""
 
 _REASON_LENGTH = 160
 _STOPPING = 5.0  # seconds for a call whose process was stopped
@@ -72,8 +73,8 @@ def guarded(
     come, so that a target which hangs on every image stops the run after a few of them. The target works on a copy of
     the pixels.
 
-    Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures,
-    BudgetSpent, AnswersUnusable, TargetChanged and MissingExtra pass through.
+    Raises BadInput for a batch or timeout that is not above 0; Interrupted, TooManyFailures, BudgetSpent,
+    AnswersUnusable, TargetChanged and MissingExtra pass through.
 
     >>> from transect.targets import as_target
     >>> pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])

@@ -149,11 +149,14 @@ def detections(boxes: Sequence[Boxes], failures: tuple[str, ...] = ()) -> Predic
 def to_array(raw: object) -> Float[np.ndarray, ...]:
     """float64 from a tensor, array or list of numbers. Raises BadInput for anything else."""
     if hasattr(raw, "detach"):
-        raw = raw.detach().cpu().double().numpy()
+        raw = raw.detach().cpu()
+        raw = (raw.double() if raw.is_floating_point() else raw).numpy()  # NumPy has no bfloat16
     try:
         array = np.asarray(raw)
     except ValueError:
         raise BadInput("expected one array, got rows of different lengths") from None
+    if array.dtype.kind == "c":
+        raise BadInput("expected real numbers, got complex ones")
     if array.dtype.kind not in "biuf":
         raise BadInput(f"expected numbers, got {_kind_of(raw, array)}; return one score for each image")
     return array.astype(np.float64)

@@ -16,6 +16,7 @@ import numpy as np
 from transect.errors import BadInput, MissingExtra
 from transect.records import Task
 from transect.runs import model_files
+from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
 from transect.runs.model_files import check_weights, read_weights
 from transect.targets.hf.classification import reading
@@ -148,11 +149,9 @@ def _config(file: Path, name: str) -> Mapping[str, Any]:
 
 def _library() -> Any:
     """The library. Raises MissingExtra where it is missing, BadInput where it does not run with this PyTorch."""
+    check_torchvision()
     try:
         importlib.import_module("timm.data")
         return importlib.import_module("timm")
     except ImportError:
         raise MissingExtra(EXTRA, "timm:NAME@weights") from None
-    except RuntimeError as error:  # torchvision built for another PyTorch
-        reason = words_of(error, 120)
-        raise BadInput(f"timm cannot be imported here ({reason}); install torchvision that fits this PyTorch") from None

@@ -348,7 +348,8 @@ def _tensors(parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.opti
             for key, value in state.items():
                 if key != "exp_avg" or any(group.get("betas", (1.0,))[0] != 0 for group in optimizer.param_groups):
                     tensors[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
-    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    # By name: a resumed optimizer has its moments in another order, and so would the pieces of a state.
+    return {name: value.detach().cpu().contiguous().clone() for name, value in sorted(tensors.items())}
 
 
 def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:

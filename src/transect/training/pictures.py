@@ -17,6 +17,7 @@ from jaxtyping import Float, Int, UInt8
 
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.records import Attribute, Images, Kind, Latents
+from transect.runs import array_files
 from transect.runs.folder import disk_errors, spec_hash, write_atomically
 from transect.runs.parts import Progress
 
@@ -107,8 +108,8 @@ class Pictures:
     def _read(self, file: Path, count: int) -> UInt8[np.ndarray, "p h w 3"] | None:
         """A part of the folder; None where it is missing or damaged."""
         try:
-            pixels = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            pixels = array_files.mapped(file)
+        except (OSError, BadInput):
             return None
         sound = pixels.shape == (count, self.size, self.size, 3) and pixels.dtype == np.uint8
         return pixels if sound else None

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from _thread import interrupt_main
 
 import pytest
 from auditing import request
@@ -29,7 +30,8 @@ pytestmark = pytest.mark.integration
 def bright(pixels):
     """The target: yes for a bright picture; a Ctrl-C where no call is left."""
     if _calls["left"] == 0:
-        raise KeyboardInterrupt
+        interrupt_main()  # as Ctrl-C; what the call itself raises is the model's
+        raise ValueError("cut off")
     _calls["left"] -= 1
     return pixels.mean(axis=(1, 2, 3)) / 255
 

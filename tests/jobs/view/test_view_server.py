@@ -141,6 +141,9 @@ def test_the_selection_leaves_as_csv_parquet_and_sheet(http):
     [
         ("/api/images?where.smile=x", "smile: expected a number, got 'x'"),
         ("/api/images?subject=99999999999999999999", "subject: expected a whole number"),
+        ("/api/images?target=zzz", "unknown target 'zzz': "),
+        ("/api/pairs?by=smile&left=0&right=1&beside=zzz", "unknown target 'zzz': "),
+        ("/export.csv?target=zzz", "unknown target 'zzz': "),
         ("/api/images?start=-1", "query.start: expected another value"),
         ("/api/subject?run=run&subject=7", "expected the number of a subject, got 7"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -183,5 +184,46 @@ def test_a_download_is_only_tried_where_it_is_allowed(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match=r"hf:own/smiles: could not be downloaded: no network") as error:
         resolve("hf:own/smiles", allow_download=True)
     assert "\n" not in str(error.value)
-    files = ["*.json", "*.model", "*.safetensors", "*.txt"]  # no pickles and no code
+    files = ["*.jinja", "*.json", "*.model", "*.safetensors", "*.spm", "*.txt"]  # no pickles and no code
     assert asked == [("own/smiles", True, files), ("own/smiles", False, files)]
+
+
+def sharded(folder, shard):
+    """The folder's weights in one shard of that name, and a decoy that makes it look whole."""
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").unlink()
+    for name in ("decoy.safetensors", shard):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(weights)
+    size = int.from_bytes(weights[:8], "little")
+    names = [name for name in json.loads(weights[8 : 8 + size]) if name != "__metadata__"]
+    index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize("shard", ["../other.safetensors", "sub/model.safetensors"])
+def test_weights_that_the_digest_would_not_cover_are_not_opened(tmp_path, shard):
+    folder = tmp_path / "smiles"
+    saved(folder, ["none", "broad"])
+    sharded(folder, shard)
+    with pytest.raises(BadInput, match="expected weights named .safetensors beside it"):
+        resolve(str(folder))
+
+
+def test_shards_are_read_and_each_is_part_of_the_target(tmp_path):
+    network, processor = saved(tmp_path / "smiles", ["none", "broad"])
+    sharded(tmp_path / "smiles", "model-00001-of-00001.safetensors")
+    target = resolve(str(tmp_path / "smiles"))
+    assert "model-00001-of-00001.safetensors" in describe(target)["files"]
+    expected = expected_logits(network, processor).softmax(dim=1).numpy()[:, 1:]
+    np.testing.assert_allclose(target.predict(IMAGES).scores, expected, atol=1e-6)
+
+
+def test_a_torchvision_that_does_not_fit_is_named_and_no_folder_is_blamed(tmp_path, monkeypatch):
+    saved(tmp_path / "smiles", ["none", "broad"])
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="torchvision: expected one that fits PyTorch .*nms is missing; install one"):
+        resolve(str(tmp_path / "smiles"))

@@ -53,6 +53,7 @@ def test_answers_and_description_are_those_of_this_process(bright):
         (rough.LEAVES, "its process ended with exit code 0"),
         (rough.CRASHES, "its process was ended by SIGSEGV"),
         (rough.EXITS, "raised SystemExit: 3"),
+        (rough.INTERRUPTS, "raised KeyboardInterrupt"),
     ],
 )
 def test_what_ends_a_call_is_said_of_its_image_alone(bright, kind, reason, capfd):

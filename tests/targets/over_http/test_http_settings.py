@@ -25,6 +25,7 @@ score = "score"
         ("http://127.0.0.1:1/x", "http://localhost/${KEY}", ", line 3: request.url: expected no ${NAME} here"),
         ("http://127.0.0.1:1/x", "https://api.acme.example", ": budget: expected calls = N or money = X for a target"),
         ("bytes\"", 'bytes"\nheaders = { Content-Type = "application/json" }', ", line 5: request.headers.Content-Type: expected image/png of an image's bytes, got 'application/json': drop"),
+        ('"score"', f'"{"|".join(["a"] * 20_000)}"', ", line 6: response.score: expected a JMESPath, got one of 39999 characters, nested too deeply"),
         ('"score"', '"faces[?"', ", line 6: response.score: expected a JMESPath, got 'faces[?': Invalid jmespath expression: Incomplete expression"),
         ("bytes\"", 'bytes"\njson.' + 200 * "a." + 'b = 1', "expected TOML: nested too deeply; flatten it"),
         ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: expected a number greater than 0"),

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import MissingExtra
 
 try:
     from fastapi import FastAPI, HTTPException, Request, Response
@@ -20,7 +20,7 @@ except ModuleNotFoundError:
     raise MissingExtra("annotate", "the annotation service") from None
 
 from transect import __version__
-from transect.annotation.database import Database
+from transect.annotation.database import Database, Unusable
 from transect.annotation.project import Project
 from transect.annotation.server import admin, rating
 from transect.annotation.server.guard import Guard
@@ -57,7 +57,9 @@ def create_app(
     app.include_router(admin.router)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
-    _add_health(app, project.database, clock)
+    health = _Health(project.database, clock)
+    app.add_api_route("/health", health.state, include_in_schema=False)
+    app.add_exception_handler(Unusable, health.failed)
     return Guard(app, hosts, secure, service.known, public=public)
 
 
@@ -71,22 +73,32 @@ def _add_files(app: FastAPI) -> None:
         return Response(texts[name], media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
 
-def _add_health(app: FastAPI, database: Database, clock: Callable[[], float]) -> None:
-    """/health: whether an answer could be kept now, tried at most every few seconds, whoever asks."""
-    lock, last, fault = threading.Lock(), -math.inf, ""
+@final
+class _Health:
+    """Whether an answer could be kept now: tried at most every few seconds, and known from each answer that failed."""
 
-    @app.get("/health", include_in_schema=False)
-    def health() -> Response:
-        nonlocal last, fault
-        with lock:
-            now = clock()
-            if not last <= now < last + _HEALTH_SECONDS:
-                last, fault = now, ""
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+        self._lock, self._last, self._fault = threading.Lock(), -math.inf, False
+
+    def state(self) -> Response:
+        """200 or 503, as /health says it."""
+        with self._lock:
+            now = self._clock()
+            if not self._last <= now < self._last + _HEALTH_SECONDS:
+                self._last, self._fault = now, False
                 try:
-                    database.set({"last_check": f"{now:.0f}"})
-                except BadInput:
-                    fault = "answers cannot be stored"
-        return Response(fault or "ok", 503 if fault else 200, media_type="text/plain")
+                    self._database.set({"last_check": f"{now:.0f}"})
+                except Unusable:
+                    self._fault = True
+        text, status = ("answers cannot be stored", 503) if self._fault else ("ok", 200)
+        return Response(text, status, media_type="text/plain")
+
+    async def failed(self, _: Request, error: Any) -> Response:
+        """What a request gets while the database takes and gives nothing; its page keeps the answer and sends again."""
+        self._last, self._fault = self._clock(), True
+        detail = f"the database cannot be used now ({error.reason}); what you sent is not stored: send it again later"
+        return Response(json.dumps({"detail": detail}), 503, {"retry-after": "5"}, "application/json")
 
 
 async def _not_understood(_: Request, error: Any) -> Response:

@@ -6,6 +6,7 @@ Every reply leaves with headers that let a browser run nothing but the pages' ow
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
@@ -18,6 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 
 from transect.annotation.raters import hash_of
+from transect.texts import whole_number
 
 
 @final
@@ -60,6 +62,7 @@ LARGEST_BODY: Final = 16 * 1024
 """Bytes: an answer has some 200."""
 _SLOWEST_BODY: Final = 10.0
 COOKIES: Final = {"rater": "transect_rater", "admin": "transect_admin"}
+_HOST: Final = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?", re.ASCII)
 _SAFE: Final = {"GET", "HEAD", "OPTIONS"}
 _HEADERS: Final = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -184,15 +187,13 @@ def is_loopback(address: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """The name in a Host header, without its port.
+    """The name in a Host header, without its port; "" for anything else, such as a user's name or a list.
 
-    >>> _name_of("localhost:8000"), _name_of("[::1]:8000")
-    ('localhost', '::1')
+    >>> _name_of("localhost:8000"), _name_of("[::1]:8000"), _name_of("a@localhost"), _name_of("localhost,b")
+    ('localhost', '::1', '', '')
     """
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(host)
+    return (found["address"] or found["name"]).lower() if found else ""
 
 
 def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
@@ -208,8 +209,8 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
 
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
     """The whole body, or the status that refuses it."""
-    length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > LARGEST_BODY:
+    length = whole_number(headers.get("content-length", "0"))
+    if length is None or length > LARGEST_BODY:
         return 413
 
     async def read() -> bytes | int:

@@ -13,6 +13,7 @@ from typing import Final
 from transect.attacks.attackers.classical import Attacker, Auto, Bayes, Logistic, Trees
 from transect.attacks.attackers.networks import HIDDEN, Mlp
 from transect.errors import BadInput, UnknownName
+from transect.texts import whole_number
 
 __all__ = ["Attacker", "Auto", "Bayes", "Logistic", "Mlp", "Trees", "load", "names"]
 
@@ -51,6 +52,7 @@ def _check_device(device: str) -> None:
 
     kind, _, number = device.partition(":")
     there = torch.cuda.device_count() if kind == "cuda" else 0
-    if not (number or "0").isdecimal() or int(number or 0) >= there:
+    place = whole_number(number or "0")
+    if place is None or place >= there:
         known = f"cpu, or cuda:N with N below {there}" if there else "cpu, since CUDA finds no device here"
         raise BadInput(f"device {device!r}: expected {known}; change --device")

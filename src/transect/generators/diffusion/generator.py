@@ -28,7 +28,8 @@ from transect.generators.photographs.subjects import Subjects, check_opencv, cor
 from transect.generators.requests import requested_columns
 from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
-from transect.runs.json_records import loads
+from transect.runs import model_folders
+from transect.runs.environment import check_torchvision
 from transect.texts import words_of
 
 UNMASKED: Final = "photographs on which the mask of {} has no pixel"
@@ -164,15 +165,17 @@ LOADERS: Final = {
 """diffusers' class that opens a folder for each mode."""
 
 
-def check_folder(folder: Path) -> dict[str, object]:
+def check_folder(folder: Path) -> Mapping[str, Any]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
         raise BadInput(
             f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; check the path"
         )
-    for file in sorted(folder.rglob("*")):
+    files = sorted(file for file in folder.rglob("*") if file.is_symlink() or not file.is_dir())
+    for file in files:
         _check_file(file)
-    index = _json(folder / _INDEX)
+    model_folders.check_files(folder, files)
+    index = model_folders.settings_of(folder / _INDEX)
     if not isinstance(index.get("_class_name"), str):
         raise BadInput(
             f"{folder / _INDEX}: expected a pipeline's name, found {index.get('_class_name')!r}; take another"
@@ -180,9 +183,6 @@ def check_folder(folder: Path) -> dict[str, object]:
     for name, part in index.items():
         if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
             raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
-    for file in sorted(folder.rglob("*.json")):
-        if "auto_map" in (settings := _json(file)) or "custom_pipelines" in settings:
-            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
     return index
 
 
@@ -191,13 +191,12 @@ def _check_file(file: Path) -> None:
         raise BadInput(f"{file}: expected weights and settings, found a program; pipelines with code are not run")
     if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
         raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
-    if file.is_symlink() and not file.resolve().exists():
-        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
 
 
 def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     """The pipeline on its device, quiet. Raises MissingExtra, or BadInput for a pipeline of another kind."""
     index = check_folder(folder)
+    check_torchvision()
     try:
         import diffusers
         import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
@@ -213,7 +212,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     with _quiet():
         try:
             pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
-        except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
+        except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError, RuntimeError) as error:
             reason = words_of(error, 200)
             raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
     _check_kind(pipeline, mode, folder)
@@ -243,7 +242,7 @@ def facts_of(folder: Path) -> dict[str, object]:
 
     files = [file for file in sorted(folder.rglob("*")) if file.suffix in (".safetensors", ".json", ".txt", ".model")]
     return {
-        "pipeline": _json(folder / _INDEX)["_class_name"],
+        "pipeline": model_folders.settings_of(folder / _INDEX)["_class_name"],
         "pipeline_sha256": digest(files),
         "diffusers": diffusers.__version__,
         "transformers": transformers.__version__,
@@ -280,14 +279,6 @@ def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
     if missing := [name for name in arguments[mode] if name not in takes]:
         kind = type(pipeline).__name__
         raise BadInput(f"{folder}: expected a pipeline for mode {mode}, got {kind}, which takes no {missing[0]}")
-
-
-def _json(path: Path) -> dict[str, object]:
-    try:
-        content = loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected JSON, got {words_of(error, 80)}; copy the pipeline again") from None
-    return content if isinstance(content, dict) else {}
 
 
 @contextmanager

@@ -135,7 +135,7 @@ class MaskFolder:
             raise BadInput(f"{folder}: expected one mask for each name, got {twice.name} and {other.name}; remove one")
         digest = hashlib.sha256()
         for name, path in sorted(files.items()):
-            digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+            digest.update(name.encode() + b"\0" + hashlib.sha256(pictures.content_of(path)).digest())
         stems = Counter(PurePosixPath(name).stem for name in photographs)
         return cls(files, digest.hexdigest(), frozenset(stem for stem, number in stems.items() if number > 1))
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, final
 
 import numpy as np
@@ -22,7 +21,7 @@ from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.records import SUBJECTS_PER_SEED
-from transect.runs.pictures import open_rgb
+from transect.runs.pictures import content_of, open_rgb
 from transect.runs.wording import counted
 
 COLORLESS: Final = "photographs without color"
@@ -230,8 +229,7 @@ def _look(labelled: LabelledImages, row: int) -> Look:
 
     name = labelled.pictures.name(row)
     try:
-        encoded = labelled.pictures.encoded(row)
-        file = encoded.read_bytes() if isinstance(encoded, Path) else encoded
+        file = content_of(labelled.pictures.encoded(row), name)
         if reason := _file_fault(file, name):
             return Look(reason=reason)
         whole = np.asarray(open_rgb(file, name))

@@ -14,7 +14,7 @@ from transect.console.options import Json
 from transect.errors import BadInput
 from transect.runs.json_records import dumps
 from transect.runs.wording import counted
-from transect.texts import say
+from transect.texts import say, whole_number
 
 T = TypeVar("T")
 NONE: Final = "none"
@@ -118,6 +118,7 @@ def _truth(text: str) -> tuple[str, ...]:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise BadInput(f"subjects: expected a whole number of 1 or more, got {text!r}")
-    return int(text)
+    number = whole_number(text)
+    if not number:
+        raise BadInput(f"subjects: expected a whole number of 1 or more, got {text[:40]!r}")
+    return number

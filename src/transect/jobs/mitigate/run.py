@@ -13,25 +13,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 from pydantic import TypeAdapter, ValidationError
 
+from transect.errors import BadInput
 from transect.mitigation import methods
 from transect.mitigation.data import SHOWN, sheet
 from transect.mitigation.measuring import Protocol, by_direction, effects, labels_leak, measured, open_protocol, summary
 from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
 from transect.mitigation.settings import Config, Mitigation, as_config
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
+from transect.runs import array_files
 from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
 from transect.runs.json_records import loads, plain
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.parts import Progress, announced, announcing_stages, stage
 from transect.runs.result import JobResult
+from transect.targets.hf.loading import digests_of
 from transect.texts import say
 from transect.training.loop import png
 
@@ -231,6 +233,9 @@ class _Run:
         network = self.config.network.model_dump(exclude={"weights"}, exclude_none=True)
         if weights is not None:
             network["weights_sha256"] = sha256(check_readable(weights))
+        library, _, folder = (self.config.network.backbone or "").partition(":")
+        if library == "transformers" and Path(folder).is_dir():
+            network["backbone_files"] = digests_of(Path(folder))
         bench = {"data": self.config.data.model_dump(), "network": network}
         audit = None if self.protocol is None else self.protocol.spec
         training = self.config.training.model_dump(exclude_none=True)
@@ -321,9 +326,8 @@ def _read_weights(file: Path) -> dict[str, Tensor] | None:
 
 def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, RuntimeError, BadZipFile):
+        return array_files.arrays_in(file)
+    except (OSError, BadInput):
         return None
 
 

@@ -20,6 +20,7 @@ from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import decode_srgb, luminance
 from transect.inversion.pictures import Pictures, digest_of
 from transect.records import Images
+from transect.runs.pictures import content_of
 from transect.runs.table_inputs import TableLike, as_table
 from transect.targets.face_readers import FaceFinder, FaceLandmarks
 
@@ -96,7 +97,7 @@ def _of_table(images: str | Path | TableLike | np.ndarray | Images, pictures: st
     rows = table.drop_columns([pictures])
     first = [ID] if ID in rows.column_names else []
     rows = rows.select([*first, *(name for name in rows.column_names if name != ID)])
-    contents = (picture.read_bytes() if isinstance(picture, Path) else picture or b"" for picture in stored)
+    contents = (content_of(picture or b"") for picture in stored)
     return Photographs(rows, digest_of(map(str, range(len(stored))), contents), stored=stored.__getitem__)
 
 

@@ -31,6 +31,7 @@ from transect.protocols import Target, TargetLike
 from transect.records import Images, Task
 from transect.runs.folder import RunFolder
 from transect.runs.parts import fill_table
+from transect.runs.pictures import content_of
 from transect.targets.capabilities import wants_landmarks
 from transect.targets.guard import Counted, FailureLog, Limits, counted_rows
 from transect.texts import say, words_of
@@ -301,7 +302,7 @@ def _digest(stored: Sequence[Encoded | None]) -> str:
 
 def _content(row: int, picture: Encoded) -> bytes:
     try:
-        return picture.read_bytes() if isinstance(picture, Path) else picture
+        return content_of(picture, f"picture of row {row}")
     except OSError as error:
         message = (
             f"picture of row {row}: expected a file that can be read, got {words_of(error)}; fix it or drop its row"

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput
-from transect.runs import bounds, command_record
+from transect.runs import array_files, bounds, command_record
 from transect.runs.folder import FinishedRun
 from transect.runs.json_records import read_json
 from transect.runs.model_files import sha256
@@ -331,14 +331,10 @@ def _of_the_job(value: Any) -> Any:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    bounds.check_holes(path)
-    if path.suffix == ".npy":
-        return {path.name: np.load(path, allow_pickle=False)}
-    if path.suffix == ".npz":
-        bounds.check_archive(path)
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+    if path.suffix != ".safetensors":
+        return array_files.arrays_in(path)
     from safetensors import safe_open
 
+    bounds.check_holes(path)
     with safe_open(path, "numpy") as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no dictionary)

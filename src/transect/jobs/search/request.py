@@ -300,6 +300,7 @@ def search_for(
         raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
     if not 0 <= seed < 1 << 31:
         raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
+    Design({}, budget)  # raises for more calls than any machine keeps
     check_subjects(world, budget)
     stated, outcome = _truth_and_outcome(world, target, truth, options.outcome)
     alpha = DEFAULT_ALPHA if options.alpha is None else options.alpha

@@ -29,11 +29,15 @@ Parameters = Sequence[tuple[str, str]]
 def wanted_of(parameters: Parameters, targets: Sequence[str]) -> Wanted:
     """What is looked for. Names that the page uses for something else are passed over; the first target is the default.
 
+    Raises UnknownName for a target that is not there, BadInput for numbers that are none.
+
     >>> wanted_of([("where.smile", "1"), ("where.smile", "0"), ("down", "1")], ["a", "b"])
     Wanted(runs=(), levels={'smile': (1.0, 0.0)}, ranges={}, target='a', ..., sort='order', descending=True)
     """
     several = {name: tuple(value for key, value in parameters if key == name) for name in _LISTS}
     one = {name: next((value for key, value in parameters if key == name), "") for name in _SINGLE}
+    if one["target"] and one["target"] not in targets:
+        raise UnknownName("target", one["target"], targets)
     return Wanted(
         runs=several["run"],
         levels=_levels(parameters),
@@ -187,7 +191,7 @@ def _with_answers(index: Index, run: RunColumns, row: int) -> dict[str, Any]:
 
 def _answer(index: Index, target: str, row: int) -> dict[str, Any]:
     """What a target said of an image: whether it was asked, yes or no, the score, right or not, why no answer."""
-    said = index.answers[target]
+    said = index.target(target)
     reason = str(said.reasons[row])
     return {
         "asked": reason not in UNASKED,

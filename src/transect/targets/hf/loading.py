@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,8 +21,10 @@ from jaxtyping import UInt8
 
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Task
-from transect.runs import model_files
+from transect.runs import model_files, model_folders
+from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
+from transect.runs.pictures import MOST_PIXELS
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
 
@@ -70,9 +74,9 @@ WEIGHTS: Final = "*.safetensors"
 _WHOLE_PROCESSOR: Final = "processor_config.json"
 """Where later versions of Transformers keep the processors of images and texts together."""
 _TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json")
-_READ: Final = (CONFIG, PROCESSOR, _WHOLE_PROCESSOR, "tokenizer_config.json")
-_FILES: Final = ("*.json", WEIGHTS, "*.txt", "*.model")
-"""All that Transformers may read of a model, and all that is downloaded."""
+_DOWNLOADED: Final = ("*.jinja", "*.json", "*.model", WEIGHTS, "*.spm", "*.txt")
+_READ: Final = (*_DOWNLOADED, "additional_chat_templates/*", "*tokenizer/*")
+"""All that Transformers may read of a model."""
 _ID: Final = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
@@ -97,7 +101,9 @@ class ModelFolder:
     def check_processor(self) -> None:
         """Raises BadInput where no image processor was saved with the model."""
         whole = self.path / _WHOLE_PROCESSOR
-        if not (self.path / PROCESSOR).is_file() and not (whole.is_file() and "image_processor" in _object(whole)):
+        if not (self.path / PROCESSOR).is_file() and not (
+            whole.is_file() and "image_processor" in model_folders.settings_of(whole)
+        ):
             raise BadInput(_lacking(self.path, (CONFIG, WEIGHTS, PROCESSOR), [PROCESSOR]))
 
     def check_tokenizer(self) -> None:
@@ -108,10 +114,21 @@ class ModelFolder:
                 "none: save it with save_pretrained"
             )
 
-    def digests(self, *more: str) -> dict[str, str]:
-        """SHA-256 of every file that the library may read, by name. more: patterns of further ones."""
-        files = {file for pattern in (*_FILES, *more) for file in self.path.glob(pattern)}
-        return {file.name: model_files.sha256(file) for file in sorted(files)}
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every file that the library may read, by name."""
+        return digests_of(self.path)
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a folder that the library may read, by name."""
+    return {file.relative_to(folder).as_posix(): model_files.sha256(file) for file in checked_files(folder)}
+
+
+def checked_files(folder: Path) -> list[Path]:
+    """The files that the library may read. Raises BadInput for a folder that leads it elsewhere, or to code."""
+    files = sorted({file for pattern in _READ for file in folder.glob(pattern) if not file.is_dir()})
+    model_folders.check_files(folder, files)
+    return files
 
 
 def is_folder(path: Path) -> bool:
@@ -125,14 +142,8 @@ def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "h
     needed = {CONFIG: (path / CONFIG).is_file(), WEIGHTS: any(path.glob(WEIGHTS))}
     if missing := [name for name, there in needed.items() if not there]:
         raise BadInput(_lacking(path, (CONFIG, WEIGHTS, PROCESSOR), missing))
-    contents = {name: _object(path / name) for name in _READ if (path / name).is_file()}
-    for name, content in contents.items():
-        if "auto_map" in content:
-            raise BadInput(
-                f"model folder {path}: {name} names code of the model's own, which is never run: wrap it in a Python "
-                "function"
-            )
-    return ModelFolder(path, contents[CONFIG])
+    checked_files(path)
+    return ModelFolder(path, model_folders.settings_of(path / CONFIG))
 
 
 def shown_name(argument: str) -> str:
@@ -149,7 +160,7 @@ def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        found = snapshot_download(argument, local_files_only=not allow_download, allow_patterns=list(_FILES))
+        found = snapshot_download(argument, local_files_only=not allow_download, allow_patterns=list(_DOWNLOADED))
     except Exception as error:  # the hub's client raises many kinds
         if not allow_download:
             offered = ", or download it with --allow-download" if scheme == "hf" else ""
@@ -170,20 +181,6 @@ def _lacking(folder: Path, needed: tuple[str, ...], missing: list[str]) -> str:
     )
 
 
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        content = loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"model folder {file.parent}: expected {file.name} to be JSON: {words_of(error)}; save it again"
-        ) from None
-    if not isinstance(content, dict):
-        raise BadInput(
-            f"model folder {file.parent}: expected {file.name} to be an object, got {type(content).__name__}"
-        )
-    return content
-
-
 EXTRA: Final = "huggingface"
 
 
@@ -194,6 +191,7 @@ def quiet(argument: str, scheme: str = "hf") -> Iterator[None]:
         logging: Any = importlib.import_module("transformers.utils.logging")
     except ModuleNotFoundError:
         raise MissingExtra(EXTRA, f"{scheme}:{argument}") from None
+    check_torchvision()
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -230,7 +228,7 @@ def load_network(
     import torch
 
     try:
-        with offline():
+        with offline(), _bounded(folder):
             loaded, report = getattr(library(), kind).from_pretrained(
                 folder.path,
                 local_files_only=True,
@@ -239,6 +237,8 @@ def load_network(
                 dtype=getattr(torch, options.dtype),
                 output_loading_info=True,
             )
+    except BadInput:
+        raise
     except Exception as error:  # the library raises many kinds for folders that do not fit
         raise BadInput(
             f"model folder {folder.path}: expected {what}, got: {words_of(error, 160)}: save the model again with "
@@ -255,6 +255,69 @@ def load_network(
     # The library maps the file into memory: without a copy, later writing to it would change the weights.
     network = copy.deepcopy(loaded) if options.device.startswith("cpu") else loaded
     return on_device(network, options.device).eval(), tuple(missing)
+
+
+_LAYERS: Final = re.compile(r"(?:.*_)?(?:n_layer|layers|depths?|blocks)")
+_SPARE: Final = 1000
+"""Parameters beside those of the weights: of a head that is new."""
+_TIED: Final = 4
+"""Times that a tensor may be made before it is shared."""
+
+
+@contextmanager
+def _bounded(folder: ModelFolder) -> Iterator[None]:
+    """Ends the building of a network that is far larger than the folder's weights: a config of a few bytes can name
+    millions of layers. Raises BadInput.
+    """
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    tensors, size = _weights_of(folder.path)
+    _check_layers(folder.path, folder.config, tensors)
+    made, numbers, here = 0, 0, threading.get_ident()
+
+    def count(_module: Any, _name: str, parameter: Any) -> None:
+        nonlocal made, numbers
+        if parameter is None or threading.get_ident() != here:
+            return
+        made, numbers = made + 1, numbers + parameter.numel()
+        # Of four bits at least is a number of the weights.
+        if made > _TIED * tensors + _SPARE or numbers > _TIED * 2 * size + (_SPARE << 10):
+            raise _larger(folder.path, f"{made:,} parameters of {numbers:,} numbers and more", tensors)
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _weights_of(folder: Path) -> tuple[int, int]:
+    """How many tensors the weights have, and their bytes."""
+    from safetensors import safe_open
+
+    files, tensors = list(folder.glob(WEIGHTS)), 0
+    for path in files:
+        with safe_open(path, "numpy") as file:
+            tensors += len(file.keys())
+    return tensors, sum(path.stat().st_size for path in files)
+
+
+def _check_layers(folder: Path, config: Mapping[str, Any], tensors: int) -> None:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            _check_layers(folder, value, tensors)
+        elif _LAYERS.fullmatch(str(key)):
+            counts = value if isinstance(value, list) else [value]
+            layers = sum(count for count in counts if isinstance(count, int))
+            if layers > tensors + _SPARE:
+                raise _larger(folder, f"{layers:,} {key}", tensors)
+
+
+def _larger(folder: Path, named: str, tensors: int) -> BadInput:
+    return BadInput(
+        f"model folder {folder}: expected a {CONFIG} that fits the weights, which have {tensors:,} tensors, got one of "
+        f"{named}: save the model again with save_pretrained"
+    )
 
 
 def on_device(network: Any, device: str, dtype: Any = None) -> Any:
@@ -279,7 +342,25 @@ def load_saved(folder: ModelFolder, kind: str, what: str) -> Any:
 def load_processor(folder: ModelFolder) -> Any:
     """The image processor that was saved with the model. Raises BadInput where it is missing or cannot be used."""
     folder.check_processor()
-    return load_saved(folder, "AutoImageProcessor", PROCESSOR)
+    return checked_processor(folder, load_saved(folder, "AutoImageProcessor", PROCESSOR))
+
+
+def checked_processor(folder: ModelFolder, ready: Any) -> Any:
+    """The image processor. Raises BadInput for one that makes pictures of more pixels than a picture may have."""
+    settings = loads(ready.to_json_string())
+    for name, size in settings.items():
+        if name not in ("size", "crop_size", "pad_size") or not isinstance(size, Mapping):
+            continue
+        least = int(size.get("shortest_edge") or 0)
+        if settings.get("merge_size") is not None:  # of these processors it is a number of pixels
+            least = math.isqrt(least)
+        height, width = (int(size.get(side) or least) for side in ("height", "width"))
+        if height * width > MOST_PIXELS:
+            raise BadInput(
+                f"model folder {folder.path}: expected pictures of at most {MOST_PIXELS:,} pixels, got one with "
+                f"{name} {height:,} x {width:,}: save it again with save_pretrained"
+            )
+    return ready
 
 
 def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray]:

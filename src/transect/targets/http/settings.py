@@ -8,7 +8,7 @@ import base64
 import ipaddress
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal, final
@@ -489,27 +489,31 @@ def _path_fault(settings: Settings) -> Fault | None:
     paths = {key: value for key, value in response.model_dump().items() if key in _PATHS and value}
     for key, value in {**paths, **{f"outcomes.{k}": v for k, v in response.outcomes.items()}}.items():
         try:
-            parsed = jmespath.compile(value).parsed
+            functions = _functions(jmespath.compile(value).parsed)
         except RecursionError:
             return f"response.{key}", f"expected a JMESPath, got one of {len(value)} characters, nested too deeply"
         except jmespath.exceptions.JMESPathError as error:
             first = words_of(error).removesuffix(", for expression:").rstrip(":")
             return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"
         known = sorted(jmespath.functions.Functions.FUNCTION_TABLE)
-        if unknown := next((name for name in _functions(parsed) if name not in known), None):
+        if unknown := next((name for name in functions if name not in known), None):
             return f"response.{key}", f"expected functions of JMESPath, got {unknown}(): {did_you_mean(unknown, known)}"
     return None
 
 
-def _functions(parsed: Mapping[str, Any]) -> Iterator[str]:
-    """The functions that a parsed JMESPath calls."""
-    if parsed["type"] == "function_expression":
-        yield parsed["value"]
-    for child in parsed["children"]:
-        if isinstance(child, Mapping):
-            yield from _functions(child)
+def _functions(parsed: Mapping[str, Any]) -> list[str]:
+    """The functions that a parsed JMESPath calls. Raises RecursionError where it is nested too deeply for a search."""
+    names, level = [], [parsed]
+    for _ in range(_DEEPEST):
+        names += [node["value"] for node in level if node["type"] == "function_expression"]
+        level = [child for node in level for child in node["children"] if isinstance(child, Mapping)]
+    if level:
+        raise RecursionError
+    return names
 
 
+_DEEPEST = 100
+"""Levels of a parsed JMESPath; each takes several of Python's own when an answer is searched."""
 _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
 
 

@@ -223,8 +223,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _error(facts: Header) -> TransectError:
     """The error that a message reports, as this process raises it."""
     kind, text = str(facts["error"]), str(facts.get("text", ""))
-    if kind == "KeyboardInterrupt":
-        return errors.Interrupted(text)
     if kind in _PASSED_ON:
         return rebuilt(getattr(errors, kind), text)
     known = getattr(errors, kind, None)

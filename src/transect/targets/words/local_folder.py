@@ -18,6 +18,7 @@ from transect.spoken_answers import Pixels
 from transect.targets.hf.loading import (
     ModelFolder,
     Options,
+    checked_processor,
     library,
     load_network,
     load_saved,
@@ -75,6 +76,7 @@ def _processor(folder: ModelFolder) -> Any:
     missing = [part for part in ("tokenizer", "image_processor") if getattr(processor, part, None) is None]
     if missing:
         raise BadInput(f"{found}, found no {' and no '.join(missing)}: save it with save_pretrained")
+    checked_processor(folder, processor.image_processor)
     if not getattr(processor, "chat_template", None):
         raise BadInput(
             f"model folder {folder.path}: expected a chat template (chat_template.jinja), found none: take a model "
@@ -116,7 +118,6 @@ def _facts(folder: ModelFolder, options: Options, processor: Any) -> dict[str, o
     return {
         **facts,
         "library": f"{facts['library']}, Tokenizers {tokenizers.__version__}",
-        "files": folder.digests("*.jinja"),
         "chat_template_sha256": hashlib.sha256(str(processor.chat_template).encode()).hexdigest(),
     }
 

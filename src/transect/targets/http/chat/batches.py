@@ -20,6 +20,7 @@ from transect.targets.http.chat.interfaces import VERSION, at, gemini_address, i
 from transect.targets.http.chat.settings import ChatBatch, ChatRequest, ChatSettings
 from transect.targets.http.ledger import Call, Reply, Tokens, Unconfirmed, UnderWay
 from transect.targets.http.settings import Limits, Secrets
+from transect.texts import whole_number
 
 _MEGABYTE: Final = 1_000_000
 Send = Callable[[Message], bytes]
@@ -315,7 +316,7 @@ class Batcher:
     def _keep(self, name: str) -> None:
         calls = self._asker.ledger.calls_of(name)
         for number, outcome in self._interface.outcomes(name, self._send_again):
-            call = calls.pop(int(number), None) if number.isdecimal() else None
+            call = calls.pop(whole_number(number) or 0, None)
             if call is None:
                 continue
             if isinstance(outcome, Reply):
