@@ -149,8 +149,8 @@ def detections(boxes: Sequence[Boxes], failures: tuple[str, ...] = ()) -> Predic
 def to_array(raw: object) -> Float[np.ndarray, ...]:
     """float64 from a tensor, array or list of numbers. Raises BadInput for anything else."""
     if hasattr(raw, "detach"):
-        raw = raw.detach().cpu()
-        raw = (raw.double() if raw.is_floating_point() else raw).numpy()  # NumPy has no bfloat16
+        tensor: Any = raw.detach().cpu()
+        raw = (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # NumPy has no bfloat16
     try:
         array = np.asarray(raw)
     except ValueError:
