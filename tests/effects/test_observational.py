@@ -93,7 +93,7 @@ def test_a_group_whose_subjects_agree_but_for_one_has_no_interval(shown):
     (made,) = associate(GLASSES, np.repeat([0.0, 1.0], 8), y, is_binary=False)
     assert made.estimate == pytest.approx((shown[1] - shown[0]) / 8)
     assert np.isnan([made.low, made.high, made.p]).all()
-    assert made.reason == "where it is off all subjects agree, or all but one: no interval"
+    assert made.reason == "where it is off: all subjects agree, or all but one: no interval"
 
 
 def test_where_neither_group_errs_people_on_several_images_have_an_interval_too():

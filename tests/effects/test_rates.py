@@ -51,12 +51,12 @@ def test_every_intersection_against_loops(values, max_order):
 
 
 def test_scores_have_the_interval_of_means_by_subject():
-    y = np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0]])
+    y = np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0], [0.1, 0.2], [0.3, 0.4], [0.7, 0.5]])
     overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)
     assert overall.method == off.method == on.method == STUDENT
-    assert overall.rate == pytest.approx(9.2 / 5)
-    pooled = mean_interval(np.array([[2.0], [1.2], [6.0]]), np.array([[2.0], [1.0], [2.0]]))
+    assert overall.rate == pytest.approx(11.4 / 11)
+    pooled = mean_interval(np.nansum(y, axis=1)[:, None], np.isfinite(y).sum(axis=1)[:, None].astype(float))
     assert (overall.low, overall.high) == pytest.approx((pooled.low[0], pooled.high[0]))
     # One image per subject, of which one is missing where glasses are on.
-    alone = mean_interval(np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0]]))
+    alone = mean_interval(y)
     assert (off.low, on.low, off.high, on.high) == pytest.approx((*alone.low, *alone.high))

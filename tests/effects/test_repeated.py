@@ -88,7 +88,7 @@ def test_one_person_has_no_interval_and_people_without_an_answer_are_none():
     effect = analysed(y, np.array([4, 4, 9])).effects[0]
     assert (effect.n_subjects, effect.reason) == (1, "one subject: no interval")
     assert np.isnan([effect.low, effect.high]).all()
-    flat = analysed(np.array([[0.0, 1.0]] * 4), np.array([0, 0, 1, 1]), SCORE).effects[0]
+    flat = analysed(np.array([[0.0, 1.0]] * 10), np.repeat(np.arange(5), 2), SCORE).effects[0]
     assert (flat.estimate, flat.reason) == (1.0, intervals.NO_SPREAD)
 
 

@@ -132,7 +132,7 @@ ROWS = (
         (("ties",),), (120, 200), covers=0.95, slack=0.02),
     # test_score_coverage: scores that have an interval, at their least some 92 %
     Row("means_of_scores_are_covered",
-        crossed(("normal", "t3", "exponential", "lognormal", "ties", "ordinal", "unequal spread"), (10, 20, 50)),
+        crossed(("normal", "t3", "exponential", "lognormal", "ties", "ordinal", "unequal spread"), (5, 10, 20, 50)),
         (("lognormal", 20),), (500, 2000), covers=0.94, slack=2 * np.sqrt(0.06 * 0.94 / 1000)),
     Row("differences_of_observed_scores_are_covered",
         crossed(("normal", "t3", "exponential", "lognormal", "ties", "ordinal"), ((20, 20), (12, 60), (60, 8)), (1, 3)),

@@ -28,7 +28,6 @@ from transect.records import Attribute, Design, Effect
 
 CONFIDENCE: Final = 0.95
 NO_PAIR: Final = "no subject has a valid pair"
-ONE_SUBJECT: Final = "one subject: no interval"
 OF_OUTCOME: Final = ", outcome "
 """Between the name and the outcome of an effect whose test another outcome repeats."""
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
@@ -280,7 +279,7 @@ def _experimental(
     measure: Measure,
     spec: Mapping[str, object],
 ) -> Effect:
-    without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
+    without_interval = "" if bounds.methods[column] else intervals.no_interval(n)
     return Effect(
         name=contrast.name,
         attribute=contrast.attribute,

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import stdtr, stdtrit
 
 from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
-from transect.effects.intervals import CONFIDENCE, mean_difference_interval, single_pairs, wilson
+from transect.effects.intervals import CONFIDENCE, mean_difference_interval, no_interval, single_pairs, wilson
 from transect.effects.resampling import sign_flip
 from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
@@ -322,7 +322,7 @@ def pair_outcome(
         reach > 0,
         bounds.methods[0],
         tests[0],
-        "" if bounds.methods[0] else "one pair, or differences that are all alike, but one at most: no interval",
+        "" if bounds.methods[0] else no_interval(len(known)),
         None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - CONFIDENCE),
         "bounds are of pairs, not of one image with several" if several else "",
         float(of_a[has_both].mean()),

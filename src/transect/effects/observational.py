@@ -15,9 +15,9 @@ from jaxtyping import Bool, Float, Int
 from transect.effects import regression
 from transect.effects.clusters import CLUSTERED, SOURCE, WALD, bias_reduced, telling_subjects
 from transect.effects.intervals import (
-    NO_SPREAD,
     STUDENT,
     newcombe,
+    no_interval,
     shows_spread,
     skewed_interval,
     skewed_p,
@@ -46,6 +46,8 @@ SOURCES: Final = {
 
 
 FEW_EVENTS: Final = 25
+TELLING: Final = 6
+"""Equally telling subjects (Kish 1965), times the share whose scores differ, from which a slope has an interval."""
 UNVARIED: Final = "the outcome does not vary: no interval"
 
 
@@ -102,11 +104,10 @@ def _people(clusters: Int[np.ndarray, " n"] | None, rows: Bool[np.ndarray, " n"]
 def _unshown(y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], name: str, is_binary: bool) -> str:
     """Why a group does not show how far its subjects differ, "" where it does."""
     counts = np.bincount(who).astype(np.float64)[:, None]
-    if (counts > 0).sum() < 2:
-        return f"one subject where it is {name}: no interval"
-    if is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]:
+    people = int((counts > 0).sum())
+    if people > 1 and (is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]):
         return ""
-    return f"where it is {name} {NO_SPREAD}"
+    return f"where it is {name}: {no_interval(people)}"
 
 
 def _in_both(
@@ -159,18 +160,47 @@ def slope(
         return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     who = _people(clusters, rows)
     events = min(len(np.unique(who[some])) for some in (y < 1, y > 0))
-    if (is_binary or answers > 1) and events < FEW_EVENTS:
+    shared = is_binary or answers > 1
+    if shared and events < FEW_EVENTS:
         return _slope_of_few(y, x, who, events)
-    return _least_squares(y, x, who, confidence)
+    if not shared and (reason := _few_telling(y, x, who)):
+        return Estimate(_slope(y, x), reason=reason)
+    return _least_squares(y, x, who, confidence, cautious=not shared)
+
+
+def _few_telling(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]) -> str:
+    """Why too few subjects carry a slope of scores for an interval, "" where enough do.
+
+    They count as the equally telling ones that the column has, times the share whose mean differs from the middle one:
+    where most scores are equal, those that would tell most are likely to be among them.
+    """
+    means = np.bincount(who, weights=y) / np.bincount(who)
+    share = np.mean(np.abs(means - np.sort(means)[len(means) // 2]) > regression.ROUNDING * np.abs(means).max())
+    telling = float(share) * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
+    if not share:
+        return UNVARIED
+    return f"the slope rests on {telling:.1f} equally telling subjects: no interval below {TELLING}" * (telling < TELLING)
+
+
+def _slope(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> float:
+    centered = x - x.mean()
+    return float(centered @ y / (centered @ centered))
 
 
 def _least_squares(
-    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], confidence: float
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    who: Int[np.ndarray, " n"],
+    confidence: float,
+    *,
+    cautious: bool = False,
 ) -> Estimate:
     """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
 
     Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
-    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer.
+    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer. cautious: the shares
+    are how far the slope moves without each subject (the jackknife: MacKinnon and White 1985), and the skewness one and
+    a half standard errors further.
     """
     design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
     weights = centered / (centered @ centered)
@@ -182,20 +212,30 @@ def _least_squares(
     if not (error > 0 and freedom[1] >= 1):
         return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
     shares = np.bincount(who, weights=weights * residual)
+    if cautious:
+        shares = estimate - _without_each(centered, y - y.mean(), who)
+        error = float(np.sqrt(shares @ shares))
     fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
     telling = max(min(telling_subjects(design, who), fewest), 3.0)
-    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
+    skewed, unseen = float(skewness(shares, telling)), (1.5 if cautious else 1.0) * math.sqrt(6) / telling
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
     return Estimate(estimate, float(low), float(high), p, STUDENT, STUDENT)
+
+
+def _without_each(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " p"]:
+    """The slope without each of the subjects."""
+    n, a, b, ab, aa = (w.sum() - np.bincount(who, weights=w) for w in (np.ones_like(x), x, y, x * y, x * x))
+    return np.asarray((ab - a * b / n) / (aa - a**2 / n))
 
 
 def _slope_of_few(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], events: int
 ) -> Estimate:
     """The slope of a rare binary outcome: no interval, and a test by permutation where each subject has one x."""
-    centered = x - x.mean()
-    estimate = float(centered @ y / (centered @ centered))
+    estimate = _slope(y, x)
     if np.ptp(y) == 0:
         return Estimate(estimate, reason=UNVARIED)
     p = regression.permuted(y, x, who)

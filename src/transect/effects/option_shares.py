@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from transect.effects import clusters, curves, resampling
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import SOURCES as INTERVALS
-from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, wilson_clustered
+from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, no_interval, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import over_repeats
@@ -28,9 +28,7 @@ SOURCES: Final = (
     "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
 )
 BONFERRONI: Final = "at the level of Bonferroni"
-FEW: Final = "fewer than two subjects answered at both levels, or they do not differ"
 NO_ANSWER: Final = "no answer"
-NO_VARIATION: Final = "subjects do not differ: no interval"
 MOST_EXACT: Final = 20_000
 """Permutations up to which all are counted."""
 _FEWEST_DRAWS: Final = 999
@@ -131,8 +129,10 @@ def shares_by_option(
     rows = []
     for place, d in enumerate(differences):
         found = _simultaneous(d, who, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
+        people_with = clusters.people_with(d, who).tolist()
         for option in range(options):
-            difference = _bounded(d[:, option], found.low[option], found.high[option], FEW)
+            reason = no_interval(people_with[option])
+            difference = _bounded(d[:, option], found.low[option], found.high[option], reason)
             tests = float(p.reshape(-1, options)[place, option]), float(corrected[place, option])
             rows.append(OptionContrast(option, place + 1, difference, found.methods[option], *tests))
     complete = np.isfinite(values).all(axis=(1, 3))
@@ -264,8 +264,8 @@ def _shares(
         found = mean_interval(totals, counts, confidence=confidence)
         low, high = found.low, found.high
     means = totals.sum(axis=0) / counts.sum(axis=0)
-    rows = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(Bounded(mean, least, most, "" if np.isfinite(least) else NO_VARIATION) for mean, least, most in rows)
+    rows, n = zip(means.tolist(), low.tolist(), high.tolist(), strict=True), int((counts > 0).any(axis=1).sum())
+    return tuple(Bounded(mean, least, most, "" if np.isfinite(least) else no_interval(n)) for mean, least, most in rows)
 
 
 def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Bounded:

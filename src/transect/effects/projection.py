@@ -394,7 +394,7 @@ def _sum(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float)
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     else:
         low, high, method = _interval_of_mean(pseudo, quantity.weights, answers, confidence)
-    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
+    return _row(quantity, cells, "" if method else intervals.no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
 
 
 def _interval_of_mean(
@@ -438,11 +438,6 @@ def _correlation(cells: CellMeans, first: Float[np.ndarray, " cells"], second: F
     alike = float(one @ other) / scale if scale > _ROUNDING else 0.0
     bearers = min(int((cells.values[:, used > 0] != 0).any(axis=1).sum()) for used in (first, second))
     return alike if bearers >= FEW_BEARERS else min(alike, 0.0)
-
-
-def _no_interval(n: int) -> str:
-    """Why there is no interval."""
-    return "one subject: no interval" if n < 2 else intervals.NO_SPREAD
 
 
 def _row(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from transect.designs.matching.sample import absent, codes
 from transect.effects import clusters, verification
 from transect.effects import verification as dyadic
-from transect.effects.intervals import CONFIDENCE, wilson_clustered
+from transect.effects.intervals import CONFIDENCE, FEWEST, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.regression import student_interval
 from transect.effects.verification import (
@@ -259,8 +259,8 @@ def _mean_error(comparisons: Comparisons, mean: float) -> tuple[float, float]:
 
 
 def _mean_interval(comparisons: Comparisons, mean: float, confidence: float) -> tuple[float, float]:
-    """Of the mean genuine distance; NaN with fewer than two identities that have such comparisons."""
-    if (comparisons.genuine > 0).sum() < 2:
+    """Of the mean genuine distance; NaN with fewer than five identities that have such comparisons."""
+    if (comparisons.genuine > 0).sum() < FEWEST:
         return np.nan, np.nan
     variance, freedom = _mean_error(comparisons, mean)
     return student_interval(mean, float(np.sqrt(variance)), freedom, confidence)[:2]

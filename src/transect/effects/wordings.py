@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from transect.effects import clusters, interrogation
 from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import Bounds
-from transect.effects.intervals import Intervals
+from transect.effects.intervals import Intervals, no_interval
 from transect.effects.multiplicity import MAX_T, max_t
 from transect.effects.pair_perception import Bounded
 from transect.effects.rater_uncertainty import SOURCES as CROSSED
@@ -86,7 +86,6 @@ ALONE: Final = "one paraphrase: nothing to compare"
 TOO_FEW: Final = f"fewer than {FEWEST_SAMPLED} paraphrases: no sample of wordings"
 NO_SUBJECTS: Final = "fewer than two subjects answered at both levels in every paraphrase"
 NO_PAIRS: Final = "fewer than two subjects answered at both levels"
-NO_VARIATION: Final = "subjects do not differ: no interval"
 _ROUNDING: Final = 1e-12
 
 
@@ -225,7 +224,7 @@ def _bounded(
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
     low, high = float(intervals.low[place]), float(intervals.high[place])
-    reason = "" if np.isfinite(low) else few if subjects < 2 else NO_VARIATION
+    reason = "" if np.isfinite(low) else few if subjects < 2 else no_interval(subjects)
     return Bounded(estimate, low, high, reason)
 
 
