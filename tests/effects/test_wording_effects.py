@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 from transect.effects.contrasts import level_differences
-from transect.effects.intervals import mean_difference_interval
-from transect.effects.intervals import NO_SPREAD
+from transect.effects.intervals import NO_SPREAD, mean_difference_interval
 from transect.effects.wordings import ALONE, NO_SUBJECTS, TOO_FEW, wording_effects
 
 

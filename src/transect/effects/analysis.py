@@ -199,7 +199,8 @@ def adjust(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     Effects without a p keep NaN and are not counted. An effect that repeats another's test
     (`Effect.same_test_as`) is not counted, and has the other's p_adjusted.
 
-    >>> effects = [Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18) for p in (0.01, 0.5)]
+    >>> effects = [Effect(0.1, 0, 0.2, name="a", attribute="a", target="t", outcome="miss", p=p, unit="", n_subjects=9,
+    ...                   n_images=18) for p in (0.01, 0.5)]
     >>> [effect.p_adjusted for effect in adjust(effects)]
     [0.02, 0.5]
     """
@@ -306,31 +307,15 @@ def _experimental(
 
 
 def _observed(
-    association: observational.Association,
-    groups: observational.Groups,
-    measure: Measure,
-    spec: Mapping[str, object],
+    association: Effect, groups: observational.Groups, measure: Measure, spec: Mapping[str, object]
 ) -> Effect:
     test = measure.untested or association.test_method
-    return Effect(
-        name=association.name,
-        attribute=association.attribute,
+    return replace(
+        association,
         target=measure.target,
         outcome=measure.outcome,
-        estimate=association.estimate,
-        low=association.low,
-        high=association.high,
         p=np.nan if measure.untested else association.p,
-        unit=_per(measure.unit, association.per),
-        n_subjects=association.n_subjects,
-        n_images=association.n_images,
-        kind=association.kind,
-        origin=association.origin,
-        to=association.to,
-        basis="observational",
-        excluded=association.excluded,
-        reason=association.reason,
-        interval_method=association.interval_method,
+        unit=_per(measure.unit, association.unit),
         test_method=test,
         spec={**spec, **_flips(test), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, test),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Final, final
+from dataclasses import dataclass, fields
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -27,7 +26,7 @@ from transect.effects.intervals import (
 from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput
-from transect.records import Attribute
+from transect.records import Attribute, Effect, EstimateWithTest
 
 NEWCOMBE: Final = "Newcombe hybrid score"
 FISHER: Final = regression.FISHER
@@ -51,19 +50,6 @@ TELLING: Final = 6
 UNVARIED: Final = "the outcome does not vary: no interval"
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """An estimate with its interval and test; NaN with a reason where there is none."""
-
-    estimate: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    p: float = np.nan
-    interval_method: str = ""
-    test_method: str = ""
-    reason: str = ""
-
-
 def difference(
     values: Float[np.ndarray, " n"],
     masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
@@ -73,12 +59,12 @@ def difference(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate:
+) -> EstimateWithTest:
     """Mean of the second group minus mean of the first. answers: as `samples.Measure` has it, 1 of other values."""
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
-            return Estimate(reason=f"no image with a valid answer where it is {name}")
+            return EstimateWithTest(reason=f"no image with a valid answer where it is {name}")
     rows = first | second
     y, x, who = values[rows], second[rows].astype(np.float64), _people(clusters, rows)
     if answers > 1 and not is_binary and not _in_both(first, second, clusters):
@@ -87,11 +73,11 @@ def difference(
         return _proportions(values[first], values[second], confidence)
     for level, name in enumerate(names):
         if reason := _unshown(y[x == level], who[x == level], name, is_binary):
-            return Estimate(float(y[x == 1].mean() - y[x == 0].mean()), reason=reason)
+            return EstimateWithTest(float(y[x == 1].mean() - y[x == 0].mean()), reason=reason)
     if not is_binary:
         return _least_squares(y, x, who, confidence)
     effect = difference_in_means(y, x, clusters=who, confidence=confidence)
-    return Estimate(effect.estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
+    return effect
 
 
 def _people(clusters: Int[np.ndarray, " n"] | None, rows: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
@@ -119,7 +105,7 @@ def _in_both(
 
 def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
-) -> Estimate:
+) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
     rates = []
     for group in (0.0, 1.0):
@@ -130,16 +116,21 @@ def _shares(
         rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
     ends = regression.recovered(*rates)
     p = regression.permuted(y, x, who)
-    return Estimate(rates[1][0] - rates[0][0], *ends, p, regression.MOVER, regression.SUBJECTS)
+    return EstimateWithTest(
+        rates[1][0] - rates[0][0], *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
+    )
 
 
-def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> Estimate:
+def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> EstimateWithTest:
     from scipy.stats import fisher_exact
 
     yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
     low, high = newcombe(yes, n, confidence)
     p = fisher_exact([[yes[0], n[0] - yes[0]], [yes[1], n[1] - yes[1]]]).pvalue
-    return Estimate(float(b.mean() - a.mean()), float(low), float(high), float(p), NEWCOMBE, FISHER)
+    difference = float(b.mean() - a.mean())
+    return EstimateWithTest(
+        difference, float(low), float(high), p=float(p), interval_method=NEWCOMBE, test_method=FISHER
+    )
 
 
 def slope(
@@ -152,19 +143,19 @@ def slope(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate:
+) -> EstimateWithTest:
     """Least-squares slope over images; no interval for a rare binary outcome."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
-        return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
+        return EstimateWithTest(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     who = _people(clusters, rows)
     events = min(len(np.unique(who[some])) for some in (y < 1, y > 0))
     shared = is_binary or answers > 1
     if shared and events < FEW_EVENTS:
         return _slope_of_few(y, x, who, events)
     if not shared and (reason := _few_telling(y, x, who)):
-        return Estimate(_slope(y, x), reason=reason)
+        return EstimateWithTest(_slope(y, x), reason=reason)
     return _least_squares(y, x, who, confidence, cautious=not shared)
 
 
@@ -179,7 +170,8 @@ def _few_telling(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: In
     telling = float(share) * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
     if not share:
         return UNVARIED
-    return f"the slope rests on {telling:.1f} equally telling subjects: no interval below {TELLING}" * (telling < TELLING)
+    few = f"the slope rests on {telling:.1f} equally telling subjects: no interval below {TELLING}"
+    return few if telling < TELLING else ""
 
 
 def _slope(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> float:
@@ -194,7 +186,7 @@ def _least_squares(
     confidence: float,
     *,
     cautious: bool = False,
-) -> Estimate:
+) -> EstimateWithTest:
     """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
 
     Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
@@ -210,8 +202,8 @@ def _least_squares(
     covariance, freedom = bias_reduced(design, residual, who)
     error = float(np.sqrt(covariance[1, 1]))
     if not (error > 0 and freedom[1] >= 1):
-        return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
-    shares = np.bincount(who, weights=weights * residual)
+        return EstimateWithTest(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
+    shares: Float[np.ndarray, " p"] = np.bincount(who, weights=weights * residual)
     if cautious:
         shares = estimate - _without_each(centered, y - y.mean(), who)
         error = float(np.sqrt(shares @ shares))
@@ -220,7 +212,7 @@ def _least_squares(
     skewed, unseen = float(skewness(shares, telling)), (1.5 if cautious else 1.0) * math.sqrt(6) / telling
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
-    return Estimate(estimate, float(low), float(high), p, STUDENT, STUDENT)
+    return EstimateWithTest(estimate, float(low), float(high), p=p, interval_method=STUDENT, test_method=STUDENT)
 
 
 def _without_each(
@@ -233,14 +225,14 @@ def _without_each(
 
 def _slope_of_few(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], events: int
-) -> Estimate:
+) -> EstimateWithTest:
     """The slope of a rare binary outcome: no interval, and a test by permutation where each subject has one x."""
     estimate = _slope(y, x)
     if np.ptp(y) == 0:
-        return Estimate(estimate, reason=UNVARIED)
+        return EstimateWithTest(estimate, reason=UNVARIED)
     p = regression.permuted(y, x, who)
     few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
-    return Estimate(estimate, p=p, test_method=regression.SUBJECTS if np.isfinite(p) else "", reason=few)
+    return EstimateWithTest(estimate, p=p, test_method=regression.SUBJECTS if np.isfinite(p) else "", reason=few)
 
 
 @final
@@ -321,32 +313,6 @@ def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
     return np.unique(np.maximum(np.quantile(values, [1 / 3, 2 / 3]), above))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Association:
-    """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
-
-    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
-    """
-
-    name: str
-    attribute: str
-    kind: str
-    origin: float
-    to: float
-    per: str
-    estimate: float
-    low: float
-    high: float
-    p: float
-    interval_method: str
-    test_method: str
-    n_subjects: int
-    n_images: int
-    excluded: Mapping[str, int]
-    reason: str = ""
-
-
 def associations(
     values: Float[np.ndarray, " n"],
     reasons: np.ndarray,
@@ -356,7 +322,7 @@ def associations(
     is_binary: bool,
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-) -> list[Association]:
+) -> list[Effect]:
     """`all_associations` of one attribute."""
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
     return all_associations(
@@ -380,97 +346,53 @@ def all_associations(
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     answers: int = 1,
-) -> list[Association]:
-    """`associations` of several attributes, one after another."""
+) -> list[Effect]:
+    """Unadjusted differences and slopes of several attributes, without target and outcome; their unit is `per`.
+
+    An effect is NaN with a reason where it cannot be estimated. kind: "contrast" (mean of the group at `to` minus that
+    at `origin`) or "slope" (per unit of the attribute).
+    """
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who
-    plans = [
-        plan
-        for name, groups in cuts.items()
-        for plan in _plans(
-            values,
-            groups,
-            columns[name],
-            is_binary=is_binary,
-            clusters=clusters,
-            confidence=confidence,
-            answers=answers,
-        )
-    ]
-    return [
-        _association(plan.name, plan.attribute, plan.ends, plan.result, values, plan.rows, exclusions, who)
-        for plan in plans
-    ]
+    how = {"is_binary": is_binary, "clusters": clusters, "confidence": confidence, "answers": answers}
+    made: list[Effect] = []
+    for name, groups in cuts.items():
+        for title, ends, result, rows in _estimates(values, groups, columns[name], how):
+            kind, origin, to, per = ends
+            valid = rows & np.isfinite(values)
+            made.append(
+                Effect(
+                    **{entry.name: getattr(result, entry.name) for entry in fields(EstimateWithTest)},
+                    name=title,
+                    attribute=name,
+                    target="",
+                    outcome="",
+                    unit=per,
+                    n_subjects=len(np.unique(who[valid])),
+                    n_images=int(valid.sum()),
+                    kind=kind,
+                    origin=origin,
+                    to=to,
+                    basis="observational",
+                    excluded=exclusions.count(rows),
+                )
+            )
+    return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """An association and the rows it is of."""
-
-    name: str
-    attribute: Attribute
-    ends: tuple[str, float, float, str]
-    result: Estimate
-    rows: Bool[np.ndarray, " n"]
-
-
-def _plans(
-    values: Float[np.ndarray, " n"],
-    groups: Groups,
-    column: Float[np.ndarray, " n"],
-    *,
-    is_binary: bool,
-    clusters: Int[np.ndarray, " n"] | None,
-    confidence: float,
-    answers: int,
-) -> Iterator[_Plan]:
+def _estimates(
+    values: Float[np.ndarray, " n"], groups: Groups, column: Float[np.ndarray, " n"], how: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, float, float, str], EstimateWithTest, Bool[np.ndarray, " n"]]]:
+    """Name, kind and ends of each association of an attribute, with the rows that it is of."""
     attribute = groups.attribute
-    how = partial(difference, is_binary=is_binary, clusters=clusters, confidence=confidence, answers=answers)
     for to in compared_with_first(groups):
         masks = groups.index == 0, groups.index == to
-        names = groups.label(0), groups.label(to)
-        result = how(values, masks, names)
+        result = difference(values, masks, (groups.label(0), groups.label(to)), **how)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
-        name = contrast_name(groups, to)
-        yield _Plan(name, attribute, ends, result, masks[0] | masks[1])
+        yield contrast_name(groups, to), ends, result, masks[0] | masks[1]
     if not attribute.discrete:
         known = np.isfinite(column)
-        result = slope(
-            values, column, known, attribute.name, is_binary, clusters=clusters, confidence=confidence, answers=answers
-        )
+        result = slope(values, column, known, attribute.name, **how)
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
-        ends = "slope", low, high, attribute.unit or "unit"
-        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known)
-
-
-def _association(
-    name: str,
-    attribute: Attribute,
-    ends: tuple[str, float, float, str],
-    result: Estimate,
-    values: Float[np.ndarray, " n"],
-    rows: Bool[np.ndarray, " n"],
-    exclusions: Exclusions,
-    who: Int[np.ndarray, " n"],
-) -> Association:
-    kind, origin, to, per = ends
-    valid = rows & np.isfinite(values)
-    return Association(
-        name=name,
-        attribute=attribute.name,
-        kind=kind,
-        origin=origin,
-        to=to,
-        per=per,
-        estimate=result.estimate,
-        low=result.low,
-        high=result.high,
-        p=result.p,
-        interval_method=result.interval_method,
-        test_method=result.test_method,
-        n_subjects=len(np.unique(who[valid])),
-        n_images=int(valid.sum()),
-        excluded=exclusions.count(rows),
-        reason=result.reason,
-    )
+        yield f"{attribute.name}: slope", ("slope", low, high, attribute.unit or "unit"), result, known

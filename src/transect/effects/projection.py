@@ -394,7 +394,9 @@ def _sum(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float)
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     else:
         low, high, method = _interval_of_mean(pseudo, quantity.weights, answers, confidence)
-    return _row(quantity, cells, "" if method else intervals.no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
+    return _row(
+        quantity, cells, "" if method else intervals.no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method
+    )
 
 
 def _interval_of_mean(

@@ -16,9 +16,9 @@ from jaxtyping import Float
 from transect.analysis.finished_run import Run, read
 from transect.effects.contrasts import by_level
 from transect.effects.multiplicity import holm
-from transect.effects.pair_perception import Bounded
 from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSkew, retrieval_skew
 from transect.errors import BadInput
+from transect.records import Estimate
 from transect.reports.builder import probability, significant
 from transect.runs import tables as columns
 from transect.runs.layout import runs_of
@@ -96,7 +96,7 @@ def table_rows(numbers: RetrieveNumbers) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
 
 
-def largest(one: QuerySkew, top: FirstImages) -> tuple[str, Bounded] | None:
+def largest(one: QuerySkew, top: FirstImages) -> tuple[str, Estimate] | None:
     """The level with the largest share among the first K, and the share; None where it cannot be told."""
     if top.reason:
         return None
@@ -104,10 +104,10 @@ def largest(one: QuerySkew, top: FirstImages) -> tuple[str, Bounded] | None:
     return one.levels[place], top.shares[place]
 
 
-def with_interval(value: Bounded, scale: float = 1) -> str:
+def with_interval(value: Estimate, scale: float = 1) -> str:
     """A number and its interval, or why there is none.
 
-    >>> with_interval(Bounded(0.5, 0.25, 0.75), 100), with_interval(Bounded(math.nan, math.nan, math.nan, "none"))
+    >>> with_interval(Estimate(0.5, 0.25, 0.75), 100), with_interval(Estimate(reason="none"))
     ('50 (25 to 75)', 'none')
     """
     if math.isnan(value.estimate):
