@@ -13,7 +13,11 @@ Z = 1.959964
 
 def world(estimate, error, n=100, seen=None):
     return WorldEstimate(
-        estimate, estimate - Z * error, estimate + Z * error, n, abs(estimate) > Z * error if seen is None else seen
+        estimate,
+        estimate - Z * error,
+        estimate + Z * error,
+        n=n,
+        seen=abs(estimate) > Z * error if seen is None else seen,
     )
 
 
@@ -105,8 +109,8 @@ def test_the_largest_difference_of_several_worlds_is_told():
 
 
 @pytest.mark.parametrize("bad", [
-    WorldEstimate(np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 5, False),
-    WorldEstimate(0.0, 0.0, 0.0, 5, False),
+    WorldEstimate(n=0, seen=False), WorldEstimate(0.1, n=5, seen=False),
+    WorldEstimate(0.0, 0.0, 0.0, n=5, seen=False),
 ])  # fmt: skip
 def test_a_world_without_an_interval_is_no_agreement(bad):
     result = one(world(0.1, 0.02), bad)

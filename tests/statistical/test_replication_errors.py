@@ -12,7 +12,7 @@ def worlds(rng, effects, errors):
     """One estimate per world around its own effect, with a normal interval; seen where that excludes 0."""
     drawn = np.array(effects) + np.array(errors) * rng.standard_normal(len(effects))
     return [
-        WorldEstimate(value, value - Z * error, value + Z * error, 100, abs(value) > Z * error)
+        WorldEstimate(value, value - Z * error, value + Z * error, n=100, seen=abs(value) > Z * error)
         for value, error in zip(drawn, errors, strict=True)
     ]
 
