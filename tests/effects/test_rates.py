@@ -24,7 +24,7 @@ def test_by_hand():
     # Off 0, 0, 1 and on 1, 1, failed: 1/3, 2/2, overall 3/5 of five images of three subjects.
     y = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, NAN]])
     overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)})
-    assert (overall.rate, off.rate, on.rate) == pytest.approx((3 / 5, 1 / 3, 1))
+    assert (overall.estimate, off.estimate, on.estimate) == pytest.approx((3 / 5, 1 / 3, 1))
     assert (overall.order, off.order, dict(off.cell)) == (0, 1, {"glasses": 0.0})
     assert (overall.n_subjects, overall.n_images, on.n_subjects) == (3, 5, 2)
     assert (overall.excluded, off.excluded, on.excluded) == ({"failed": 1}, {}, {"failed": 1})
@@ -42,11 +42,11 @@ def test_every_intersection_against_loops(values, max_order):
     assert [tuple(rate.cell.items()) for rate in made] == list(expected)
     for rate in made:
         mean, images, subjects = expected[tuple(rate.cell.items())]
-        np.testing.assert_allclose(rate.rate, mean)
+        np.testing.assert_allclose(rate.estimate, mean)
         assert (rate.n_images, rate.n_subjects) == (images, subjects)
         assert (rate.method == "") == (images == 0)
         assert np.isnan(rate.low) == (images == 0)
-        assert images == 0 or rate.low <= rate.rate <= rate.high
+        assert images == 0 or rate.low <= rate.estimate <= rate.high
         assert images + sum(rate.excluded.values()) == values.size // np.prod([len(LEVELS[name]) for name in rate.cell])
 
 
@@ -54,7 +54,7 @@ def test_scores_have_the_interval_of_means_by_subject():
     y = np.array([[0.5, 1.5], [1.2, NAN], [2.0, 4.0], [0.1, 0.2], [0.3, 0.4], [0.7, 0.5]])
     overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)
     assert overall.method == off.method == on.method == STUDENT
-    assert overall.rate == pytest.approx(11.4 / 11)
+    assert overall.estimate == pytest.approx(11.4 / 11)
     pooled = mean_interval(np.nansum(y, axis=1)[:, None], np.isfinite(y).sum(axis=1)[:, None].astype(float))
     assert (overall.low, overall.high) == pytest.approx((pooled.low[0], pooled.high[0]))
     # One image per subject, of which one is missing where glasses are on.

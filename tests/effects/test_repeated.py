@@ -78,7 +78,7 @@ def test_the_estimate_is_the_mean_over_photographs_and_agrees_with_the_rates():
     y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
     found = analysed(y, people)
     rates = {tuple(rate.cell.values()): rate for rate in found.rates}
-    assert found.effects[0].estimate == pytest.approx(2 / 5) == rates[1.0,].rate - rates[0.0,].rate
+    assert found.effects[0].estimate == pytest.approx(2 / 5) == rates[1.0,].estimate - rates[0.0,].estimate
     assert rates[()].n_subjects == 3
     assert found.differences[0].tolist() == [3.0, 0.0, -1.0]
 
