@@ -7,7 +7,7 @@ from transect.analysis.sections import adjustment, ratings
 from transect.records import Design
 
 NAN = np.nan
-STYLES = Design({"hair": (0.0, 1.0, 2.0)}, subjects=8)
+STYLES = Design({"hair": (0.0, 1.0, 2.0)}, subjects=4)
 """Bald, bun, long."""
 
 
@@ -20,7 +20,8 @@ def test_each_level_is_set_instead_of_the_first_and_seen_as_a_share():
     """Bald is seen as bald; bun as bun by half and as long by the other half; long as long, which also looks younger."""
     seen = np.array([[0, 1, 2]] * 4 + [[0, 2, 2]] * 4, dtype=float)
     age = np.array([[40, 40, 30]] * 8, dtype=float)
-    one = answers(STYLES, scores=np.full(24, 0.5), perceived={"hair": seen.reshape(-1), "age": age.reshape(-1)})
+    eight = Design({"hair": (0.0, 1.0, 2.0)}, subjects=8)
+    one = answers(eight, scores=np.full(24, 0.5), perceived={"hair": seen.reshape(-1), "age": age.reshape(-1)})
     made, found = matrix(one)
     bun, long = "hair: bun instead of bald", "hair: long instead of bald"
     assert {key: row["mean change"] for key, row in found.items()} == {
