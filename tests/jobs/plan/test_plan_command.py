@@ -10,7 +10,7 @@ from commands import refused, run_here
 from transect.analysis import finished_run
 from transect.analysis.findings import analyse
 from transect.analysis.secondary_results import pilot_contrasts, plan_next, smallest_detectable
-from transect.effects.planning import plan
+from transect.effects.planning import detectable_rate, plan
 
 
 def test_the_contract_of_the_json():
