@@ -6,8 +6,8 @@ from oracles.effects_by_loops import tango_by_likelihood
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from transect.effects import intervals, mean_difference_interval, newcombe, paired_score_interval, wilson
-from transect.effects.intervals import STUDENT, mean_interval, wilson_clustered
+from transect.effects import intervals, mean_difference_interval, wilson
+from transect.effects.intervals import STUDENT, mean_interval, newcombe, paired_score_interval, wilson_clustered
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])

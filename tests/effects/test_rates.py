@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from oracles import effects_by_loops
 
-from transect.effects import transect_rates, wilson
+from transect.effects import wilson
 from transect.effects.intervals import STUDENT, mean_interval, wilson_clustered
+from transect.effects.rates import transect_rates
 
 NAN = np.nan
 LEVELS = {"tone": (1.0, 10.0), "glasses": (0.0, 1.0), "light": (-1.0, 0.0, 1.0)}
