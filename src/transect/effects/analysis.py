@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -161,18 +161,13 @@ def analyse_population(
     _check_lengths(values, reasons, columns if subjects is None else {**columns, "subjects": subjects})
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    rows = observational.all_associations(
-        values,
-        reasons,
-        cuts,
-        columns,
-        is_binary=measure.is_binary,
-        subjects=who,
-        confidence=confidence,
-        answers=measure.answers,
-    )
     spec = {"confidence": confidence, "subjects": len(people)}
-    effects = tuple(_observed(row, cuts[row.attribute], measure, spec) for row in rows)
+    how: dict[str, Any] = {"is_binary": measure.is_binary, "answers": measure.answers, "confidence": confidence}
+    effects = tuple(
+        _observed(row, groups, measure, spec)
+        for name, groups in cuts.items()
+        for row in observational.associations(values, reasons, groups, columns[name], subjects=who, **how)
+    )
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),

@@ -322,32 +322,9 @@ def associations(
     is_binary: bool,
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-) -> list[Effect]:
-    """`all_associations` of one attribute."""
-    cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
-    return all_associations(
-        values,
-        reasons,
-        cuts,
-        columns,
-        is_binary=is_binary,
-        subjects=subjects,
-        confidence=confidence,
-    )
-
-
-def all_associations(
-    values: Float[np.ndarray, " n"],
-    reasons: np.ndarray,
-    cuts: Mapping[str, Groups],
-    columns: Mapping[str, Float[np.ndarray, " n"]],
-    *,
-    is_binary: bool,
-    subjects: Int[np.ndarray, " n"] | None = None,
-    confidence: float = 0.95,
     answers: int = 1,
 ) -> list[Effect]:
-    """Unadjusted differences and slopes of several attributes, without target and outcome; their unit is `per`.
+    """Unadjusted differences and slope of an attribute, without target and outcome; their unit is per what.
 
     An effect is NaN with a reason where it cannot be estimated. kind: "contrast" (mean of the group at `to` minus that
     at `origin`) or "slope" (per unit of the attribute).
@@ -357,27 +334,25 @@ def all_associations(
     clusters = None if len(np.unique(who)) == len(who) else who
     how = {"is_binary": is_binary, "clusters": clusters, "confidence": confidence, "answers": answers}
     made: list[Effect] = []
-    for name, groups in cuts.items():
-        for title, ends, result, rows in _estimates(values, groups, columns[name], how):
-            kind, origin, to, per = ends
-            valid = rows & np.isfinite(values)
-            made.append(
-                Effect(
-                    **{entry.name: getattr(result, entry.name) for entry in fields(EstimateWithTest)},
-                    name=title,
-                    attribute=name,
-                    target="",
-                    outcome="",
-                    unit=per,
-                    n_subjects=len(np.unique(who[valid])),
-                    n_images=int(valid.sum()),
-                    kind=kind,
-                    origin=origin,
-                    to=to,
-                    basis="observational",
-                    excluded=exclusions.count(rows),
-                )
+    for title, (kind, origin, to, per), result, rows in _estimates(values, groups, column, how):
+        valid = rows & np.isfinite(values)
+        made.append(
+            Effect(
+                **{entry.name: getattr(result, entry.name) for entry in fields(EstimateWithTest)},
+                name=title,
+                attribute=groups.attribute.name,
+                target="",
+                outcome="",
+                unit=per,
+                n_subjects=len(np.unique(who[valid])),
+                n_images=int(valid.sum()),
+                kind=kind,
+                origin=origin,
+                to=to,
+                basis="observational",
+                excluded=exclusions.count(rows),
             )
+        )
     return made
 
 
