@@ -19,7 +19,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.effects import planning
-from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference
+from transect.effects.always_valid import SOURCES, always_valid_difference
 from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, with_mirrors
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
@@ -29,7 +29,7 @@ from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
 from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
-from transect.records import Design, Effect
+from transect.records import Design, Effect, EstimateWithTest
 
 
 @final
@@ -221,23 +221,23 @@ def with_always_valid(
     )
 
 
-def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> AlwaysValid:
+def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> EstimateWithTest:
     if not np.isfinite(span):
-        return AlwaysValid(np.nan, np.nan, "", NO_RANGE)
+        return EstimateWithTest(reason=NO_RANGE)
     if effect.kind != "slope":
         return always_valid_difference(differences, span)
     if effect.excluded:
-        return AlwaysValid(np.nan, np.nan, "", INCOMPLETE)
+        return EstimateWithTest(reason=INCOMPLETE)
     return always_valid_difference(differences, span * steepest_slope(design.levels[effect.attribute]))
 
 
-def _with(effect: Effect, interval: AlwaysValid) -> Effect:
-    source = SOURCES.get(interval.method)
+def _with(effect: Effect, interval: EstimateWithTest) -> Effect:
+    source = SOURCES.get(interval.interval_method)
     return replace(
         effect,
         always_low=interval.low,
         always_high=interval.high,
-        always_method=interval.method,
+        always_method=interval.interval_method,
         always_reason=interval.reason,
         sources=tuple(dict.fromkeys((*effect.sources, *([source] if source else [])))),
     )
