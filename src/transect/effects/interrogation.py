@@ -386,4 +386,4 @@ def _over(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _inside(part: Estimate) -> Estimate:
-    return Estimate(*(min(max(value, 0.0), 1.0) for value in (part.estimate, part.low, part.high)))
+    return Estimate(*np.clip([part.estimate, part.low, part.high], 0.0, 1.0).tolist())
