@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.effects import aipw, contrasts, mean_difference_interval, newcombe
+from transect.effects import aipw, contrasts, mean_difference_interval
+from transect.effects.intervals import newcombe
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import attribute
 from transect.records import Design, Effect

@@ -59,6 +59,7 @@ from .jobs.view.run import view as view
 from .records import Attribute as Attribute
 from .records import Design as Design
 from .records import Effect as Effect
+from .records import Estimate as Estimate
 from .records import Images as Images
 from .records import Latents as Latents
 from .records import Predictions as Predictions

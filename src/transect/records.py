@@ -315,9 +315,34 @@ class Design:
         return self.seed * SUBJECTS_PER_SEED + np.arange(start, end, dtype=np.int64)
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Estimate:
+    """A number and its interval, of 95 % where nothing else is said; NaN where there is none, for the reason.
+
+    Records of one number extend it by what it compares, how it was tested and what it rests on.
+
+    >>> Estimate(0.5, 0.25, 0.75)
+    Estimate(estimate=0.5, low=0.25, high=0.75, reason='')
+    """
+
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateWithTest(Estimate):
+    """An estimate, its two-sided p, and how the interval and p were made; "" and NaN where there is none."""
+
+    p: float = math.nan
+    interval_method: str = ""
+    test_method: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect(EstimateWithTest):
     """An estimand, its estimate and what it rests on.
 
     estimate, low, high: in `unit` ("proportion" in ±1); NaN with `reason` where not estimable. kind: "contrast" (`to`
@@ -329,10 +354,6 @@ class Effect:
     attribute: str
     target: str
     outcome: str
-    estimate: float
-    low: float
-    high: float
-    p: float
     unit: str
     n_subjects: int
     n_images: int
@@ -342,9 +363,6 @@ class Effect:
     basis: Basis = "experimental"
     p_adjusted: float = math.nan
     excluded: Mapping[str, int] = field(default_factory=dict)
-    reason: str = ""
-    interval_method: str = ""
-    test_method: str = ""
     spec: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[str] = ()
     always_low: float = math.nan

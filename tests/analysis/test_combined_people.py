@@ -11,7 +11,7 @@ from transect.effects import transported
 NAN = float("nan")
 FOUND = Finding(
     target="m", digest="1", attribute="glasses", outcome="score", unit="logit", levels="none to thin", scaled=False,
-    verdict="cannot tell", worlds=tuple(InWorld(name, *[NAN] * 4, 0, False) for name in ("rendered", "photographs")),
+    verdict="cannot tell", worlds=tuple(InWorld(world=name, p_adjusted=NAN, n_subjects=0, seen=False) for name in ("rendered", "photographs")),
     seen_in=(), against=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
     margin=NAN, p=NAN, p_adjusted=NAN, within=False, needed=(),
 )  # fmt: skip

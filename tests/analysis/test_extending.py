@@ -54,6 +54,9 @@ def test_a_slope_with_missing_answers_and_an_association_have_none():
     contrast, slope = effects_of(y, binary=True)
     assert contrast.always_reason == ""
     assert (slope.always_reason, slope.always_method, math.isnan(slope.always_high)) == (INCOMPLETE, "", True)
-    associated = Effect("a", "age", "mine", "answer", 0.1, 0.0, 0.2, 0.5, "proportion", 9, 9, basis="observational")
+    associated = Effect(
+        0.1, 0.0, 0.2, name="a", attribute="age", target="mine", outcome="answer", p=0.5, unit="proportion",
+        n_subjects=9, n_images=9, basis="observational",
+    )  # fmt: skip
     observed = with_always_valid([associated], [np.zeros(9)], Design({}, subjects=9), {})
     assert observed[0].always_reason == OBSERVED

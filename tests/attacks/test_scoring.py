@@ -5,7 +5,8 @@ import pytest
 
 from transect.attacks import scoring
 from transect.attacks.records import Attack
-from transect.effects import newcombe, wilson
+from transect.effects import wilson
+from transect.effects.intervals import newcombe
 
 
 def attack(credit):

@@ -15,7 +15,7 @@ Z = 1.959964
 
 def world(estimate, error, n=100, seen=None):
     p, shows = 2 * norm.sf(abs(estimate) / error), abs(estimate) > Z * error if seen is None else seen
-    return WorldEstimate(estimate, estimate - Z * error, estimate + Z * error, p, n, shows)
+    return WorldEstimate(estimate, estimate - Z * error, estimate + Z * error, p=p, n=n, seen=shows)
 
 
 def one(*worlds, margin=0.02):
@@ -122,8 +122,8 @@ def test_the_largest_difference_of_several_worlds_is_told():
 
 
 @pytest.mark.parametrize("bad", [
-    WorldEstimate(np.nan, np.nan, np.nan, np.nan, 0, False), WorldEstimate(0.1, np.nan, np.nan, 0.5, 5, False),
-    WorldEstimate(0.0, 0.0, 0.0, 1.0, 5, False),
+    WorldEstimate(p=np.nan, n=0, seen=False), WorldEstimate(0.1, p=0.5, n=5, seen=False),
+    WorldEstimate(0.0, 0.0, 0.0, p=1.0, n=5, seen=False),
 ])  # fmt: skip
 def test_a_world_without_an_interval_is_no_agreement(bad):
     result = one(world(0.1, 0.02), bad)

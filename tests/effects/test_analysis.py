@@ -93,7 +93,10 @@ def test_population_effects_are_observational_and_say_which_ranges():
 
 
 def effect(p):
-    return Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18, sources=("Tango 1998",))
+    return Effect(
+        0.1, 0, 0.2, name="a", attribute="a", target="t", outcome="miss", p=p, unit="proportion", n_subjects=9,
+        n_images=18, sources=("Tango 1998",),
+    )  # fmt: skip
 
 
 def test_adjustment_over_the_family():

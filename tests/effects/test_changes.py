@@ -27,7 +27,7 @@ def test_balanced_changes_show_although_the_net_effect_is_zero():
     """40 of 100 change, 20 each way: the test of balance has p = 1, and both shares are 20 %."""
     y = table(20, 20)
     (row,) = changes(y, ONE, {"glasses": GLASSES})
-    assert (row.net, row.up.share, row.down.share) == (0.0, 0.2, 0.2)
+    assert (row.net, row.up.estimate, row.down.estimate) == (0.0, 0.2, 0.2)
     assert (row.up.pairs, row.up.subjects, row.n_pairs, row.n_subjects) == (20, 20, 100, 100)
     assert sign_flip((y[:, 1] - y[:, 0])[:, None])[0][0] == 1.0
 
@@ -49,7 +49,7 @@ def test_the_shares_add_up_to_the_effect_with_missing_pairs_and_several_cells():
         assert row.name == contrast.name
         assert row.net == pytest.approx(np.nanmean(contrast.differences))
         assert (row.n_subjects, 2 * row.n_pairs) == (contrast.n_subjects, contrast.n_images)
-        assert row.up.low < row.up.share < row.up.high
+        assert row.up.low < row.up.estimate < row.up.high
 
 
 PEOPLE = np.array([0, 0, 0, 1, 2, 2, *range(3, 12)])
@@ -61,7 +61,7 @@ def test_photographs_of_people_count_once_each_and_subjects_are_people():
     y[:4, 1] = 1
     y[4, 0] = 1
     (row,) = changes(y, Design(ONE.levels, subjects=15), {"glasses": GLASSES}, who=PEOPLE)
-    assert (row.up.share, row.down.share) == pytest.approx((4 / 15, 1 / 15))
+    assert (row.up.estimate, row.down.estimate) == pytest.approx((4 / 15, 1 / 15))
     assert row.net == pytest.approx(np.diff(y, axis=1).mean())
     assert (row.up.pairs, row.up.subjects, row.down.pairs, row.down.subjects) == (4, 2, 1, 1)
     assert (row.n_pairs, row.n_subjects, row.reason) == (15, 12, "")

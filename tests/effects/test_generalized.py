@@ -32,15 +32,6 @@ def test_poisson_agrees_with_statsmodels():
     np.testing.assert_allclose([e.spec["standard_error"] for e in made], judge.bse[1:], rtol=1e-7)
 
 
-def test_whole_weights_count_as_copies_of_a_subject_s_image():
-    y, x, groups = population()
-    weights = np.random.default_rng(4).integers(0, 3, len(y)).astype(float)
-    copies = np.repeat(np.arange(len(y)), weights.astype(int))
-    weighted = poisson(y, x, clusters=groups, weights=weights)
-    copied = poisson(y[copies], x[copies], clusters=groups[copies])
-    assert [e.estimate for e in weighted] == pytest.approx([e.estimate for e in copied], rel=1e-8)
-
-
 def test_separation_is_said():
     """No rate where the hat is off: its logarithm is minus infinity."""
     y, hat = np.repeat([0.0, 1.0, 0.0], [20, 10, 10]), np.repeat([0.0, 1.0], 20)

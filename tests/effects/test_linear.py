@@ -28,15 +28,6 @@ def test_agrees_with_statsmodels_by_cluster():
     assert {(effect.n_subjects, effect.n_images) for effect in made} == {(MANY_SUBJECTS, 4 * MANY_SUBJECTS)}
 
 
-def test_weights_agree_with_statsmodels():
-    y, x, groups = population(subjects=MANY_SUBJECTS)
-    weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
-    judge = sm.WLS(y, sm.add_constant(x), weights).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    made = ols(y, x, clusters=groups, weights=weights)
-    np.testing.assert_allclose([effect.estimate for effect in made], judge.params[1:], rtol=1e-10)
-    np.testing.assert_allclose([(e.low, e.high) for e in made], judge.conf_int()[1:], rtol=1e-9)
-
-
 def test_a_singular_design_names_its_columns_and_keeps_what_is_determined():
     y, x, _ = population()
     dark = (x[:, 0] > 0).astype(float)

@@ -3,8 +3,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from transect.effects import equivalence, paired_score_interval, wilson
-from transect.effects.equal_quality import validity
+from transect.effects import wilson
+from transect.effects.equal_quality import equivalence, validity
+from transect.effects.intervals import paired_score_interval
 
 NAN = np.nan
 STEPS = [-1.0, 0.0, 1.0]

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from transect.effects.clusters import bias_reduced
 from transect.effects.intervals import STUDENT
 from transect.effects.observational import associations, cut
 from transect.records import Attribute
@@ -87,13 +88,45 @@ def test_a_difference_of_scores_has_welch_s_error_and_moves_outwards_by_the_skew
     assert at_p.low == pytest.approx(0, abs=1e-6)
 
 
+def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_skew():
+    """The slope without each subject in turn, by refitting it."""
+    ages, rng = 30.0 + np.arange(20), np.random.default_rng(0)
+    y = rng.gamma(2, 1, 20)
+    _, made = associate(AGE, ages, y, is_binary=False)
+    estimate = np.polyfit(ages, y, 1)[0]
+    moved = np.array([estimate - np.polyfit(np.delete(ages, k), np.delete(y, k), 1)[0] for k in range(20)])
+    error = np.sqrt((moved**2).sum())
+    squares = (ages - ages.mean()) ** 2
+    telling = min(squares.sum() ** 2 / (squares**2).sum(), 2 * error**4 / (moved**4).sum())
+    skewed = (moved**3).sum() / error**3 * np.sqrt(telling * (telling - 1)) / (telling - 2)
+    design = np.column_stack([np.ones(20), ages])
+    _, freedom = bias_reduced(design, y - design @ np.linalg.lstsq(design, y, rcond=None)[0], np.arange(20))
+    expected = by_hand(estimate, error, freedom[1], skewed, 1.5 * np.sqrt(6) / telling)
+    assert (made.low, made.high) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("column", "scores", "telling"),
+    [
+        (np.arange(10), np.arange(10.0) ** 2, 5.1),  # 82.5² / 1,208.6 of ten, times nine of ten that differ
+        (2.0 ** np.arange(40), np.arange(40.0) % 7, 1.5),  # the last three weigh nearly all
+        (np.arange(60), np.where(np.arange(60) % 10, 0.0, 1.0 + np.arange(60)), 3.3),  # a tenth differs from 0
+    ],
+)
+def test_a_slope_of_scores_that_few_subjects_carry_has_no_interval(column, scores, telling):
+    _, slope = associate(AGE, column, scores, is_binary=False)
+    assert slope.estimate == pytest.approx(stats.linregress(column, scores).slope)
+    assert np.isnan([slope.low, slope.high, slope.p]).all()
+    assert slope.reason == f"the slope rests on {telling} equally telling subjects: no interval below 6"
+
+
 @pytest.mark.parametrize("shown", [(0, 4), (1, 4)])
 def test_a_group_whose_subjects_agree_but_for_one_has_no_interval(shown):
     y = [float(place < of) for of in shown for place in range(8)]
     (made,) = associate(GLASSES, np.repeat([0.0, 1.0], 8), y, is_binary=False)
     assert made.estimate == pytest.approx((shown[1] - shown[0]) / 8)
     assert np.isnan([made.low, made.high, made.p]).all()
-    assert made.reason == "where it is off all subjects agree, or all but one: no interval"
+    assert made.reason == "where it is off: all subjects agree, or all but one: no interval"
 
 
 def test_where_neither_group_errs_people_on_several_images_have_an_interval_too():

@@ -7,8 +7,11 @@ from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from transect.effects import plan, plan_from_pilot, sign_flip
 from transect.effects.planning import (
+    WEIGHTS,
+    averaged_power,
     detectable,
     detectable_rate,
+    given_factor,
     paired_power,
     plan_equivalence,
     unpaired_power,
@@ -91,6 +94,20 @@ def test_a_pilot_of_single_pairs_plans_for_mcnemars_mid_p(effect, discordant, by
     assert made.power >= 0.9
     assert detectable(deviation, made.subjects, discordant=discordant) <= effect + 1e-9
     assert detectable(0.1, 4, discordant=0.01) == np.inf  # even four pairs that agree have p = 2 / 2^4
+
+
+@pytest.mark.parametrize(("effect", "family"), [(0.3, 1), (-0.3, 12), (0.6, 1)])
+def test_a_pilot_of_averages_plans_for_flips_of_such_averages(effect, family):
+    """Averages of three answers that share a factor: the plan finds the effect as `averaged_power` says it does."""
+    rates, cells, correlation, level = (0.3, 0.3 + abs(effect)), 3, 0.3, 0.05 / family
+    low, high, conditional = given_factor(rates, correlation)
+    scatter = WEIGHTS @ conditional**2 - effect**2 + WEIGHTS @ (low * (1 - low) + high * (1 - high)) / cells
+    given = {"images_per_subject": 6, "unpaired_deviation": 0.4, "family": family}
+    made = plan_from_pilot(effect, np.sqrt(scatter), base=0.3, cells=cells, **given)
+    power = averaged_power(made.subjects, rates, correlation, cells, level)
+    assert power + 0.02 >= 0.9
+    assert made.power == pytest.approx(power, abs=0.04)
+    assert made.subjects > plan_from_pilot(effect, np.sqrt(scatter), **given).subjects  # Student's power: .78 to .86
 
 
 def test_equivalence_takes_the_subjects_of_two_one_sided_tests():

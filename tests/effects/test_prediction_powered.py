@@ -5,7 +5,8 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import skew, t
 
-from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
+from transect.effects import ppi_difference, ppi_mean, wilson
+from transect.effects.intervals import newcombe
 from transect.effects.prediction_powered import SCORE, too_rare
 
 AS_STUDENT = 2 * ndtr(t.ppf(0.975, 39)) - 1

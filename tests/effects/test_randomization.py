@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.stats import binom
 from statsmodels.stats import contingency_tables
 
-from transect.effects import permutation, sign_flip
-from transect.effects.resampling import exact_sign_flip, lattice, mcnemar, mcnemar_interval
+from transect.effects import sign_flip
+from transect.effects.resampling import exact_sign_flip, lattice, mcnemar, mcnemar_interval, permutation
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (5, 5), (3, 9), (1, 12), (40, 22), (300, 250)])

@@ -5,7 +5,7 @@ import pytest
 
 from transect import effects
 from transect.effects import verification
-from transect.effects.equal_quality import quality_differences
+from transect.effects.equal_quality import equivalence, quality_differences
 from transect.effects.image_validation import Gates, Rule
 from transect.effects.interrogation import Condition, error_rates
 from transect.effects.logistic import logistic_bootstrap
@@ -41,7 +41,7 @@ LEVELS = {"age": (20.0, 40.0, 60.0)}
         (lambda: effects.difference_in_means([0.0, 1.0], {"beard": [0.0, 2.0]}), "a treatment of 0 and 1, got 2"),
         (lambda: effects.e_value(2.0, 3.0, 4.0), "an interval that holds the estimate"),
         (lambda: effects.e_value(2.0, scale="hazard ratio"), "scale: expected"),
-        (lambda: effects.equivalence([0.0, 1.0], 0.0), "margin"),
+        (lambda: equivalence([0.0, 1.0], 0.0), "margin"),
         (lambda: effects.instrumental([0.0, 1.0], np.eye(2), [0.0, 1.0]), "at least as many instruments as"),
         (lambda: logistic_bootstrap([0.0, 0.5], [0.0, 1.0]), "expected outcomes 0 or 1"),
         (lambda: one_hot({"age": [0.0, 2.0]}, edges={"hair": [1.0]}), "unknown column 'hair'"),

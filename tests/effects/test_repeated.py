@@ -78,7 +78,7 @@ def test_the_estimate_is_the_mean_over_photographs_and_agrees_with_the_rates():
     y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
     found = analysed(y, people)
     rates = {tuple(rate.cell.values()): rate for rate in found.rates}
-    assert found.effects[0].estimate == pytest.approx(2 / 5) == rates[1.0,].rate - rates[0.0,].rate
+    assert found.effects[0].estimate == pytest.approx(2 / 5) == rates[1.0,].estimate - rates[0.0,].estimate
     assert rates[()].n_subjects == 3
     assert found.differences[0].tolist() == [3.0, 0.0, -1.0]
 
@@ -88,7 +88,7 @@ def test_one_person_has_no_interval_and_people_without_an_answer_are_none():
     effect = analysed(y, np.array([4, 4, 9])).effects[0]
     assert (effect.n_subjects, effect.reason) == (1, "one subject: no interval")
     assert np.isnan([effect.low, effect.high]).all()
-    flat = analysed(np.array([[0.0, 1.0]] * 4), np.array([0, 0, 1, 1]), SCORE).effects[0]
+    flat = analysed(np.array([[0.0, 1.0]] * 10), np.repeat(np.arange(5), 2), SCORE).effects[0]
     assert (flat.estimate, flat.reason) == (1.0, intervals.NO_SPREAD)
 
 

@@ -11,14 +11,12 @@ def test_every_row_left_out_is_counted_under_its_first_reason():
         [0.0, NAN, 1.0, 1.0, 0.0, 1.0],
         {"beard": [0.0, 1.0, NAN, 1.0, 1.0, 0.0], "hat": [0.0, 1.0, NAN, NAN, 1.0, 0.0]},
         clusters=["a", "a", "b", "b", None, "c"],
-        weights=[1.0, 1.0, 1.0, 1.0, 1.0, -1.0],
     )
-    np.testing.assert_array_equal(sample.rows, [True, False, False, False, False, False])
+    np.testing.assert_array_equal(sample.rows, [True, False, False, False, False, True])
     assert dict(sample.excluded) == {
         "no outcome": 1,
         "no value of beard": 1,
         "no value of hat": 1,
-        "weight missing or negative": 1,
         "no subject": 1,
     }
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from transect.effects import classification_sensitivity, score_sensitivity, wilson
-from transect.effects.intervals import NO_SPREAD
+from transect.effects.intervals import no_interval
 from transect.effects.sensitivity import NEAR
 
 NAN = np.nan
@@ -22,7 +22,7 @@ def test_score_sensitivity_by_hand():
     np.testing.assert_allclose(made.signed.values, [-0.15, 0, 0.05])
     np.testing.assert_allclose(made.absolute.values, [0.15, 0, 0.3])
     np.testing.assert_array_equal(made.signed.subjects, [4, 4, 4])
-    assert made.signed.reasons == (NO_SPREAD, "the subject's own image", "")  # -.1, -.1, -.3, -.1: all but one alike
+    assert made.signed.reasons == (no_interval(4), "the subject's own image", no_interval(4))
 
 
 def test_classification_sensitivity_by_hand():

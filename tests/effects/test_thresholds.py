@@ -20,10 +20,10 @@ def test_the_table_agrees_with_scikit_learn_group_by_group():
     rows = {(row.group, row.measure): row for row in at_thresholds(scores, truth, groups, thresholds=[0.6])}
     for group, mask in {"all": np.ones(200, bool), "old": groups == "old", "young": groups == "young"}.items():
         tn, fp, fn, tp = confusion_matrix(truth[mask], scores[mask] >= 0.6).ravel()
-        assert rows[group, "fpr"].rate == pytest.approx(fp / (fp + tn))
-        assert rows[group, "fnr"].rate == pytest.approx(fn / (fn + tp))
-        assert rows[group, "error"].rate == pytest.approx((fp + fn) / mask.sum())
-        assert rows[group, "accuracy"].rate == pytest.approx((tp + tn) / mask.sum())
+        assert rows[group, "fpr"].estimate == pytest.approx(fp / (fp + tn))
+        assert rows[group, "fnr"].estimate == pytest.approx(fn / (fn + tp))
+        assert rows[group, "error"].estimate == pytest.approx((fp + fn) / mask.sum())
+        assert rows[group, "accuracy"].estimate == pytest.approx((tp + tn) / mask.sum())
         assert (rows[group, "fnr"].low, rows[group, "fnr"].high) == pytest.approx(
             tuple(float(end) for end in wilson(fn, fn + tp))
         )
@@ -41,7 +41,7 @@ def test_several_images_of_a_subject_count_by_their_design_effect():
 def test_a_group_without_the_truth_is_nan_with_its_reason():
     rows = at_thresholds([0.9, 0.2], [1, 1], ["old", "old"], thresholds=[0.5])
     fpr = next(row for row in rows if row.group == "old" and row.measure == "fpr")
-    assert np.isnan([fpr.rate, fpr.low, fpr.high]).all()
+    assert np.isnan([fpr.estimate, fpr.low, fpr.high]).all()
     assert fpr.reason == "no image where the truth is no"
 
 
@@ -74,7 +74,7 @@ def test_a_threshold_that_the_same_images_chose_has_no_interval():
     by_threshold = {row.threshold: row for row in made if row.measure == "error"}
     assert list(by_threshold) == [0.5, 0.35]
     assert np.isfinite([by_threshold[0.5].low, by_threshold[0.5].high]).all()
-    assert (by_threshold[0.35].rate, by_threshold[0.35].reason) == (0, TUNED)
+    assert (by_threshold[0.35].estimate, by_threshold[0.35].reason) == (0, TUNED)
     assert np.isnan([by_threshold[0.35].low, by_threshold[0.35].high]).all()
     (stated,) = (row for row in at_thresholds(scores, truth, thresholds=[0.35]) if row.measure == "error")
     assert (stated.high > 0, stated.reason) == (True, "")

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import t as student
 
 from transect.effects.contrasts import level_differences
-from transect.effects.intervals import mean_difference_interval
-from transect.effects.wordings import ALONE, NO_SUBJECTS, NO_VARIATION, TOO_FEW, wording_effects
+from transect.effects.intervals import NO_SPREAD, mean_difference_interval
+from transect.effects.wordings import ALONE, NO_SUBJECTS, TOO_FEW, wording_effects
 
 
 def asked(rng, subjects, wordings, spread, effect=0.2, cells=1):
@@ -88,4 +88,4 @@ def test_what_cannot_be_estimated_has_a_reason():
     assert (none.mean.reason, none.reason, none.sampled.reason) == (NO_SUBJECTS,) * 3
     assert none.subjects == none.incomplete == 0
     same = wording_effects(np.zeros((30, 1, 5)), np.ones((30, 1, 5)), binary=False)
-    assert (same.mean.estimate, same.mean.reason) == (1.0, NO_VARIATION)
+    assert (same.mean.estimate, same.mean.reason) == (1.0, NO_SPREAD)

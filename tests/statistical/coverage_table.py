@@ -292,7 +292,7 @@ def sections():
         "Slopes in a population": (
             population_slope_rows([(0.2, 0, 300), (0.2, 0.2, 300), (0.5, 0, 150), (0.5, 0.4, 150)]),
         ),
-        "Few subjects": [score_rows(n, ("normal",)) for n in (3, 5, 10)],
+        "Few subjects": [score_rows(n, ("normal",)) for n in (5, 10)],
         UNEQUAL: [unequal_rows(n) for n in (20, 50, 150)],
     }
     return {title: itertools.chain.from_iterable(rows) for title, rows in chained.items()}.items()

@@ -23,7 +23,19 @@ def families_of(rng, worlds):
             rows = [*contrasts(*given), *interactions(*given, orders=(2, 3))]
             p = sign_flip(np.stack([row.differences for row in rows], axis=1), resamples=999, seed=world)[0]
             effects = [
-                Effect(row.name, "", f"t{world}", outcome, 0.1, 0, 0.2, value, "score", SUBJECTS, 8 * SUBJECTS)
+                Effect(
+                    0.1,
+                    0,
+                    0.2,
+                    name=row.name,
+                    attribute="",
+                    target=f"t{world}",
+                    outcome=outcome,
+                    p=value,
+                    unit="score",
+                    n_subjects=SUBJECTS,
+                    n_images=8 * SUBJECTS,
+                )
                 for row, value in zip(rows, p, strict=True)
             ]
             made += with_mirrors(effects, {(f"t{world}", name): other for name, other in mirrors.items()})

@@ -23,7 +23,12 @@ def worlds(rng, effects, errors):
     drawn = np.array(effects) + np.array(errors) * rng.standard_normal(len(effects))
     return [
         WorldEstimate(
-            value, value - Z * error, value + Z * error, 2 * norm.sf(abs(value) / error), 100, abs(value) > Z * error
+            value,
+            value - Z * error,
+            value + Z * error,
+            p=2 * norm.sf(abs(value) / error),
+            n=100,
+            seen=abs(value) > Z * error,
         )
         for value, error in zip(drawn, errors, strict=True)
     ]

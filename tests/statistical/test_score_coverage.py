@@ -47,12 +47,19 @@ def test_differences_of_observed_scores_are_covered(size, name, sizes, spread):
     size.covers(*held(*estimates_of(made), 0.0))
 
 
-def test_slopes_of_observed_scores_are_covered(size, name, subjects, power):
-    """An attribute that is uniform between 0 and 1; the spread of scores is its power."""
+ATTRIBUTES = {
+    "uniform": lambda rng, n: rng.random(n),
+    "exponential": lambda rng, n: rng.standard_exponential(n),
+    "lognormal": lambda rng, n: rng.lognormal(0, 1, n),
+}
+
+
+def test_slopes_of_observed_scores_are_covered(size, name, attribute, subjects, power):
+    """Scores are drawn, times the attribute where the power is 1: their mean and their spread grow with it."""
     draw, mean = DRAWN[name]
-    rng, known, made = np.random.default_rng([subjects, len(name)]), np.ones(subjects, dtype=bool), []
+    rng, known, made = np.random.default_rng([subjects, len(name), power]), np.ones(subjects, dtype=bool), []
     for _ in range(size.tables):
-        x = rng.random(subjects)
-        y = (draw(rng, subjects) - mean) * x**power
+        x = ATTRIBUTES[attribute](rng, subjects)
+        y = draw(rng, subjects) * x**power
         made.append(slope(y, x, known, "age", False, clusters=None, confidence=0.95))
-    size.covers(*held(*estimates_of(made), 0.0))
+    size.covers(*held(*estimates_of(made), mean * power))

@@ -390,7 +390,7 @@ _OF_RATE: Final = ("cell", "order", "rate", "low", "high", "n_subjects", "n_imag
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
     whose = {"study": run.spec.name, "target": target, "outcome": outcome.name, "unit": outcome.unit}
-    return whose | {name: getattr(rate, name) for name in _OF_RATE}
+    return whose | {name: getattr(rate, "estimate" if name == "rate" else name) for name in _OF_RATE}
 
 
 def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, object]:

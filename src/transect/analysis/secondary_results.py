@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -20,7 +19,7 @@ from jaxtyping import Float
 from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.effects import planning
-from transect.effects.always_valid import SOURCES, AlwaysValid, always_valid_difference
+from transect.effects.always_valid import SOURCES, always_valid_difference
 from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, with_mirrors
 from transect.effects.clusters import clusters_of, linearized, people_with
 from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
@@ -30,7 +29,7 @@ from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
 from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
-from transect.records import Design, Effect
+from transect.records import Design, Effect, EstimateWithTest
 
 
 @final
@@ -59,6 +58,15 @@ class PilotContrast:
     base: float | None
     cells: int
     differing: int
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """What a plan takes besides the deviation."""
+        return {
+            "images_per_subject": self.images_per_subject,
+            "unpaired_deviation": self.unpaired_deviation,
+            "discordant": self.planned_discordant,
+        }
 
 
 def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
@@ -133,29 +141,34 @@ def plan_next(
     study, known = _estimated(folder)
     tests = distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))])
     size = max(tests, len(known)) if family is None else family
-    return _largest(known, partial(planning.plan_from_pilot, effect, power=power, alpha=alpha, family=size))
+
+    def plan(contrast: PilotContrast, targets: int) -> Plan:
+        return _from_pilot(contrast, effect, power=power, alpha=alpha, family=size, targets=targets)
+
+    return _largest(known, plan)
+
+
+def _from_pilot(contrast: PilotContrast, effect: float, **settings: Any) -> Plan:
+    given = contrast.planned | {"base": contrast.base, "cells": contrast.cells}
+    return planning.plan_from_pilot(effect, contrast.planned_deviation, **given, **settings)
 
 
 def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
     """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
     _, known = _estimated(folder)
-    return _largest(known, partial(planning.plan_equivalence_from_pilot, margin, power=power))
+
+    def plan(contrast: PilotContrast, targets: int) -> Plan:
+        return planning.plan_equivalence_from_pilot(
+            margin, contrast.planned_deviation, **contrast.planned, power=power, targets=targets
+        )
+
+    return _largest(known, plan)
 
 
-def _largest(known: Sequence[PilotContrast], plan: Callable[..., Plan]) -> tuple[Plan, PilotContrast]:
+def _largest(known: Sequence[PilotContrast], plan: Callable[[PilotContrast, int], Plan]) -> tuple[Plan, PilotContrast]:
     """The plan of the contrast that needs the most subjects, and that contrast."""
     targets = len({contrast.target for contrast in known})
-    plans = [
-        plan(
-            contrast.planned_deviation,
-            images_per_subject=contrast.images_per_subject,
-            unpaired_deviation=contrast.unpaired_deviation,
-            targets=targets,
-            discordant=contrast.planned_discordant,
-        )
-        for contrast in known
-    ]
-    return max(zip(plans, known, strict=True), key=lambda pair: pair[0].subjects)
+    return max(((plan(each, targets), each) for each in known), key=lambda pair: pair[0].subjects)
 
 
 def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
@@ -208,23 +221,23 @@ def with_always_valid(
     )
 
 
-def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> AlwaysValid:
+def _interval(effect: Effect, differences: Float[np.ndarray, " _"], design: Design, span: float) -> EstimateWithTest:
     if not np.isfinite(span):
-        return AlwaysValid(np.nan, np.nan, "", NO_RANGE)
+        return EstimateWithTest(reason=NO_RANGE)
     if effect.kind != "slope":
         return always_valid_difference(differences, span)
     if effect.excluded:
-        return AlwaysValid(np.nan, np.nan, "", INCOMPLETE)
+        return EstimateWithTest(reason=INCOMPLETE)
     return always_valid_difference(differences, span * steepest_slope(design.levels[effect.attribute]))
 
 
-def _with(effect: Effect, interval: AlwaysValid) -> Effect:
-    source = SOURCES.get(interval.method)
+def _with(effect: Effect, interval: EstimateWithTest) -> Effect:
+    source = SOURCES.get(interval.interval_method)
     return replace(
         effect,
         always_low=interval.low,
         always_high=interval.high,
-        always_method=interval.method,
+        always_method=interval.interval_method,
         always_reason=interval.reason,
         sources=tuple(dict.fromkeys((*effect.sources, *([source] if source else [])))),
     )
@@ -433,16 +446,7 @@ def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -
     proportion = contrast.unit == "proportion"
     needed = None
     if proportion:
-        needed = planning.plan_from_pilot(
-            TARGET_DIFFERENCE,
-            contrast.planned_deviation,
-            images_per_subject=contrast.images_per_subject,
-            unpaired_deviation=contrast.unpaired_deviation,
-            power=POWER,
-            alpha=alpha,
-            family=family,
-            discordant=contrast.planned_discordant,
-        ).subjects
+        needed = _from_pilot(contrast, TARGET_DIFFERENCE, power=POWER, alpha=alpha, family=family).subjects
     detectable = smallest_detectable(contrast, family=family, power=POWER, alpha=alpha)
     return {
         "study": study.spec.name,

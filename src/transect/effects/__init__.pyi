@@ -11,12 +11,9 @@ from .confounding import rosenbaum_bounds as rosenbaum_bounds
 from .contrasts import contrasts as contrasts
 from .contrasts import factorial_effects as factorial_effects
 from .doubly_robust import aipw as aipw
-from .equal_quality import equivalence as equivalence
 from .generalized import poisson as poisson
 from .instruments import instrumental as instrumental
 from .intervals import mean_difference_interval as mean_difference_interval
-from .intervals import newcombe as newcombe
-from .intervals import paired_score_interval as paired_score_interval
 from .intervals import wilson as wilson
 from .logistic import balakrishnan as balakrishnan
 from .multiplicity import holm as holm
@@ -38,10 +35,8 @@ from .projection import project as project
 from .projection import read_shares as read_shares
 from .projection import shares_of as shares_of
 from .rates import changes as changes
-from .rates import transect_rates as transect_rates
 from .regression import difference_in_means as difference_in_means
 from .regression import ols as ols
-from .resampling import permutation as permutation
 from .resampling import sign_flip as sign_flip
 from .retrieval import retrieval_skew as retrieval_skew
 from .samples import Labels as Labels

@@ -9,6 +9,8 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.records import EstimateWithTest
+
 BETTING: Final = "betting"
 SOURCES: Final = {
     BETTING: "Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, "
@@ -18,21 +20,10 @@ _BETS: Final = (np.arange(50) + 0.5) / 50
 _HALVINGS: Final = 32
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AlwaysValid:
-    """An interval that is valid at any number of subjects. Without one the ends are NaN and reason says why."""
-
-    low: float
-    high: float
-    method: str
-    reason: str = ""
-
-
 def always_valid_difference(
     differences: Float[np.ndarray, " n"], reach: float = 1.0, confidence: float = 0.95
-) -> AlwaysValid:
-    """Interval of the mean of subjects' differences within [-reach, reach]; NaN where a subject has none.
+) -> EstimateWithTest:
+    """Mean and interval of the mean of subjects' differences within [-reach, reach]; NaN where a subject has none.
 
     reach: the largest difference that one subject can have, whatever is observed: 1 for proportions and probabilities;
     without such a number there is no interval that holds at every look. Against a mean μ a
@@ -40,7 +31,7 @@ def always_valid_difference(
     μ, the expected stake stays what it was, and by Ville's inequality it ever grows 2/α-fold with a probability of at
     most α/2. The lower end is the largest μ at which it has; the upper end is the same of the negative differences.
 
-    Returns AlwaysValid, in [-reach, reach]; NaN without a difference. Waudby-Smith and Ramdas 2024.
+    Returns EstimateWithTest, in [-reach, reach], without a p; NaN without a difference. Waudby-Smith and Ramdas 2024.
 
     >>> result = always_valid_difference(np.zeros(100))
     >>> round(result.low, 3), round(result.high, 3)
@@ -48,10 +39,11 @@ def always_valid_difference(
     """
     d = differences[np.isfinite(differences)] / reach
     if not len(d):
-        return AlwaysValid(math.nan, math.nan, "", "no subject has a difference")
+        return EstimateWithTest(reason="no subject has a difference")
     a, b, log_stake = (1 + np.clip(d, -1.0, 1.0)) / 2, np.ones(len(d)), math.log(2 / (1 - confidence))
     low, high = _lower_end(a, b, log_stake), 1 - _lower_end(b - a, b, log_stake)
-    return AlwaysValid(reach * (2 * low - 1), reach * (2 * high - 1), BETTING)
+    mean = reach * float(d.mean())
+    return EstimateWithTest(mean, reach * (2 * low - 1), reach * (2 * high - 1), interval_method=BETTING)
 
 
 def _lower_end(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"], log_stake: float) -> float:

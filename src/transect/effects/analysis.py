@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -28,7 +28,6 @@ from transect.records import Attribute, Design, Effect
 
 CONFIDENCE: Final = 0.95
 NO_PAIR: Final = "no subject has a valid pair"
-ONE_SUBJECT: Final = "one subject: no interval"
 OF_OUTCOME: Final = ", outcome "
 """Between the name and the outcome of an effect whose test another outcome repeats."""
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
@@ -162,18 +161,13 @@ def analyse_population(
     _check_lengths(values, reasons, columns if subjects is None else {**columns, "subjects": subjects})
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    rows = observational.all_associations(
-        values,
-        reasons,
-        cuts,
-        columns,
-        is_binary=measure.is_binary,
-        subjects=who,
-        confidence=confidence,
-        answers=measure.answers,
-    )
     spec = {"confidence": confidence, "subjects": len(people)}
-    effects = tuple(_observed(row, cuts[row.attribute], measure, spec) for row in rows)
+    how: dict[str, Any] = {"is_binary": measure.is_binary, "answers": measure.answers, "confidence": confidence}
+    effects = tuple(
+        _observed(row, groups, measure, spec)
+        for name, groups in cuts.items()
+        for row in observational.associations(values, reasons, groups, columns[name], subjects=who, **how)
+    )
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),
@@ -200,7 +194,8 @@ def adjust(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     Effects without a p keep NaN and are not counted. An effect that repeats another's test
     (`Effect.same_test_as`) is not counted, and has the other's p_adjusted.
 
-    >>> effects = [Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18) for p in (0.01, 0.5)]
+    >>> effects = [Effect(0.1, 0, 0.2, name="a", attribute="a", target="t", outcome="miss", p=p, unit="", n_subjects=9,
+    ...                   n_images=18) for p in (0.01, 0.5)]
     >>> [effect.p_adjusted for effect in adjust(effects)]
     [0.02, 0.5]
     """
@@ -280,7 +275,7 @@ def _experimental(
     measure: Measure,
     spec: Mapping[str, object],
 ) -> Effect:
-    without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
+    without_interval = "" if bounds.methods[column] else intervals.no_interval(n)
     return Effect(
         name=contrast.name,
         attribute=contrast.attribute,
@@ -307,31 +302,15 @@ def _experimental(
 
 
 def _observed(
-    association: observational.Association,
-    groups: observational.Groups,
-    measure: Measure,
-    spec: Mapping[str, object],
+    association: Effect, groups: observational.Groups, measure: Measure, spec: Mapping[str, object]
 ) -> Effect:
     test = measure.untested or association.test_method
-    return Effect(
-        name=association.name,
-        attribute=association.attribute,
+    return replace(
+        association,
         target=measure.target,
         outcome=measure.outcome,
-        estimate=association.estimate,
-        low=association.low,
-        high=association.high,
         p=np.nan if measure.untested else association.p,
-        unit=_per(measure.unit, association.per),
-        n_subjects=association.n_subjects,
-        n_images=association.n_images,
-        kind=association.kind,
-        origin=association.origin,
-        to=association.to,
-        basis="observational",
-        excluded=association.excluded,
-        reason=association.reason,
-        interval_method=association.interval_method,
+        unit=_per(measure.unit, association.unit),
         test_method=test,
         spec={**spec, **_flips(test), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, test),

@@ -66,7 +66,6 @@ class CellMeans:
 HIGHEST_ORDER: Final = 3
 SOURCE: Final = "Fisher 1935, The design of experiments, chapter 6"
 NO_SQUARE: Final = "no subject has all the cells of the comparison"
-ONE_SUBJECT: Final = "one subject: no interval"
 BY: Final = " × "
 
 
@@ -238,7 +237,7 @@ def _effect(
     settings: Mapping[str, object],
 ) -> Effect:
     order = len(interaction.attributes)
-    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else intervals.NO_SPREAD
+    without = "" if bounds.methods[place] else intervals.no_interval(n)
     sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
     return Effect(
         name=interaction.name,

@@ -16,6 +16,7 @@ from transect.effects import clusters, intervals
 from transect.effects.intervals import hall
 from transect.effects.samples import complete
 from transect.errors import BadInput
+from transect.records import Estimate
 
 SOURCE: Final = (
     "Montiel Olea and Plagborg-Møller 2019, Simultaneous confidence bands: theory, implementation, and an application "
@@ -216,23 +217,19 @@ TUNED: Final = "the same images chose the threshold: no interval; state a thresh
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class GroupRate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRate(Estimate):
     """One measure of one group at one threshold, with Wilson's interval (on effective images with several a subject).
 
-    rate, low, high are NaN with a reason where the group has no image that the measure is about; low and high also
+    The estimate is NaN with a reason where the group has no image that the measure is about; low and high also
     where the images chose the threshold.
     """
 
     group: str
     threshold: float
     measure: str
-    rate: float
-    low: float
-    high: float
     n_images: int
     n_subjects: int
-    reason: str = ""
 
 
 @final
@@ -389,5 +386,13 @@ def _rate(
     rate = float(sums.sum() / n) if n else np.nan
     subjects = int((counts > 0).sum())
     return GroupRate(
-        group, threshold, measure, rate, float(low[0]), float(high[0]), n, subjects, "" if n else NO_IMAGE[measure]
+        rate,
+        float(low[0]),
+        float(high[0]),
+        "" if n else NO_IMAGE[measure],
+        group=group,
+        threshold=threshold,
+        measure=measure,
+        n_images=n,
+        n_subjects=subjects,
     )

@@ -74,12 +74,11 @@ class Weighted:
 def augmented(sample: Sample, predicted: Float[np.ndarray, "2 n"], chance: Float[np.ndarray, " n"]) -> Weighted:
     """The mean predicted difference, corrected by each arm's weighted mean residual (AIPW with Hájek's weights)."""
     treated, bounded = sample.x[:, 0], np.clip(chance, *PROPENSITIES)
-    share = sample.weights / sample.weights.sum()
     gain = predicted[1] - predicted[0]
-    effect = float(share @ gain)
-    moved = _sums(sample, share * (gain - effect))
+    effect = float(gain.mean())
+    moved = _sums(sample, (gain - effect) / len(gain))
     untreated, with_it = (
-        _Arm.of(sample, sample.weights * chosen / odds, sample.y - outcome)
+        _Arm.of(sample, chosen / odds, sample.y - outcome)
         for chosen, odds, outcome in (
             (1 - treated, 1 - bounded, predicted[0]),
             (treated, bounded, predicted[1]),
@@ -165,7 +164,6 @@ def aipw(
     covariates: Columns,
     *,
     clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     outcome_learner: Learner | None = None,
     propensity_learner: Learner | None = None,
     folds: int = 5,
@@ -199,7 +197,7 @@ def aipw(
         raise BadInput(
             f"aipw: expected at least 2 folds, got {folds}; cross-fitting needs data that a model has not seen"
         )
-    sample, names = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
+    sample, names = _sample(y, treatment, covariates, clusters), labels or Labels()
     reason = sample.reason or empty_group(sample)
     if not reason and np.ptp(sample.y) == 0:
         reason = constant_outcome(sample)
@@ -309,18 +307,16 @@ def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
     treated: Bool[np.ndarray, " n"] = sample.x[:, 0] == 1
     for part in np.unique(fold):
         for value, arm in ((1, treated), (0, ~treated)):
-            if not sample.weights[arm & (fold != part)].sum() > 0:
+            if not (arm & (fold != part)).any():
                 name, folds = sample.names[0], len(np.unique(fold))
                 return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
     return ""
 
 
-def _sample(
-    y: ArrayLike, treatment: Columns, covariates: Columns, clusters: ArrayLike | None, weights: ArrayLike | None
-) -> Sample:
+def _sample(y: ArrayLike, treatment: Columns, covariates: Columns, clusters: ArrayLike | None) -> Sample:
     """One sample whose first column is the treatment."""
     name, values = one_treatment(treatment)
     names, others = read_columns(covariates, prefix="covariate")
     if len(others) != len(values):
         raise BadInput(f"covariates: expected one row per treatment, {len(values)}, got {len(others)}")
-    return complete(y, np.column_stack([values, others]), names=(name, *names), clusters=clusters, weights=weights)
+    return complete(y, np.column_stack([values, others]), names=(name, *names), clusters=clusters)

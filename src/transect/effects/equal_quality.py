@@ -4,6 +4,7 @@ equivalence.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from transect.effects import intervals
 from transect.effects.clusters import bias_reduced
 from transect.effects.intervals import skewed_interval
 from transect.errors import BadInput
+from transect.records import Estimate
 
 SOURCES: Final = (
     "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
@@ -268,19 +270,15 @@ T_TESTS: Final = "two one-sided paired t tests"
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Equivalence:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalence(Estimate):
     """Whether mean differences lie within ∓margin. p: the larger of the two one-sided ones; NaN with the reason."""
 
-    estimate: float
-    low: float
-    high: float
     margin: float
-    p: float
-    equivalent: bool
+    p: float = math.nan
+    equivalent: bool = False
     n: int
-    method: str
-    reason: str = ""
+    method: str = ""
 
 
 @final
@@ -343,12 +341,14 @@ def equivalence(differences: ArrayLike, margin: float = LABEL_MARGIN) -> Equival
     d = d[np.isfinite(d)]
     n = len(d)
     if n < 2:
-        return Equivalence(np.nan, np.nan, np.nan, margin, np.nan, False, n, "", f"{n} subjects with both labels")
+        return Equivalence(reason=f"{n} subjects with both labels", margin=margin, n=n)
     whole = bool(np.isin(d, (-1.0, 0.0, 1.0)).all())
     if not whole and np.ptp(d) <= _LABEL_ROUNDING * np.abs(d).max():
-        return Equivalence(float(d.mean()), np.nan, np.nan, margin, np.nan, False, n, "", UNVARIED)
+        return Equivalence(float(d.mean()), reason=UNVARIED, margin=margin, n=n)
+    if not whole and n < intervals.FEWEST:
+        return Equivalence(float(d.mean()), reason=intervals.no_interval(n), margin=margin, n=n)
     p, ends, method = _score_tests(d, margin) if whole else _t_tests(d, margin)
-    return Equivalence(float(d.mean()), *ends, margin, p, p <= ALPHA, n, method)
+    return Equivalence(float(d.mean()), *ends, margin=margin, p=p, equivalent=p <= ALPHA, n=n, method=method)
 
 
 def _score_tests(d: Float[np.ndarray, " n"], margin: float) -> tuple[float, tuple[float, float], str]:

@@ -154,9 +154,7 @@ SURE: Final = 12.0
 _LEAST_VARIANCE: Final = 1e-12
 
 
-def poisson(
-    y: ArrayLike, x: Columns, *, clusters: ArrayLike | None = None, weights: ArrayLike | None = None
-) -> tuple[Effect, ...]:
+def poisson(y: ArrayLike, x: Columns, *, clusters: ArrayLike | None = None) -> tuple[Effect, ...]:
     """Poisson regression with errors by subject: log rate per unit of each column; exp(estimate) is a ratio of rates.
 
     Of 0/1 outcomes this is the modified Poisson regression, whose exp(estimate) is a risk ratio.
@@ -169,7 +167,7 @@ def poisson(
     >>> bool(np.isclose(effects[0].estimate, np.log(2)))  # mean 4 against mean 2
     True
     """
-    sample = complete(y, x, clusters=clusters, weights=weights)
+    sample = complete(y, x, clusters=clusters)
     if len(sample) and sample.y.min() < 0:
         raise BadInput(f"poisson: expected outcomes of 0 or more, got {sample.y.min():g}; see ols")
     fit = _fit(sample)
@@ -210,16 +208,15 @@ def _maximum(
     """Coefficients on these rows; NaN for those that have a reason, or all where the rows say nothing."""
     if not rows.any() or np.ptp(sample.y[rows]) == 0:
         return replace(no_fit(len(reasons), ""), reasons=reasons)
-    weights = sample.weights * rows
-    determined = regression.independent(x[weights > 0])
-    beta, bread = maximise(x[:, determined], sample.y, weights, POISSON)
+    determined = regression.independent(x[rows])
+    beta, bread = maximise(x[:, determined], sample.y, rows.astype(np.float64), POISSON)
     mu = POISSON.mean(x[:, determined] @ beta)
-    scores = x[:, determined] * (weights * (sample.y - mu))[:, None]
+    scores = x[:, determined] * (rows * (sample.y - mu))[:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, len(determined))
     # The last step of Newton is least squares of Pearson residuals on columns times the root of the variance.
     root = np.sqrt(np.maximum(POISSON.variance(mu), _LEAST_VARIANCE))
-    residual = np.sqrt(weights) * (sample.y - mu) / root
-    freedom = reduce(covariance, (np.sqrt(weights) * root)[:, None] * x[:, determined], residual, sample.groups)
+    residual = rows * (sample.y - mu) / root
+    freedom = reduce(covariance, (rows * root)[:, None] * x[:, determined], residual, sample.groups)
     return _expanded(beta, covariance, determined, reasons, freedom)
 
 

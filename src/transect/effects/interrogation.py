@@ -27,6 +27,7 @@ from transect.effects.intervals import (
 )
 from transect.effects.intervals import METHOD as COMBINED
 from transect.errors import BadInput
+from transect.records import Estimate
 from transect.runs.wording import spaced
 
 SOURCE: Final = (
@@ -267,16 +268,6 @@ class Bounds:
     reason: str = ""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A proportion and its interval."""
-
-    p: float
-    low: float
-    high: float
-
-
 def paired_bounds(
     first: Float[np.ndarray, "n cells"],
     second: Float[np.ndarray, "n cells"],
@@ -345,53 +336,54 @@ def _trimmed(
     values: Float[np.ndarray, " n"], groups: list[np.ndarray], subjects: Int[np.ndarray, " n"], few: bool
 ) -> Bounds:
     answered = [_part(np.isfinite(values), rows, subjects) for rows in groups]
-    if min(part.p for part in answered) == 0:
+    if min(part.estimate for part in answered) == 0:
         return Bounds(_NAN, _NAN, _NAN, _NAN, "a group has no answer")
-    if max(part.high / part.p for part in answered) >= 2:
+    if max(part.high / part.estimate for part in answered) >= 2:
         return Bounds(_NAN, _NAN, _NAN, _NAN, "too few answers")
-    more = int(answered[1].p >= answered[0].p)  # the group that answers at least as often is trimmed
+    more = int(answered[1].estimate >= answered[0].estimate)  # the group that answers at least as often is trimmed
     share = answered[1 - more]
     rate = _part(values == 1, groups[1 - more][np.isfinite(values[groups[1 - more]])], subjects)
     yes = _inside(_over(_part(values == 1, groups[more], subjects), share))
     no = _inside(_over(_part(values == 0, groups[more], subjects), share))
-    kept = _Part(1 - no.p, 1 - no.high, 1 - no.low)
+    kept = Estimate(1 - no.estimate, 1 - no.high, 1 - no.low)
     smallest, largest = _minus(kept, rate), _minus(yes, rate)
     if not more:
         smallest, largest = _minus(rate, yes), _minus(rate, kept)
     return _bounds(smallest, largest, few)
 
 
-def _bounds(smallest: _Part, largest: _Part, few: bool) -> Bounds:
+def _bounds(smallest: Estimate, largest: Estimate, few: bool) -> Bounds:
     if few:
-        return Bounds(smallest.p, largest.p, _NAN, _NAN, TOO_FEW)
-    return Bounds(smallest.p, largest.p, smallest.low, largest.high)
+        return Bounds(smallest.estimate, largest.estimate, _NAN, _NAN, TOO_FEW)
+    return Bounds(smallest.estimate, largest.estimate, smallest.low, largest.high)
 
 
-def _part(hit: np.ndarray, rows: np.ndarray, subjects: Int[np.ndarray, " n"]) -> _Part:
+def _part(hit: np.ndarray, rows: np.ndarray, subjects: Int[np.ndarray, " n"]) -> Estimate:
     """The share of the rows that hit, with Wilson's interval by subject."""
     _, people = np.unique(subjects[rows], return_inverse=True)
     counts = np.bincount(people).astype(np.float64)
     hits = np.bincount(people, weights=hit[rows].astype(np.float64))
     low, high = wilson_clustered(hits[:, None], counts[:, None])
-    return _Part(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+    return Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
 
 
-def _minus(a: _Part, b: _Part) -> _Part:
+def _minus(a: Estimate, b: Estimate) -> Estimate:
     """A - b of independent estimates: each end from the distances of the parts' own ends."""
-    p = a.p - b.p
-    return _Part(p, p - float(np.hypot(a.p - a.low, b.high - b.p)), p + float(np.hypot(a.high - a.p, b.p - b.low)))
+    d = a.estimate - b.estimate
+    below, above = np.hypot(a.estimate - a.low, b.high - b.estimate), np.hypot(a.high - a.estimate, b.estimate - b.low)
+    return Estimate(d, d - float(below), d + float(above))
 
 
-def _over(a: _Part, b: _Part) -> _Part:
+def _over(a: Estimate, b: Estimate) -> Estimate:
     """A / b of independent estimates, b above 0."""
-    product = a.p * b.p
+    product = a.estimate * b.estimate
 
     def end(x: float, y: float, sign: float) -> float:
-        inside = max(product**2 - x * y * (2 * a.p - x) * (2 * b.p - y), 0.0)
-        return (product + sign * math.sqrt(inside)) / (y * (2 * b.p - y))
+        inside = max(product**2 - x * y * (2 * a.estimate - x) * (2 * b.estimate - y), 0.0)
+        return (product + sign * math.sqrt(inside)) / (y * (2 * b.estimate - y))
 
-    return _Part(a.p / b.p, end(a.low, b.high, -1.0), end(a.high, b.low, 1.0))
+    return Estimate(a.estimate / b.estimate, end(a.low, b.high, -1.0), end(a.high, b.low, 1.0))
 
 
-def _inside(part: _Part) -> _Part:
-    return _Part(*(min(max(value, 0.0), 1.0) for value in (part.p, part.low, part.high)))
+def _inside(part: Estimate) -> Estimate:
+    return Estimate(*np.clip([part.estimate, part.low, part.high], 0.0, 1.0).tolist())

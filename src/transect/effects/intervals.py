@@ -101,7 +101,11 @@ SOURCES: Final = {
     resampling.MID_P_INTERVAL: resampling.SOURCES[resampling.MID_P_INTERVAL],
 }
 
+NO_SUBJECT: Final = "no subject: no interval"
+ONE_SUBJECT: Final = "one subject: no interval"
 NO_SPREAD: Final = "all subjects agree, or all but one: no interval"
+FEWEST: Final = 5
+"""Subjects from which scores have an interval: of 3 and 4 it covered 90 and 92 % of lognormal scores (σ = 1)."""
 FEW_AVERAGED: Final = 150
 """Subjects below which averages over several pairs of binary answers allow for a subject that was not drawn."""
 UNSEEN: Final = 0.5
@@ -291,7 +295,7 @@ def mean_interval(
 
     Student's t on bias-reduced errors by subject, whose ends reach as far as Hall's transformation puts them with a
     skewness half a standard error, sqrt(6 / n) / 2, further than seen, since few subjects show too little of it. NaN
-    where fewer than two subjects contribute or they do not vary, and where all of three or more agree but one.
+    where fewer than five subjects contribute, or all agree, or all but one: `no_interval` says why.
     """
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
@@ -327,14 +331,21 @@ def degrees_of_freedom(counts: Float[np.ndarray, "p k"]) -> Float[np.ndarray, " 
 
 
 def shows_spread(totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> Bool[np.ndarray, " k"]:
-    """Whether subjects show how far they differ: of three or more at least two from the one in the middle."""
+    """Whether subjects show how far they differ: five or more, of whom two differ from the one in the middle."""
     n = (counts > 0).sum(axis=0)
     if not len(totals):
         return np.zeros(n.shape, dtype=bool)
     values = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
     middle = np.sort(values, axis=0)[n // 2, np.arange(values.shape[1])]  # NaN last
     rounding = 1e-12 * np.max(np.abs(totals), axis=0, initial=0.0)
-    return np.asarray((n >= 2) & ((np.abs(values - middle) > rounding).sum(axis=0) >= np.minimum(2, n - 1)))
+    return np.asarray((n >= FEWEST) & ((np.abs(values - middle) > rounding).sum(axis=0) >= 2))
+
+
+def no_interval(n: int) -> str:
+    """Why a mean over n subjects has no interval: of yes or no one subject alone, of scores also few or equal ones."""
+    if n < 2:
+        return ONE_SUBJECT if n else NO_SUBJECT
+    return f"{n} subjects: an interval of scores needs {FEWEST}" if n < FEWEST else NO_SPREAD
 
 
 def mean_difference_interval(
@@ -355,8 +366,8 @@ def mean_difference_interval(
     reach: the largest difference that one subject can have, 1 for differences of proportions. pairs: how many pairs one
     subject averages over (default 1); the subject is never counted as more than that many independent pairs.
 
-    Returns Intervals; NaN with an empty method where fewer than two subjects have a difference, where a score does not
-    vary at all, and where all of three subjects or more have the same but one.
+    Returns Intervals; NaN with an empty method where fewer than two subjects have a difference, of scores fewer than
+    five, and where all scores are equal, or all but one: `no_interval` says why.
 
     >>> none_differ = np.zeros((20, 1))
     >>> interval = mean_difference_interval(none_differ, binary=True)

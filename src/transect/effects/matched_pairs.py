@@ -5,19 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import stdtr, stdtrit
 
-from transect.effects.confounding import RosenbaumBounds, rosenbaum_bounds
-from transect.effects.intervals import CONFIDENCE, mean_difference_interval, single_pairs, wilson
+from transect.effects.confounding import rosenbaum_bounds
+from transect.effects.intervals import CONFIDENCE, FEWEST, mean_difference_interval, no_interval, single_pairs, wilson
 from transect.effects.resampling import sign_flip
 from transect.effects.verdicts import EQUIVALENCE
 from transect.errors import BadInput
-from transect.records import Effect
+from transect.records import Effect, Estimate, EstimateWithTest
 
 GATE: Final = 0.1
 """Absolute standardized mean difference up to which a covariate counts as balanced (Austin 2009)."""
@@ -255,29 +256,26 @@ GAMMAS: Final = (1.0, 1.25, 1.5, 2.0, 3.0)
 NO_PAIR: Final = "no pair has both outcomes"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class PairOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairOutcome(EstimateWithTest):
     """Mean outcome of the a minus that of the b of pairs, NaN with a reason where it cannot be estimated.
 
     n_pairs, n_missing: pairs (a with the mean of its b, where it has several) with and without both outcomes. of_a,
     of_b: mean outcome of either side of these pairs. least, most: the 90 % interval, whose ends are two one-sided tests
     at 5 %. spread: standard deviation of the differences. is_binary: whether it is a difference of proportions.
-    bounds: Rosenbaum's, None with no_bounds where they are not of pairs.
+    gammas, largest_p, tolerated, discordant, bounds_method: Rosenbaum's bounds of hidden bias, empty with no_bounds
+    where they are not of pairs.
     """
 
-    estimate: float
-    low: float
-    high: float
-    p: float
     n_pairs: int
     n_missing: int
     is_binary: bool
-    interval_method: str
-    test_method: str
-    reason: str
-    bounds: RosenbaumBounds | None
     no_bounds: str = ""
+    gammas: tuple[float, ...] = ()
+    largest_p: tuple[float, ...] = ()
+    tolerated: float = math.nan
+    discordant: int = 0
+    bounds_method: str = ""
     of_a: float = math.nan
     of_b: float = math.nan
     least: float = math.nan
@@ -303,8 +301,7 @@ def pair_outcome(
     known = d[has_both]
     reach = proportion_reach(values[rows]) if reach is None else reach
     if not len(known):
-        nothing = (np.nan,) * 4
-        return PairOutcome(*nothing, 0, len(d), reach > 0, "", "", NO_PAIR, None, NO_PAIR)
+        return PairOutcome(reason=NO_PAIR, n_pairs=0, n_missing=len(d), is_binary=reach > 0, no_bounds=NO_PAIR)
     most = np.array([reach or 1.0])  # a change is the average of two differences, twice
     bounds = mean_difference_interval(known[:, None], binary=reach > 0, reach=most, pairs=most)
     narrower = mean_difference_interval(
@@ -312,24 +309,36 @@ def pair_outcome(
     )
     single = single_pairs(known[:, None], most, most, binary=reach > 0)
     p, tests = sign_flip(known[:, None], single=single, seed=seed)
-    return PairOutcome(
+    found = PairOutcome(
         float(known.mean()),
         float(bounds.low[0]),
         float(bounds.high[0]),
-        float(p[0]),
-        len(known),
-        len(d) - len(known),
-        reach > 0,
-        bounds.methods[0],
-        tests[0],
-        "" if bounds.methods[0] else "one pair, or differences that are all alike, but one at most: no interval",
-        None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - CONFIDENCE),
-        "bounds are of pairs, not of one image with several" if several else "",
-        float(of_a[has_both].mean()),
-        float(of_b[has_both].mean()),
-        float(narrower.low[0]),
-        float(narrower.high[0]),
-        float(known.std(ddof=1)) if len(known) > 1 else math.nan,
+        "" if bounds.methods[0] else no_interval(len(known)),
+        p=float(p[0]),
+        interval_method=bounds.methods[0],
+        test_method=tests[0],
+        n_pairs=len(known),
+        n_missing=len(d) - len(known),
+        is_binary=reach > 0,
+        no_bounds="bounds are of pairs, not of one image with several" if several else "",
+        of_a=float(of_a[has_both].mean()),
+        of_b=float(of_b[has_both].mean()),
+        least=float(narrower.low[0]),
+        most=float(narrower.high[0]),
+        spread=float(known.std(ddof=1)) if len(known) > 1 else math.nan,
+    )
+    return found if several else _with_bounds(found, known)
+
+
+def _with_bounds(found: PairOutcome, differences: Float[np.ndarray, " m"]) -> PairOutcome:
+    bounds = rosenbaum_bounds(differences, GAMMAS, alpha=1 - CONFIDENCE)
+    return replace(
+        found,
+        gammas=tuple(bounds.gammas.tolist()),
+        largest_p=tuple(bounds.largest_p.tolist()),
+        tolerated=bounds.tolerated,
+        discordant=bounds.n_pairs,
+        bounds_method=bounds.method,
     )
 
 
@@ -361,23 +370,19 @@ def _sides(
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class AdjustedPairs:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdjustedPairs(Estimate):
     """The difference within pairs where both images have the same covariates; NaN with a reason.
 
     n_pairs, n_missing: pairs with and without both outcomes and all covariates. covariates: how many were adjusted for;
     left_out: names of those that do not differ within any pair, or that are combinations of others.
     """
 
-    estimate: float
-    low: float
-    high: float
-    p: float
+    p: float = math.nan
     n_pairs: int
     n_missing: int
     covariates: int
     left_out: tuple[str, ...] = ()
-    reason: str = ""
 
 
 def adjusted_pair_outcome(
@@ -398,18 +403,17 @@ def adjusted_pair_outcome(
     known = np.isfinite(d) & np.all([np.isfinite(column) for column in columns.values()] or [np.isfinite(d)], axis=0)
     n, missing = int(known.sum()), int((~known).sum())
     used, left_out = _independent({name: column[known] for name, column in columns.items()})
-    if n < len(used) + 3:
-        reason = f"expected at least {len(used) + 3} pairs for {len(used)} covariates, got {n}"
-        return AdjustedPairs(*(np.nan,) * 4, n, missing, len(used), left_out, reason)
+    least = max(len(used) + 3, FEWEST)
+    made = partial(AdjustedPairs, n_pairs=n, n_missing=missing, covariates=len(used), left_out=left_out)
+    if n < least:
+        return made(reason=f"expected at least {least} pairs for {len(used)} covariates, got {n}")
     x = np.column_stack([np.ones(n), *used.values()])
     estimate, error = _intercept(x, d[known])
     freedom = n - x.shape[1]
     half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     if not error > 1e-12:
-        reason = "differences that do not vary: no interval"
-        return AdjustedPairs(estimate, np.nan, np.nan, np.nan, n, missing, len(used), left_out, reason)
-    p = float(2 * stdtr(freedom, -abs(estimate) / error))
-    return AdjustedPairs(estimate, estimate - half, estimate + half, p, n, missing, len(used), left_out)
+        return made(estimate, reason="differences that do not vary: no interval")
+    return made(estimate, estimate - half, estimate + half, p=float(2 * stdtr(freedom, -abs(estimate) / error)))
 
 
 def _independent(

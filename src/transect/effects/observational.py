@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Final, final
+from dataclasses import dataclass, fields
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -15,9 +14,9 @@ from jaxtyping import Bool, Float, Int
 from transect.effects import regression
 from transect.effects.clusters import CLUSTERED, SOURCE, WALD, bias_reduced, telling_subjects
 from transect.effects.intervals import (
-    NO_SPREAD,
     STUDENT,
     newcombe,
+    no_interval,
     shows_spread,
     skewed_interval,
     skewed_p,
@@ -27,7 +26,7 @@ from transect.effects.intervals import (
 from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput
-from transect.records import Attribute
+from transect.records import Attribute, Effect, EstimateWithTest
 
 NEWCOMBE: Final = "Newcombe hybrid score"
 FISHER: Final = regression.FISHER
@@ -46,20 +45,9 @@ SOURCES: Final = {
 
 
 FEW_EVENTS: Final = 25
+TELLING: Final = 6
+"""Equally telling subjects (Kish 1965), times the share whose scores differ, from which a slope has an interval."""
 UNVARIED: Final = "the outcome does not vary: no interval"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """An estimate with its interval and test; NaN with a reason where there is none."""
-
-    estimate: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    p: float = np.nan
-    interval_method: str = ""
-    test_method: str = ""
-    reason: str = ""
 
 
 def difference(
@@ -71,12 +59,12 @@ def difference(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate:
+) -> EstimateWithTest:
     """Mean of the second group minus mean of the first. answers: as `samples.Measure` has it, 1 of other values."""
     first, second = (mask & np.isfinite(values) for mask in masks)
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
-            return Estimate(reason=f"no image with a valid answer where it is {name}")
+            return EstimateWithTest(reason=f"no image with a valid answer where it is {name}")
     rows = first | second
     y, x, who = values[rows], second[rows].astype(np.float64), _people(clusters, rows)
     if answers > 1 and not is_binary and not _in_both(first, second, clusters):
@@ -85,11 +73,11 @@ def difference(
         return _proportions(values[first], values[second], confidence)
     for level, name in enumerate(names):
         if reason := _unshown(y[x == level], who[x == level], name, is_binary):
-            return Estimate(float(y[x == 1].mean() - y[x == 0].mean()), reason=reason)
+            return EstimateWithTest(float(y[x == 1].mean() - y[x == 0].mean()), reason=reason)
     if not is_binary:
         return _least_squares(y, x, who, confidence)
     effect = difference_in_means(y, x, clusters=who, confidence=confidence)
-    return Estimate(effect.estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
+    return effect
 
 
 def _people(clusters: Int[np.ndarray, " n"] | None, rows: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
@@ -102,11 +90,10 @@ def _people(clusters: Int[np.ndarray, " n"] | None, rows: Bool[np.ndarray, " n"]
 def _unshown(y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], name: str, is_binary: bool) -> str:
     """Why a group does not show how far its subjects differ, "" where it does."""
     counts = np.bincount(who).astype(np.float64)[:, None]
-    if (counts > 0).sum() < 2:
-        return f"one subject where it is {name}: no interval"
-    if is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]:
+    people = int((counts > 0).sum())
+    if people > 1 and (is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]):
         return ""
-    return f"where it is {name} {NO_SPREAD}"
+    return f"where it is {name}: {no_interval(people)}"
 
 
 def _in_both(
@@ -118,7 +105,7 @@ def _in_both(
 
 def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
-) -> Estimate:
+) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
     rates = []
     for group in (0.0, 1.0):
@@ -129,16 +116,21 @@ def _shares(
         rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
     ends = regression.recovered(*rates)
     p = regression.permuted(y, x, who)
-    return Estimate(rates[1][0] - rates[0][0], *ends, p, regression.MOVER, regression.SUBJECTS)
+    return EstimateWithTest(
+        rates[1][0] - rates[0][0], *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
+    )
 
 
-def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> Estimate:
+def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> EstimateWithTest:
     from scipy.stats import fisher_exact
 
     yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
     low, high = newcombe(yes, n, confidence)
     p = fisher_exact([[yes[0], n[0] - yes[0]], [yes[1], n[1] - yes[1]]]).pvalue
-    return Estimate(float(b.mean() - a.mean()), float(low), float(high), float(p), NEWCOMBE, FISHER)
+    difference = float(b.mean() - a.mean())
+    return EstimateWithTest(
+        difference, float(low), float(high), p=float(p), interval_method=NEWCOMBE, test_method=FISHER
+    )
 
 
 def slope(
@@ -151,26 +143,56 @@ def slope(
     clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     answers: int = 1,
-) -> Estimate:
+) -> EstimateWithTest:
     """Least-squares slope over images; no interval for a rare binary outcome."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
-        return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
+        return EstimateWithTest(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     who = _people(clusters, rows)
     events = min(len(np.unique(who[some])) for some in (y < 1, y > 0))
-    if (is_binary or answers > 1) and events < FEW_EVENTS:
+    shared = is_binary or answers > 1
+    if shared and events < FEW_EVENTS:
         return _slope_of_few(y, x, who, events)
-    return _least_squares(y, x, who, confidence)
+    if not shared and (reason := _few_telling(y, x, who)):
+        return EstimateWithTest(_slope(y, x), reason=reason)
+    return _least_squares(y, x, who, confidence, cautious=not shared)
+
+
+def _few_telling(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]) -> str:
+    """Why too few subjects carry a slope of scores for an interval, "" where enough do.
+
+    They count as the equally telling ones that the column has, times the share whose mean differs from the middle one:
+    where most scores are equal, those that would tell most are likely to be among them.
+    """
+    means = np.bincount(who, weights=y) / np.bincount(who)
+    share = np.mean(np.abs(means - np.sort(means)[len(means) // 2]) > regression.ROUNDING * np.abs(means).max())
+    telling = float(share) * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
+    if not share:
+        return UNVARIED
+    few = f"the slope rests on {telling:.1f} equally telling subjects: no interval below {TELLING}"
+    return few if telling < TELLING else ""
+
+
+def _slope(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> float:
+    centered = x - x.mean()
+    return float(centered @ y / (centered @ centered))
 
 
 def _least_squares(
-    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], confidence: float
-) -> Estimate:
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    who: Int[np.ndarray, " n"],
+    confidence: float,
+    *,
+    cautious: bool = False,
+) -> EstimateWithTest:
     """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
 
     Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
-    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer.
+    column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer. cautious: the shares
+    are how far the slope moves without each subject (the jackknife: MacKinnon and White 1985), and the skewness one and
+    a half standard errors further.
     """
     design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
     weights = centered / (centered @ centered)
@@ -180,27 +202,37 @@ def _least_squares(
     covariance, freedom = bias_reduced(design, residual, who)
     error = float(np.sqrt(covariance[1, 1]))
     if not (error > 0 and freedom[1] >= 1):
-        return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
-    shares = np.bincount(who, weights=weights * residual)
+        return EstimateWithTest(estimate, reason=UNVARIED if np.ptp(y) == 0 else "the errors cannot be estimated")
+    shares: Float[np.ndarray, " p"] = np.bincount(who, weights=weights * residual)
+    if cautious:
+        shares = estimate - _without_each(centered, y - y.mean(), who)
+        error = float(np.sqrt(shares @ shares))
     fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
     telling = max(min(telling_subjects(design, who), fewest), 3.0)
-    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
+    skewed, unseen = float(skewness(shares, telling)), (1.5 if cautious else 1.0) * math.sqrt(6) / telling
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
-    return Estimate(estimate, float(low), float(high), p, STUDENT, STUDENT)
+    return EstimateWithTest(estimate, float(low), float(high), p=p, interval_method=STUDENT, test_method=STUDENT)
+
+
+def _without_each(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " p"]:
+    """The slope without each of the subjects."""
+    n, a, b, ab, aa = (w.sum() - np.bincount(who, weights=w) for w in (np.ones_like(x), x, y, x * y, x * x))
+    return np.asarray((ab - a * b / n) / (aa - a**2 / n))
 
 
 def _slope_of_few(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], events: int
-) -> Estimate:
+) -> EstimateWithTest:
     """The slope of a rare binary outcome: no interval, and a test by permutation where each subject has one x."""
-    centered = x - x.mean()
-    estimate = float(centered @ y / (centered @ centered))
+    estimate = _slope(y, x)
     if np.ptp(y) == 0:
-        return Estimate(estimate, reason=UNVARIED)
+        return EstimateWithTest(estimate, reason=UNVARIED)
     p = regression.permuted(y, x, who)
     few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
-    return Estimate(estimate, p=p, test_method=regression.SUBJECTS if np.isfinite(p) else "", reason=few)
+    return EstimateWithTest(estimate, p=p, test_method=regression.SUBJECTS if np.isfinite(p) else "", reason=few)
 
 
 @final
@@ -281,32 +313,6 @@ def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
     return np.unique(np.maximum(np.quantile(values, [1 / 3, 2 / 3]), above))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Association:
-    """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
-
-    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
-    """
-
-    name: str
-    attribute: str
-    kind: str
-    origin: float
-    to: float
-    per: str
-    estimate: float
-    low: float
-    high: float
-    p: float
-    interval_method: str
-    test_method: str
-    n_subjects: int
-    n_images: int
-    excluded: Mapping[str, int]
-    reason: str = ""
-
-
 def associations(
     values: Float[np.ndarray, " n"],
     reasons: np.ndarray,
@@ -316,121 +322,52 @@ def associations(
     is_binary: bool,
     subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-) -> list[Association]:
-    """`all_associations` of one attribute."""
-    cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
-    return all_associations(
-        values,
-        reasons,
-        cuts,
-        columns,
-        is_binary=is_binary,
-        subjects=subjects,
-        confidence=confidence,
-    )
-
-
-def all_associations(
-    values: Float[np.ndarray, " n"],
-    reasons: np.ndarray,
-    cuts: Mapping[str, Groups],
-    columns: Mapping[str, Float[np.ndarray, " n"]],
-    *,
-    is_binary: bool,
-    subjects: Int[np.ndarray, " n"] | None = None,
-    confidence: float = 0.95,
     answers: int = 1,
-) -> list[Association]:
-    """`associations` of several attributes, one after another."""
+) -> list[Effect]:
+    """Unadjusted differences and slope of an attribute, without target and outcome; their unit is per what.
+
+    An effect is NaN with a reason where it cannot be estimated. kind: "contrast" (mean of the group at `to` minus that
+    at `origin`) or "slope" (per unit of the attribute).
+    """
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who
-    plans = [
-        plan
-        for name, groups in cuts.items()
-        for plan in _plans(
-            values,
-            groups,
-            columns[name],
-            is_binary=is_binary,
-            clusters=clusters,
-            confidence=confidence,
-            answers=answers,
+    how = {"is_binary": is_binary, "clusters": clusters, "confidence": confidence, "answers": answers}
+    made: list[Effect] = []
+    for title, (kind, origin, to, per), result, rows in _estimates(values, groups, column, how):
+        valid = rows & np.isfinite(values)
+        made.append(
+            Effect(
+                **{entry.name: getattr(result, entry.name) for entry in fields(EstimateWithTest)},
+                name=title,
+                attribute=groups.attribute.name,
+                target="",
+                outcome="",
+                unit=per,
+                n_subjects=len(np.unique(who[valid])),
+                n_images=int(valid.sum()),
+                kind=kind,
+                origin=origin,
+                to=to,
+                basis="observational",
+                excluded=exclusions.count(rows),
+            )
         )
-    ]
-    return [
-        _association(plan.name, plan.attribute, plan.ends, plan.result, values, plan.rows, exclusions, who)
-        for plan in plans
-    ]
+    return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """An association and the rows it is of."""
-
-    name: str
-    attribute: Attribute
-    ends: tuple[str, float, float, str]
-    result: Estimate
-    rows: Bool[np.ndarray, " n"]
-
-
-def _plans(
-    values: Float[np.ndarray, " n"],
-    groups: Groups,
-    column: Float[np.ndarray, " n"],
-    *,
-    is_binary: bool,
-    clusters: Int[np.ndarray, " n"] | None,
-    confidence: float,
-    answers: int,
-) -> Iterator[_Plan]:
+def _estimates(
+    values: Float[np.ndarray, " n"], groups: Groups, column: Float[np.ndarray, " n"], how: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, float, float, str], EstimateWithTest, Bool[np.ndarray, " n"]]]:
+    """Name, kind and ends of each association of an attribute, with the rows that it is of."""
     attribute = groups.attribute
-    how = partial(difference, is_binary=is_binary, clusters=clusters, confidence=confidence, answers=answers)
     for to in compared_with_first(groups):
         masks = groups.index == 0, groups.index == to
-        names = groups.label(0), groups.label(to)
-        result = how(values, masks, names)
+        result = difference(values, masks, (groups.label(0), groups.label(to)), **how)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
-        name = contrast_name(groups, to)
-        yield _Plan(name, attribute, ends, result, masks[0] | masks[1])
+        yield contrast_name(groups, to), ends, result, masks[0] | masks[1]
     if not attribute.discrete:
         known = np.isfinite(column)
-        result = slope(
-            values, column, known, attribute.name, is_binary, clusters=clusters, confidence=confidence, answers=answers
-        )
+        result = slope(values, column, known, attribute.name, **how)
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
-        ends = "slope", low, high, attribute.unit or "unit"
-        yield _Plan(f"{attribute.name}: slope", attribute, ends, result, known)
-
-
-def _association(
-    name: str,
-    attribute: Attribute,
-    ends: tuple[str, float, float, str],
-    result: Estimate,
-    values: Float[np.ndarray, " n"],
-    rows: Bool[np.ndarray, " n"],
-    exclusions: Exclusions,
-    who: Int[np.ndarray, " n"],
-) -> Association:
-    kind, origin, to, per = ends
-    valid = rows & np.isfinite(values)
-    return Association(
-        name=name,
-        attribute=attribute.name,
-        kind=kind,
-        origin=origin,
-        to=to,
-        per=per,
-        estimate=result.estimate,
-        low=result.low,
-        high=result.high,
-        p=result.p,
-        interval_method=result.interval_method,
-        test_method=result.test_method,
-        n_subjects=len(np.unique(who[valid])),
-        n_images=int(valid.sum()),
-        excluded=exclusions.count(rows),
-        reason=result.reason,
-    )
+        yield f"{attribute.name}: slope", ("slope", low, high, attribute.unit or "unit"), result, known

@@ -14,11 +14,11 @@ from jaxtyping import Float, Int
 from transect.effects import clusters, curves, resampling
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import SOURCES as INTERVALS
-from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, wilson_clustered
+from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, no_interval, wilson_clustered
 from transect.effects.multiplicity import holm
-from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import over_repeats
 from transect.errors import BadInput
+from transect.records import Estimate
 
 EXACT: Final = "exact permutation of levels within subjects"
 MONTE_CARLO: Final = "Monte Carlo permutation of levels within subjects"
@@ -28,9 +28,7 @@ SOURCES: Final = (
     "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
 )
 BONFERRONI: Final = "at the level of Bonferroni"
-FEW: Final = "fewer than two subjects answered at both levels, or they do not differ"
 NO_ANSWER: Final = "no answer"
-NO_VARIATION: Final = "subjects do not differ: no interval"
 MOST_EXACT: Final = 20_000
 """Permutations up to which all are counted."""
 _FEWEST_DRAWS: Final = 999
@@ -52,7 +50,7 @@ class OptionContrast:
 
     option: int
     level: int
-    difference: Bounded
+    difference: Estimate
     method: str
     p: float
     p_corrected: float
@@ -68,7 +66,7 @@ class OptionShares:
     that the test uses, with an answer at every level in some cell.
     """
 
-    shares: tuple[tuple[Bounded, ...], ...]
+    shares: tuple[tuple[Estimate, ...], ...]
     contrasts: tuple[OptionContrast, ...]
     p: float
     method: str
@@ -131,8 +129,10 @@ def shares_by_option(
     rows = []
     for place, d in enumerate(differences):
         found = _simultaneous(d, who, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
+        people_with = clusters.people_with(d, who).tolist()
         for option in range(options):
-            difference = _bounded(d[:, option], found.low[option], found.high[option], FEW)
+            reason = no_interval(people_with[option])
+            difference = _bounded(d[:, option], found.low[option], found.high[option], reason)
             tests = float(p.reshape(-1, options)[place, option]), float(corrected[place, option])
             rows.append(OptionContrast(option, place + 1, difference, found.methods[option], *tests))
     complete = np.isfinite(values).all(axis=(1, 3))
@@ -249,7 +249,7 @@ def _shares(
     asked: int,
     binary: bool,
     confidence: float,
-) -> tuple[Bounded, ...]:
+) -> tuple[Estimate, ...]:
     """The share of each option over all images with a value, with Wilson's interval by subject (numbers: Student's)."""
     valid = np.isfinite(values)
     counts = valid.sum(axis=1) * (float(asked) if binary else 1.0)
@@ -257,21 +257,21 @@ def _shares(
     if who is not None:
         totals, counts = (clusters.by_person(each, who)[0] for each in (totals, counts))
     if not counts.any():
-        return tuple(Bounded(np.nan, np.nan, np.nan, NO_ANSWER) for _ in range(values.shape[2]))
+        return tuple(Estimate(reason=NO_ANSWER) for _ in range(values.shape[2]))
     if binary:
         low, high = wilson_clustered(totals, counts, confidence)
     else:
         found = mean_interval(totals, counts, confidence=confidence)
         low, high = found.low, found.high
     means = totals.sum(axis=0) / counts.sum(axis=0)
-    rows = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(Bounded(mean, least, most, "" if np.isfinite(least) else NO_VARIATION) for mean, least, most in rows)
+    rows, n = zip(means.tolist(), low.tolist(), high.tolist(), strict=True), int((counts > 0).any(axis=1).sum())
+    return tuple(Estimate(*row, "" if np.isfinite(row[1]) else no_interval(n)) for row in rows)
 
 
-def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Bounded:
+def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Estimate:
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
-    return Bounded(estimate, float(low), float(high), "" if np.isfinite(low) else reason)
+    return Estimate(estimate, float(low), float(high), "" if np.isfinite(low) else reason)
 
 
 POSITION_SOURCES: Final = (INTERVALS[WILSON_CLUSTERED], *SOURCES)
@@ -287,8 +287,8 @@ class PlaceShares:
     -1 / (k - 1) to 1. p: of no preference for any place, with the test's method. answers: choices, of `subjects`.
     """
 
-    shares: tuple[Bounded, ...]
-    effects: tuple[Bounded, ...]
+    shares: tuple[Estimate, ...]
+    effects: tuple[Estimate, ...]
     p: float
     method: str
     answers: int
@@ -361,14 +361,14 @@ def _position_shares(
         hits, counts = (clusters.by_person(each, who)[0] for each in (hits, counts))
     answers, subjects = int(counts[:, 0].sum()), int((counts[:, 0] > 0).sum())
     if not answers:
-        nothing = (Bounded(np.nan, np.nan, np.nan, NO_POSITION),) * k
+        nothing = (Estimate(reason=NO_POSITION),) * k
         return PlaceShares(nothing, nothing, np.nan, "", 0, 0)
     low, high = wilson_clustered(hits, counts, confidence)
     rows = np.stack([hits.sum(axis=0) / answers, low, high], axis=1)
     p, method = permuted_levels(hits[:, :, None], seed=seed)
     return PlaceShares(
-        shares=tuple(Bounded(*row) for row in rows.tolist()),
-        effects=tuple(Bounded(*row) for row in ((k * rows - 1) / (k - 1)).tolist()),
+        shares=tuple(Estimate(*row) for row in rows.tolist()),
+        effects=tuple(Estimate(*row) for row in ((k * rows - 1) / (k - 1)).tolist()),
         p=p,
         method=method.replace("levels", "places"),
         answers=answers,

@@ -25,6 +25,7 @@ from transect.effects.rater_uncertainty import SOURCES as CROSSED
 from transect.effects.rater_uncertainty import CrossedVariance, crossed_variance
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.errors import BadInput
+from transect.records import Estimate
 from transect.runs.wording import counted
 
 BRADLEY_TERRY: Final = (
@@ -39,17 +40,6 @@ _ROUNDING: Final = 1e-9
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bounded:
-    """An estimate and its interval; NaN where it is not estimable, for the reason."""
-
-    estimate: float
-    low: float
-    high: float
-    reason: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class PerceivedDifference:
     """Do people see a difference between the two images of a pair, and how large is it?
 
@@ -58,8 +48,8 @@ class PerceivedDifference:
     how often a rater could not tell.
     """
 
-    share: Bounded
-    size: Bounded
+    share: Estimate
+    size: Estimate
     pairs: int
     subjects: int
     raters: int
@@ -75,7 +65,7 @@ class Comparison:
 
     first: int
     second: int
-    more: Bounded
+    more: Estimate
     answers: int
 
 
@@ -90,7 +80,7 @@ class PairRanking:
     two images of one level, which say nothing about levels.
     """
 
-    strengths: tuple[Bounded, ...]
+    strengths: tuple[Estimate, ...]
     compared: tuple[Comparison, ...]
     subjects: int
     raters: int
@@ -235,25 +225,25 @@ def _numbered(labels: np.ndarray) -> Int[np.ndarray, " r"]:
     return np.unique(labels, return_inverse=True)[1].reshape(-1)
 
 
-def _mean(answers: _Answers, scale: tuple[float, float], confidence: float) -> tuple[Bounded, CrossedVariance]:
+def _mean(answers: _Answers, scale: tuple[float, float], confidence: float) -> tuple[Estimate, CrossedVariance]:
     """The weighted mean of answers between the ends of a scale, with its interval there."""
     low, high = scale
     if not len(answers.value):
-        return Bounded(np.nan, np.nan, np.nan, UNANSWERED), CrossedVariance(np.nan, np.nan, np.nan, UNANSWERED)
+        return Estimate(reason=UNANSWERED), CrossedVariance(np.nan, np.nan, np.nan, UNANSWERED)
     shares, ones = (answers.value - low) / (high - low), np.ones(len(answers.value))
     mean = float(np.average(shares, weights=answers.weight))
     result = crossed_variance(
         ones[:, None], shares - mean, ones, answers.weight, np.ones(1), answers.subject, answers.rater
     )
     if result.reason:
-        return Bounded(low + mean * (high - low), np.nan, np.nan, result.reason), result
+        return Estimate(low + mean * (high - low), reason=result.reason), result
     quantile = (1 + confidence) / 2
     effective = result.freedom + 1  # all answers equal: the smaller of the numbers of subjects and raters
     if 0 < mean < 1 and result.variance > _ROUNDING * mean * (1 - mean):
         ratio = float(ndtri(quantile) / stdtrit(result.freedom, quantile))
         effective = min(mean * (1 - mean) * ratio**2 / result.variance, float(len(answers.value)))
     least, most = (low + float(end) * (high - low) for end in wilson(mean * effective, effective, confidence))
-    return Bounded(low + mean * (high - low), least, most), result
+    return Estimate(low + mean * (high - low), least, most), result
 
 
 def _comparisons(
@@ -266,22 +256,22 @@ def _comparisons(
 
 def _strengths(
     low: Int[np.ndarray, " r"], high: Int[np.ndarray, " r"], answers: _Answers, k: int, confidence: float
-) -> tuple[Bounded, ...]:
+) -> tuple[Estimate, ...]:
     if reason := unbounded(low, high, answers.value, k):
-        return (Bounded(np.nan, np.nan, np.nan, reason),) * k
+        return (Estimate(reason=reason),) * k
     columns = np.eye(k)[high] - np.eye(k)[low]
     x = columns[:, 1:]
     coefficients, _ = maximise(x, answers.value, answers.weight, LOGIT)
     fitted = LOGIT.mean(x @ coefficients)
     fit = x, answers.value - fitted, LOGIT.variance(fitted), answers.weight
-    ranked = [Bounded(0.0, 0.0, 0.0)]
+    ranked = [Estimate(0.0, 0.0, 0.0)]
     for place, estimate in enumerate(coefficients.tolist()):
         result = crossed_variance(*fit, np.eye(k - 1)[place], answers.subject, answers.rater)
         reason = result.reason
         if not reason and not result.variance > _ROUNDING / fit[2].sum():
             reason = f"{counted(len(answers.value), 'answer')} that do not differ from what the strengths say"
         half = np.nan if reason else float(stdtrit(result.freedom, (1 + confidence) / 2)) * result.variance**0.5
-        ranked.append(Bounded(estimate, estimate - half, estimate + half, reason))
+        ranked.append(Estimate(estimate, estimate - half, estimate + half, reason))
     return tuple(ranked)
 
 

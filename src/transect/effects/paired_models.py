@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from transect.effects import clusters
 from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
 from transect.effects.intervals import effective_images, paired_score_interval, single_pairs, wilson
-from transect.effects.observational import Association, Groups, associations, compared_with_first, contrast_name
+from transect.effects.observational import Groups, associations, compared_with_first, contrast_name
 from transect.effects.planning import upper_deviation
 from transect.effects.recognition import GroupErrors, difference_of_means
 from transect.effects.verdicts import unseen_people
@@ -468,7 +468,7 @@ class GroupDifference(BetweenGroups):
     at: the difference at a level of confidence, times `side`. first, second: each model's own difference.
     """
 
-    at: Callable[[float], Association | Effect]
+    at: Callable[[float], Effect]
     side: float
     first: float
     second: float
@@ -536,11 +536,11 @@ def _score_gaps(
     column: Float[np.ndarray, " n"],
     people: Int[np.ndarray, " n"],
 ) -> list[tuple[str, Gap]]:
-    def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Association]]:
+    def contrasts_of(values: Float[np.ndarray, " n"]) -> Callable[[float], list[Effect]]:
         reasons = np.where(np.isfinite(values), "", "not answered by both").astype(object)
 
         @functools.cache
-        def at(confidence: float) -> list[Association]:
+        def at(confidence: float) -> list[Effect]:
             rows = associations(
                 values, reasons, groups, column, is_binary=False, subjects=people, confidence=confidence
             )
@@ -560,7 +560,7 @@ def _score_gaps(
     ]  # fmt: skip
 
 
-def _one(contrasts: Callable[[float], list[Association]], place: int) -> Callable[[float], Association]:
+def _one(contrasts: Callable[[float], list[Effect]], place: int) -> Callable[[float], Effect]:
     return lambda confidence: contrasts(confidence)[place]
 
 

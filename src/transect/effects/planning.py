@@ -218,14 +218,18 @@ def plan_from_pilot(
     family: int = 1,
     targets: int = 1,
     discordant: float | None = None,
+    base: float | None = None,
+    cells: int = 1,
 ) -> Plan:
     """The smallest transect by the spread of a pilot's differences between subjects, whatever the outcome's unit.
 
     deviation: standard deviation of the subjects' differences; unpaired_deviation: of single images' outcomes at one
     level. images_per_subject: of the whole design. discordant: where a difference is that of one pair of yes-or-no
     outcomes, the share of subjects whose pair differs; the power is then that of McNemar's mid-p test, which keeps
-    below its level and so needs more subjects than Student's. The pilot's own estimate is not used: it says little and
-    flatters.
+    below its level and so needs more subjects than Student's. base, cells: where differences are those of averages over
+    so many yes-or-no answers, the rate at the first level; the power is then that of flipping the signs of such
+    averages, which scatter as the deviation says. Else it is Student's. The pilot's own estimate is not used: it says
+    little and flatters.
 
     Raises BadInput for values out of range.
 
@@ -236,8 +240,10 @@ def plan_from_pilot(
     _check_discordant(effect, discordant)
     level = alpha / family
 
+    averaged = None if base is None else _power_of_averages(abs(effect), base, deviation, cells, level)
+
     def reached(n: int) -> float:
-        return _difference_power(effect, deviation, n, level, discordant)
+        return averaged(n) if averaged else _difference_power(effect, deviation, n, level, discordant)
 
     subjects = max(2, smallest(reached, power))
     ratio = abs(effect) / unpaired_deviation if unpaired_deviation > 0 else math.inf
@@ -355,6 +361,22 @@ def _mean_power(effect: float, deviation: float, n: int, alpha: float) -> float:
     if 2.0 ** (1 - n) <= alpha and (n > _MANY or shift * math.sqrt(n) > _FAR):
         return normal_power(shift * math.sqrt(n), alpha)  # SciPy's noncentral t may fail there
     return mean_power(shift, n, alpha)
+
+
+def _power_of_averages(
+    effect: float, base: float, deviation: float, cells: int, alpha: float
+) -> Callable[[int], float]:
+    """By the number of subjects: `paired_power` with the correlation that the deviation tells, few ones simulated."""
+    base = min(base, 1 - base)
+    rates = base, min(base + effect, 1 - 1e-6)
+    correlation, cells = _explained(max(base, 1e-3), deviation, cells)
+
+    def power(n: int) -> float:
+        if n <= _SIMULATED and cells > 1:
+            return averaged_power(n, rates, correlation, cells, alpha, _FEWER_TABLES)
+        return _approximate_power(n, rates, alpha=alpha, correlation=correlation, cells=cells)
+
+    return power
 
 
 def _difference_power(effect: float, deviation: float, n: int, alpha: float, discordant: float | None) -> float:

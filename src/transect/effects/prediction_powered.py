@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from transect.effects.intervals import NO_INTERVAL, STUDENT, skewed_interval, skewness
 from transect.errors import BadInput
+from transect.records import Estimate
 
 SCORE: Final = "score with predictions"
 _IMAGINED: Final = 1
@@ -20,13 +21,10 @@ _IMAGINED: Final = 1
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class PoweredRate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoweredRate(Estimate):
     """A rate, the ends of its interval, and the weight of the predictions."""
 
-    estimate: float
-    low: float
-    high: float
     trust: float
 
 
@@ -48,7 +46,7 @@ def powered_rate(
     weight = best if trust is None else trust
     estimate = rate + weight * float(predicted_unrated.mean() - predicted.mean())
     t = float(stdtrit(n - 1, (1 + confidence) / 2))
-    return PoweredRate(estimate, *_ends(estimate, n, 1 - 2 * weight * gap, weight**2 * spread, t), weight)
+    return PoweredRate(estimate, *_ends(estimate, n, 1 - 2 * weight * gap, weight**2 * spread, t), trust=weight)
 
 
 def _beyond(distances: Float[np.ndarray, " k"]) -> float:
@@ -85,8 +83,8 @@ _LEVER: Final = 0.9
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class PredictionPowered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionPowered(Estimate):
     """An estimate from few ratings and many predictions.
 
     method: of the interval, "" where there is none. standard_error, freedom: of Student's t interval, also where the
@@ -98,17 +96,13 @@ class PredictionPowered:
     estimate's skewness.
     """
 
-    estimate: float
-    low: float
-    high: float
-    standard_error: float
-    freedom: float
-    trust: float
-    alone: float
+    standard_error: float = math.nan
+    freedom: float = math.nan
+    trust: float = math.nan
+    alone: float = math.nan
     n_rated: int
     n_predicted: int
     n_missing: int
-    reason: str = ""
     subjects: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     shares: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     method: str = METHOD
@@ -158,9 +152,10 @@ def ppi_mean(
     binary = _binary(rated.values[:, 0], rates)
     means, influence = _means(rated)
     mean_other, influence_other = _means(other)
-    n, m, missing = len(influence), len(influence_other), rated.missing + other.missing
+    n, m = len(influence), len(influence_other)
+    counts: dict[str, Any] = {"n_rated": n, "n_predicted": m, "n_missing": rated.missing + other.missing}
     if n < 2 or m < 2:
-        return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW, method=NO_INTERVAL)
+        return PredictionPowered(reason=FEW, **counts, method=NO_INTERVAL)
     named = subjects is not None and subjects_unrated is not None
     names, moves = _aligned(rated, other, influence, influence_other[:, 1:], named)
     shared = len(names) < n + m
@@ -171,8 +166,7 @@ def ppi_mean(
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
     untold = "" if scored else _untold(rated, trust, binary)
     if untold:
-        nothing = (math.nan,) * 4
-        return PredictionPowered(estimate, *nothing, weight, math.nan, n, m, missing, untold, method=NO_INTERVAL)
+        return PredictionPowered(estimate, reason=untold, trust=weight, **counts, method=NO_INTERVAL)
     estimated = trust is None and not scored
     shares = moves @ [1.0, -weight, weight] * (_leverage(moves[:, 1], n) if estimated else 1.0)
     freedom = min(n, m) - 1.0 - estimated if shared else _freedom(shares, moves[:, 2] != 0, n - 1 - estimated, m - 1)
@@ -181,7 +175,9 @@ def ppi_mean(
     own = moves[:, 0]
     alone = skewed_interval(0.0, math.sqrt(float(own @ own)), n - 1.0, skewness(own, n), confidence)
     half = float(alone[1] - alone[0]) / 2
-    powered = PredictionPowered(estimate, low, high, error, freedom, weight, half, n, m, missing, skewed=skewed)
+    powered = PredictionPowered(
+        estimate, low, high, standard_error=error, freedom=freedom, trust=weight, alone=half, **counts, skewed=skewed
+    )
     if named:
         powered = replace(powered, subjects=names, shares=shares)
     return _with_score(powered, *scored, rated) if scored else powered
@@ -221,18 +217,19 @@ def ppi_difference(
         estimate,
         float(ends[0]),
         float(ends[1]),
-        *both,
-        min(first.trust, second.trust),
-        math.hypot(first.alone, second.alone),
-        first.n_rated + second.n_rated,
-        first.n_predicted + second.n_predicted,
-        first.n_missing + second.n_missing,
         reason,
-        names if named else np.empty(0),
-        shares,
-        NO_INTERVAL if reason else method,
-        min(first.rarer, second.rarer),
-        skewed,
+        standard_error=both[0],
+        freedom=both[1],
+        trust=min(first.trust, second.trust),
+        alone=math.hypot(first.alone, second.alone),
+        n_rated=first.n_rated + second.n_rated,
+        n_predicted=first.n_predicted + second.n_predicted,
+        n_missing=first.n_missing + second.n_missing,
+        subjects=names if named else np.empty(0),
+        shares=shares,
+        method=NO_INTERVAL if reason else method,
+        rarer=min(first.rarer, second.rarer),
+        skewed=skewed,
     )
 
 

@@ -17,10 +17,11 @@ from scipy.special import stdtrit
 from transect.effects import clusters, intervals, resampling
 from transect.effects.generalized import LOGIT, SEPARATION_SOURCE, maximise, separation
 from transect.effects.intervals import wilson_clustered
-from transect.effects.pair_perception import BRADLEY_TERRY, Bounded, Comparison, Triad, triads, unbounded
+from transect.effects.pair_perception import BRADLEY_TERRY, Comparison, Triad, triads, unbounded
 from transect.effects.regression import independent
 from transect.effects.wordings import over_repeats
 from transect.errors import BadInput
+from transect.records import Estimate
 
 ABILITY_SOURCES: Final = (
     *BRADLEY_TERRY,
@@ -48,8 +49,8 @@ class Abilities:
     quarter of the triads do where answers are random. within: answers about two images of one level. unanswered: NaN.
     """
 
-    abilities: tuple[Bounded, ...]
-    place: Bounded
+    abilities: tuple[Estimate, ...]
+    place: Estimate
     compared: tuple[Comparison, ...]
     triads: int
     circular: int
@@ -73,8 +74,8 @@ class _Answers(NamedTuple):
 class _Fitted(NamedTuple):
     """Estimates of the levels and of the place; fitted: the chance that the level of the higher number is chosen."""
 
-    abilities: tuple[Bounded, ...]
-    place: Bounded
+    abilities: tuple[Estimate, ...]
+    place: Estimate
     fitted: Float[np.ndarray, " r"] | None = None
 
 
@@ -167,8 +168,8 @@ def _fit(answers: _Answers, k: int, confidence: float) -> _Fitted:
     mean = LOGIT.mean(x @ coefficients)
     root = np.sqrt(LOGIT.variance(mean))
     estimates = _bounded(coefficients, x * root[:, None], (answers.value - mean) / root, answers.subject, confidence)
-    place = estimates[-1] if told else Bounded(np.nan, np.nan, np.nan, ONE_ORDER)
-    return _Fitted((Bounded(0.0, 0.0, 0.0), *estimates[: k - 1]), place, mean)
+    place = estimates[-1] if told else Estimate(reason=ONE_ORDER)
+    return _Fitted((Estimate(0.0, 0.0, 0.0), *estimates[: k - 1]), place, mean)
 
 
 def _both_orders(answers: _Answers, k: int) -> bool:
@@ -178,7 +179,7 @@ def _both_orders(answers: _Answers, k: int) -> bool:
 
 
 def _none(k: int, reason: str) -> _Fitted:
-    none = Bounded(np.nan, np.nan, np.nan, reason)
+    none = Estimate(reason=reason)
     return _Fitted((none,) * k, none)
 
 
@@ -188,20 +189,20 @@ def _bounded(
     residual: Float[np.ndarray, " r"],
     subject: Int[np.ndarray, " r"],
     confidence: float,
-) -> list[Bounded]:
+) -> list[Estimate]:
     if subject.max() < 1:
-        return [Bounded(value, np.nan, np.nan, TOO_FEW) for value in coefficients.tolist()]
+        return [Estimate(value, reason=TOO_FEW) for value in coefficients.tolist()]
     covariance, freedom = clusters.bias_reduced(x, residual, subject)
     least = _ROUNDING * np.diag(np.linalg.inv(x.T @ x))
     rows = zip(coefficients.tolist(), np.diag(covariance).tolist(), freedom.tolist(), least.tolist(), strict=True)
     return [_interval(*row, confidence) for row in rows]
 
 
-def _interval(estimate: float, variance: float, freedom: float, least: float, confidence: float) -> Bounded:
+def _interval(estimate: float, variance: float, freedom: float, least: float, confidence: float) -> Estimate:
     if not (variance > least and freedom > 0):
-        return Bounded(estimate, np.nan, np.nan, NO_VARIATION)
+        return Estimate(estimate, reason=NO_VARIATION)
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
-    return Bounded(estimate, estimate - half, estimate + half)
+    return Estimate(estimate, estimate - half, estimate + half)
 
 
 def _comparisons(answers: _Answers, confidence: float) -> Iterator[Comparison]:
@@ -210,7 +211,7 @@ def _comparisons(answers: _Answers, confidence: float) -> Iterator[Comparison]:
         person = np.unique(answers.subject[rows], return_inverse=True)[1].reshape(-1)
         hits, counts = np.bincount(person, weights=answers.value[rows]), np.bincount(person).astype(np.float64)
         low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
-        share = Bounded(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+        share = Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
         yield Comparison(one, two, share, int(rows.sum()))
 
 
@@ -264,13 +265,13 @@ class Preference:
     both orders; incomplete: with answers, but in no pair in both.
     """
 
-    share: Bounded
+    share: Estimate
     p: float
-    second: Bounded
-    first: Bounded
-    undecided: Bounded
+    second: Estimate
+    first: Estimate
+    undecided: Estimate
     by_place: int
-    place: Bounded
+    place: Estimate
     place_p: float
     subjects: int
     incomplete: int
@@ -347,7 +348,7 @@ class NetPreference:
     in both orders.
     """
 
-    difference: Bounded
+    difference: Estimate
     p: float
     test: str
     subjects: int
@@ -357,11 +358,11 @@ def net_preference(decided: Float[np.ndarray, " n"], *, confidence: float = 0.95
     """The difference of both shares among subjects, with McNemar's mid-p and its interval."""
     known = decided[np.isfinite(decided)]
     if not len(known):
-        return NetPreference(Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan, "", 0)
+        return NetPreference(Estimate(reason=NO_SUBJECTS), np.nan, "", 0)
     second, first = int((known > 0).sum()), int((known < 0).sum())
     low, high = resampling.mcnemar_interval(second, first, len(known), confidence)
     p = resampling.mcnemar(second, first)
-    return NetPreference(Bounded(float(known.mean()), low, high), p, resampling.MID_P, len(known))
+    return NetPreference(Estimate(float(known.mean()), low, high), p, resampling.MID_P, len(known))
 
 
 def _check(*answers: Float[np.ndarray, "n pairs wordings *repeats"]) -> None:
@@ -395,22 +396,22 @@ def _means(
     return means[0, used], means[1, used], int((answered & ~used).sum())
 
 
-def _exact(chosen: np.ndarray, confidence: float, reason: str) -> Bounded:
+def _exact(chosen: np.ndarray, confidence: float, reason: str) -> Estimate:
     if not len(chosen):
-        return Bounded(np.nan, np.nan, np.nan, reason)
+        return Estimate(reason=reason)
     hits = chosen.astype(np.float64)[:, None]
     low, high = intervals.clopper_pearson_clustered(hits, np.ones_like(hits), confidence)
-    return Bounded(float(hits.mean()), float(low[0]), float(high[0]))
+    return Estimate(float(hits.mean()), float(low[0]), float(high[0]))
 
 
-def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed: int) -> tuple[Bounded, float]:
+def _place(apart: Float[np.ndarray, " n"], pairs: float, confidence: float, seed: int) -> tuple[Estimate, float]:
     """The mean difference between orders: the share of second places among choices, less the share of first ones."""
     if not len(apart):
-        return Bounded(np.nan, np.nan, np.nan, NO_SUBJECTS), np.nan
+        return Estimate(reason=NO_SUBJECTS), np.nan
     found = intervals.mean_difference_interval(
         apart[:, None], binary=True, pairs=np.array([pairs]), confidence=confidence
     )
     low, high = float(found.low[0]), float(found.high[0])
     single = intervals.single_pairs(apart[:, None], np.array([pairs]), np.ones(1))
     p = float(resampling.sign_flip(apart[:, None], single=single, seed=seed)[0][0])
-    return Bounded(float(apart.mean()), low, high, "" if np.isfinite(low) else FEW), p
+    return Estimate(float(apart.mean()), low, high, "" if np.isfinite(low) else FEW), p

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from transect.effects import clusters, intervals
 from transect.effects.contrasts import CellMeans, empty_cells
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute
+from transect.records import Attribute, Estimate
 from transect.runs import table_inputs, toml_files
 from transect.runs.table_inputs import TableLike, as_table
 
@@ -185,8 +185,8 @@ _ROUNDING: Final = 1e-12
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Projected:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projected(Estimate):
     """One quantity of the population; NaN with its reason where it cannot be projected.
 
     quantity: "expected rate", "rate of a group", "disparate impact" (difference of the groups' rates as they are),
@@ -198,13 +198,9 @@ class Projected:
     attribute: str
     origin: float
     to: float
-    estimate: float
-    low: float
-    high: float
     n_subjects: int
     n_images: int
     method: str
-    reason: str = ""
 
 
 @final
@@ -394,7 +390,9 @@ def _sum(quantity: _Quantity, cells: CellMeans, answers: int, confidence: float)
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     else:
         low, high, method = _interval_of_mean(pseudo, quantity.weights, answers, confidence)
-    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method)
+    return _row(
+        quantity, cells, "" if method else intervals.no_interval(len(pseudo)), (float(pseudo.mean()), low, high), method
+    )
 
 
 def _interval_of_mean(
@@ -440,11 +438,6 @@ def _correlation(cells: CellMeans, first: Float[np.ndarray, " cells"], second: F
     return alike if bearers >= FEW_BEARERS else min(alike, 0.0)
 
 
-def _no_interval(n: int) -> str:
-    """Why there is no interval."""
-    return "one subject: no interval" if n < 2 else intervals.NO_SPREAD
-
-
 def _row(
     quantity: _Quantity,
     cells: CellMeans,
@@ -455,15 +448,13 @@ def _row(
     parts = [part for part in (quantity.weights, quantity.below) if part is not None]
     used = np.any([np.nan_to_num(part) != 0 for part in parts], axis=0)
     return Projected(
+        *numbers,
+        reason,
         quantity=quantity.quantity,
         attribute=quantity.attribute,
         origin=quantity.origin,
         to=quantity.to,
-        estimate=numbers[0],
-        low=numbers[1],
-        high=numbers[2],
         n_subjects=int((cells.valid[:, used] > 0).any(axis=1).sum()),
         n_images=int(cells.valid[:, used].sum()),
         method=method,
-        reason=reason,
     )

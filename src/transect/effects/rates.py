@@ -28,7 +28,7 @@ from transect.effects.intervals import (
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput
-from transect.records import Attribute, Design
+from transect.records import Attribute, Design, Estimate
 
 HIGHEST_ORDER: Final = 3
 MOST_CELLS: Final = 2400
@@ -37,20 +37,17 @@ _NUMBERS_AT_ONCE: Final = 1 << 24
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Rate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Estimate):
     """The mean outcome of a cell, a proportion where the outcome is 0 or 1, with its interval.
 
-    cell: attribute -> value, empty for all images; order: number of attributes in it. rate, low, high are NaN where
+    cell: attribute -> value, empty for all images; order: number of attributes in it. The estimate is NaN where
     no image has a valid answer. excluded: reason -> images left out. method: of the interval, empty where there is
     none. bounds: attribute -> (low, high) where `cell` stands for a range of values, as in a population.
     """
 
     cell: Mapping[str, float]
     order: int
-    rate: float
-    low: float
-    high: float
     n_subjects: int
     n_images: int
     excluded: Mapping[str, int]
@@ -80,7 +77,7 @@ def transect_rates(
 
     >>> y = np.array([[0.0, 1.0], [0.0, 1.0]])
     >>> rates = transect_rates(y, np.full((2, 2), "", dtype=object), {"glasses": (0.0, 1.0)}, is_binary=True)
-    >>> [(dict(rate.cell), rate.rate) for rate in rates]
+    >>> [(dict(rate.cell), rate.estimate) for rate in rates]
     [({}, 0.5), ({'glasses': 0.0}, 0.0), ({'glasses': 1.0}, 1.0)]
     """
     index = np.stack(np.meshgrid(*(np.arange(len(column)) for column in levels.values()), indexing="ij"), axis=-1)
@@ -221,7 +218,7 @@ def _rates(
         yield Rate(
             cell={name: images.levels[name][index] for name, index in cell.items()},
             order=len(cell),
-            rate=float(mean[k]),
+            estimate=float(mean[k]),
             low=float(low[k]),
             high=float(high[k]),
             n_subjects=int(n_subjects[k]),
@@ -276,16 +273,13 @@ _NAN: Final = float("nan")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Share:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share(Estimate):
     """A share of pairs in [0, 1], each subject with equal weight, and its 95 % interval; NaN where there is none.
 
     pairs, subjects: how many pairs change this way, and how many subjects, or people who repeat, have such a pair.
     """
 
-    share: float
-    low: float
-    high: float
     pairs: int
     subjects: int
 
@@ -295,7 +289,7 @@ class Share:
 class Changes:
     """The pairs of one contrast of an outcome of 0 and 1 that change from 0 to 1 (up) and from 1 to 0 (down).
 
-    up.share - down.share is the effect. reason: why there is no interval.
+    up.estimate - down.estimate is the effect. reason: why there is no interval.
     """
 
     name: str
@@ -311,7 +305,7 @@ class Changes:
     @property
     def net(self) -> float:
         """The effect: the share that changes up minus the share that changes down."""
-        return self.up.share - self.down.share
+        return self.up.estimate - self.down.estimate
 
 
 def changes(
@@ -334,7 +328,7 @@ def changes(
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
     >>> row = changes(y, Design({"glasses": (0.0, 1.0)}, subjects=4), {"glasses": glasses})[0]
-    >>> row.up.share, row.down.share, row.net
+    >>> row.up.estimate, row.down.estimate, row.net
     (0.5, 0.25, 0.25)
     """
     rows = []
@@ -370,10 +364,11 @@ def _share(hits: np.ndarray, pairs: np.ndarray, people: np.ndarray, few: bool, c
     """Subjects with fewer pairs than others count as much as they do, as in the effect; people are the clusters."""
     have = pairs > 0
     if not have.any():
-        return Share(_NAN, _NAN, _NAN, 0, 0)
+        return Share(pairs=0, subjects=0)
     shares = hits[have] / pairs[have]
     totals, counts = by_person(shares[:, None], np.unique(people[have], return_inverse=True)[1])
     weight = pairs[have].mean()
     low, high = clopper_pearson_clustered(totals * weight, counts * weight, confidence)
     ends = (_NAN, _NAN) if few else (float(low[0]), float(high[0]))
-    return Share(float(shares.mean()), *ends, int(hits.sum()), len(np.unique(people[hits > 0])))
+    subjects = len(np.unique(people[hits > 0]))
+    return Share(float(shares.mean()), *ends, pairs=int(hits.sum()), subjects=subjects)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from transect.designs.matching.sample import absent, codes
 from transect.effects import clusters, verification
 from transect.effects import verification as dyadic
-from transect.effects.intervals import CONFIDENCE, wilson_clustered
+from transect.effects.intervals import CONFIDENCE, FEWEST, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.regression import student_interval
 from transect.effects.verification import (
@@ -31,7 +31,7 @@ from transect.effects.verification import (
     placed,
 )
 from transect.errors import BadInput
-from transect.records import Effect
+from transect.records import Effect, Estimate
 
 SOURCES: Final = (
     "Grother 2022, Face recognition vendor test part 8: summarizing demographic differentials, NIST IR 8429, "
@@ -259,8 +259,8 @@ def _mean_error(comparisons: Comparisons, mean: float) -> tuple[float, float]:
 
 
 def _mean_interval(comparisons: Comparisons, mean: float, confidence: float) -> tuple[float, float]:
-    """Of the mean genuine distance; NaN with fewer than two identities that have such comparisons."""
-    if (comparisons.genuine > 0).sum() < 2:
+    """Of the mean genuine distance; NaN with fewer than five identities that have such comparisons."""
+    if (comparisons.genuine > 0).sum() < FEWEST:
         return np.nan, np.nan
     variance, freedom = _mean_error(comparisons, mean)
     return student_interval(mean, float(np.sqrt(variance)), freedom, confidence)[:2]
@@ -358,8 +358,8 @@ RATES: Final[tuple[RateName, ...]] = ("fnmr", "fmr")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class RateGap:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateGap(Estimate):
     """A rate of the group with the highest less that of the group with the lowest, at one threshold.
 
     low, high: of an interval that holds for all `pairs` of groups at once with 95 %, so at confidence 1 - 0.05 / pairs
@@ -370,11 +370,7 @@ class RateGap:
     threshold: float
     group: str
     other: str
-    estimate: float
-    low: float
-    high: float
     pairs: int
-    reason: str = ""
 
 
 def rate_gaps(groups: Sequence[GroupErrors], thresholds: Sequence[float]) -> list[RateGap]:
@@ -395,7 +391,8 @@ def _gap(groups: Sequence[GroupErrors], rate: RateName, place: int, threshold: f
     ends = p - q - math.hypot(p - low, other_high - q), p - q + math.hypot(high - p, q - other_low)
     without = [str(group.group) for group, end in ((most, low), (least, other_low)) if math.isnan(end)]
     reason = f"no interval: {' and '.join(dict.fromkeys(without))} has none" if without else ""
-    return RateGap(rate, threshold, str(most.group), str(least.group), p - q, *ends, pairs, reason)
+    names: dict[str, Any] = {"group": str(most.group), "other": str(least.group)}
+    return RateGap(p - q, *ends, reason, rate=rate, threshold=threshold, **names, pairs=pairs)
 
 
 def _rate(group: GroupErrors, rate: RateName, place: int, confidence: float) -> tuple[float, float, float]:

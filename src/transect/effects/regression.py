@@ -255,9 +255,9 @@ _BISECTIONS: Final = 40
 
 
 def comparable(sample: Sample, column: Float[np.ndarray, " n"]) -> bool:
-    """Whether these are rates of two groups: outcomes and column of 0 and 1, both groups there, equal weights."""
+    """Whether these are rates of two groups: outcomes and column of 0 and 1, both groups there."""
     binary = np.isin(sample.y, (0.0, 1.0)).all() and np.isin(column, (0.0, 1.0)).all()
-    return bool(binary and len(column) > 0 and np.ptp(column) > 0 and np.ptp(sample.weights) == 0)
+    return bool(binary and len(column) > 0 and np.ptp(column) > 0)
 
 
 def fewest(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> int:
@@ -342,7 +342,6 @@ def ols(
     *,
     names: Sequence[str] | None = None,
     clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     labels: Labels | None = None,
     confidence: float = 0.95,
 ) -> tuple[Effect, ...]:
@@ -365,7 +364,7 @@ def ols(
     >>> [round(effect.estimate, 3) for effect in effects]  # cells 1/4, 1, 2 and 11/4 add up exactly
     [1.75, 0.75]
     """
-    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
+    sample = complete(y, x, names=names, clusters=clusters)
     effects = coefficient_effects(
         least_squares(sample),
         sample,
@@ -383,7 +382,6 @@ def difference_in_means(
     treatment: Columns,
     *,
     clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     labels: Labels | None = None,
     confidence: float = 0.95,
 ) -> Effect:
@@ -400,7 +398,7 @@ def difference_in_means(
     0.5
     """
     name, values = one_treatment(treatment)
-    sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
+    sample = complete(y, values, names=(name,), clusters=clusters)
     coefficient = Coefficient.of(least_squares(sample), -1, sample.names[0])
     effect = coefficient_effect(
         replace(coefficient, reason=empty_group(sample) or coefficient.reason),
@@ -479,19 +477,18 @@ def empty_group(sample: Sample) -> str:
 
 
 def least_squares(sample: Sample) -> Fit:
-    """Weighted least squares with an intercept first, and its covariance by subject."""
+    """Least squares with an intercept first, and its covariance by subject."""
     x, names = with_intercept(sample.x, sample.names)
     if sample.reason:
         return no_fit(len(names), sample.reason)
     if np.ptp(sample.y) == 0:
         return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
-    root = np.sqrt(sample.weights)
-    determined = independent(root[:, None] * x)
+    determined = independent(x)
     bread, coefficients = _solve(x, sample, determined)
     residual = sample.y - x @ coefficients
     # A perfect fit leaves rounding alone, whose spread is no error.
     residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
-    scores = x * (sample.weights * residual)[:, None]
+    scores = x * residual[:, None]
     covariance = clustered_covariance(scores, bread, sample, len(determined))
     freedom = _reduce(covariance, x, residual, sample, determined)
     return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
@@ -505,9 +502,9 @@ def _reduce(
     determined: np.ndarray,
 ) -> Float[np.ndarray, " k"] | None:
     """Where few subjects carry a coefficient, puts CR2 in place of the covariance; degrees of freedom."""
-    root, places = np.sqrt(sample.weights), np.ix_(determined, determined)
+    places = np.ix_(determined, determined)
     block = covariance[places]
-    reduced = reduce(block, root[:, None] * x[:, determined], root * residual, sample.groups)
+    reduced = reduce(block, x[:, determined], residual, sample.groups)
     if reduced is None:
         return None
     covariance[places], freedom = block, np.full(x.shape[1], np.nan)
@@ -518,13 +515,12 @@ def _reduce(
 def _solve(
     x: Float[np.ndarray, "n k"], sample: Sample, determined: np.ndarray
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
-    """Inverse of X'WX and coefficients on the kept columns; 0 on the others."""
-    root = np.sqrt(sample.weights)
-    q, r = np.linalg.qr(root[:, None] * x[:, determined])
+    """Inverse of X'X and coefficients on the kept columns; 0 on the others."""
+    q, r = np.linalg.qr(x[:, determined])
     inverse = np.linalg.inv(r)
     bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
     bread[np.ix_(determined, determined)] = inverse @ inverse.T
-    coefficients[determined] = inverse @ (q.T @ (root * sample.y))
+    coefficients[determined] = inverse @ (q.T @ sample.y)
     return bread, coefficients
 
 
@@ -538,7 +534,7 @@ def why_undetermined(sample: Sample) -> tuple[str, ...]:
     constant = constant_columns(sample)
     x, names = with_intercept(sample.x, sample.names)
     # A constant column has its own reason and is no part of the others' dependences.
-    others = np.where([bool(text) for text in constant], 0.0, x)[sample.weights > 0]
+    others = np.where([bool(text) for text in constant], 0.0, x)
     dependent = undetermined(others, names)
     return tuple(reason or dependence for reason, dependence in zip(constant, dependent, strict=True))
 

@@ -19,8 +19,8 @@ from transect.effects.clusters import by_person
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON_CLUSTERED, wilson_clustered
 from transect.effects.multiplicity import holm
-from transect.effects.pair_perception import Bounded
 from transect.errors import BadInput
+from transect.records import Estimate
 
 SOURCES: Final = (
     "Geyik, Ambler and Kenthapadi 2019, Fairness-aware ranking in search and recommendation systems, "
@@ -53,9 +53,9 @@ class FirstImages:
     """
 
     k: int
-    shares: tuple[Bounded, ...]
+    shares: tuple[Estimate, ...]
     p: tuple[float, ...]
-    max_skew: Bounded
+    max_skew: Estimate
     max_skew_by_chance: float
     max_skew_p: float
     tied: int
@@ -74,7 +74,7 @@ class RetrievalSkew:
     """
 
     first: tuple[FirstImages, ...]
-    ndkl: Bounded
+    ndkl: Estimate
     ndkl_by_chance: float
     p: float
     images: int
@@ -126,7 +126,7 @@ def retrieval_skew(
     if reason:
         levels = similarities.shape[1]
         nothing = tuple(_nothing(k, levels, reason) for k in first)
-        none = Bounded(np.nan, np.nan, np.nan, reason)
+        none = Estimate(reason=reason)
         return RetrievalSkew(nothing, none, np.nan, np.nan, values.size, subjects, dropped, reason)
     ranking = _Ranking.of(values)
     tops = [_Top.of(values, k) for k in first]
@@ -135,7 +135,7 @@ def retrieval_skew(
     shares, divergences = _by_chance(values, who, tops, ranking, draws, seed)
     return RetrievalSkew(
         first=tuple(_first(top, who, chance, confidence) for top, chance in zip(tops, shares, strict=True)),
-        ndkl=Bounded(estimate, np.nan, np.nan, NO_INTERVAL),
+        ndkl=Estimate(estimate, reason=NO_INTERVAL),
         ndkl_by_chance=float(divergences.mean()),
         p=_p(divergences >= estimate - _TIE),
         images=values.size,
@@ -264,9 +264,9 @@ def _first(
     by_chance = _max_skew(chance)
     return FirstImages(
         k=top.k,
-        shares=tuple(Bounded(*each) for each in ends),
+        shares=tuple(Estimate(*each) for each in ends),
         p=tuple(holm(np.array([_p(column) for column in apart.T])).tolist()),
-        max_skew=Bounded(largest[0], max(largest[1], 0.0), largest[2]),
+        max_skew=Estimate(largest[0], max(largest[1], 0.0), largest[2]),
         max_skew_by_chance=float(by_chance.mean()),
         max_skew_p=_p(by_chance >= largest[0] - _TIE),
         tied=top.tied,
@@ -280,7 +280,7 @@ def _max_skew(shares: Float[np.ndarray, "r levels"]) -> Float[np.ndarray, " r"]:
 
 
 def _nothing(k: int, levels: int, reason: str) -> FirstImages:
-    none = Bounded(np.nan, np.nan, np.nan, reason)
+    none = Estimate(reason=reason)
     return FirstImages(k, (none,) * levels, (np.nan,) * levels, none, np.nan, np.nan, 0, reason)
 
 

@@ -18,7 +18,6 @@ from transect.records import Basis
 
 NO_OUTCOME: Final = "no outcome"
 NO_SUBJECT: Final = "no subject"
-BAD_WEIGHT: Final = "weight missing or negative"
 
 SAME_FOR_ALL: Final = "none: the same for every image, whatever its level"
 """Why effects on an outcome that never varies are not tested."""
@@ -66,7 +65,7 @@ class Measure:
 @final
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Complete rows: y [n], x [n, k] with its names, the subject of each row as 0 … n_groups - 1, weights.
+    """Complete rows: y [n], x [n, k] with its names, the subject of each row as 0 … n_groups - 1.
 
     rows: which of the given rows these are. excluded: reason -> rows left out. reason: why nothing can be estimated
     from these rows, empty where something can.
@@ -77,7 +76,6 @@ class Sample:
     names: tuple[str, ...]
     groups: Int[np.ndarray, " n"]
     n_groups: int
-    weights: Float[np.ndarray, " n"]
     rows: Bool[np.ndarray, " given"]
     excluded: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
@@ -110,20 +108,18 @@ def complete(
     *,
     names: Sequence[str] | None = None,
     clusters: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
 ) -> Sample:
-    """The rows that have everything: outcome, all columns, subject and weight."""
+    """The rows that have everything: outcome, all columns and subject."""
     outcome = _numbers("outcome", y).reshape(-1)
     called, values = read_columns(x, names)
     n = len(outcome)
-    chosen = np.ones(n) if weights is None else _numbers("weights", weights).reshape(-1)
     subject, known = _subjects(clusters, n)
-    for what, length in ({"columns": len(values), "weights": len(chosen), "clusters": len(subject)}).items():
+    for what, length in ({"columns": len(values), "clusters": len(subject)}).items():
         if length != n:
             raise BadInput(f"{what}: expected one row per outcome, {n}, got {length}; pass one for each image")
-    reasons = _reasons(outcome, values, chosen, known)
+    reasons = _reasons(outcome, values, known)
     used = reasons < 0
-    texts = (NO_OUTCOME, *(f"no value of {name}" for name in called), BAD_WEIGHT, NO_SUBJECT)
+    texts = (NO_OUTCOME, *(f"no value of {name}" for name in called), NO_SUBJECT)
     counts = np.bincount(reasons[~used], minlength=len(texts))
     unique, groups = np.unique(subject[used], return_inverse=True)
     return Sample(
@@ -132,30 +128,19 @@ def complete(
         called,
         groups.astype(np.int64),
         len(unique),
-        chosen[used],
         used,
         {text: int(count) for text, count in zip(texts, counts, strict=True) if count},
-        _nothing(outcome[used], chosen[used], n),
+        "" if used.any() else f"no complete row among {n}",
     )
-
-
-def _nothing(y: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], total: int) -> str:
-    if not len(y):
-        return f"no complete row among {total}"
-    if weights.sum() <= 0:
-        return f"the weights of {len(y)} rows sum to 0"
-    return ""
 
 
 def _reasons(
     y: Float[np.ndarray, " n"],
     x: Float[np.ndarray, "n k"],
-    weights: Float[np.ndarray, " n"],
     known: Bool[np.ndarray, " n"],
 ) -> Int[np.ndarray, " n"]:
     """Index of the first reason why a row is left out; -1 for a complete row."""
-    usable = np.isfinite(weights) & (np.nan_to_num(weights) >= 0)
-    missing = np.column_stack([~np.isfinite(y), ~np.isfinite(x), ~usable, ~known])
+    missing = np.column_stack([~np.isfinite(y), ~np.isfinite(x), ~known])
     return np.where(missing.any(axis=1), missing.argmax(axis=1), -1).astype(np.int64)
 
 

@@ -234,7 +234,7 @@ def _curve(
     bounds = interval(values)
     at_base = grid.steps == 0
     reasons = tuple(
-        "no subject counts" if not k else OWN_IMAGE if at_own else "" if np.isfinite(low) else intervals.NO_SPREAD
+        "no subject counts" if not k else OWN_IMAGE if at_own else "" if np.isfinite(low) else intervals.no_interval(k)
         for k, at_own, low in zip(n.tolist(), at_base.tolist(), bounds.low.tolist(), strict=True)
     )
     low, high = np.where(at_base, np.nan, bounds.low), np.where(at_base, np.nan, bounds.high)

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +19,7 @@ from transect.effects.prediction_powered import SOURCES as SOURCES_OF_MEANS
 from transect.effects.prediction_powered import ppi_mean
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
+from transect.records import Estimate
 
 Standing = Literal["replicates", "same direction", "agrees", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
@@ -39,13 +40,10 @@ _ONE_SIDED: Final = float(ndtri((1 + EQUIVALENCE) / 2))
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class WorldEstimate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldEstimate(Estimate):
     """An effect in one world, with its 95 % interval and p alone. n: subjects. seen: the world's report shows it."""
 
-    estimate: float
-    low: float
-    high: float
     p: float
     n: int
     seen: bool
@@ -276,12 +274,12 @@ def _whole(subjects: float) -> int:
 
 
 TRANSPORT_SOURCES: Final = SOURCES_OF_MEANS[:2]
+_UNASSISTED: Final = ("alone", "alone_low", "alone_high", "off", "off_low", "off_high")
 NO_OTHERS: Final = "fewer than two subjects that were rendered alone: nothing to add"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Transported:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transported(Estimate):
     """The effect on photographs, from both worlds; NaN with a reason.
 
     alone: the photographs' own effect, with its interval. rendered: the effect of all renderings. off: rendered minus
@@ -291,9 +289,6 @@ class Transported:
     effect on them is not known.
     """
 
-    estimate: float
-    low: float
-    high: float
     alone: float
     alone_low: float
     alone_high: float
@@ -301,13 +296,12 @@ class Transported:
     off: float
     off_low: float
     off_high: float
-    trust: float
-    gained: float
-    worth: float
+    trust: float = 0.0
+    gained: float = 0.0
+    worth: float = 0.0
     n_both: int
     n_rendered: int
     n_missing: int = 0
-    reason: str = ""
 
 
 def transported(
@@ -351,18 +345,25 @@ def transported(
     missing = int((~known).sum() + (~known_alone).sum())
     rendering = float(np.concatenate([twins, others]).mean()) if len(twins) + len(others) else math.nan
     alone, off = _unassisted_mean(both, who, confidence), _unassisted_mean(twins - both, who, confidence)
+    known_of: dict[str, Any] = dict(zip(_UNASSISTED, (*alone, *off), strict=True))
+    known_of |= {"rendered": rendering, "n_both": len(both), "n_rendered": len(others), "n_missing": missing}
     if len(others) < 2 or len(both) < 2:
         reason = NO_OTHERS if len(others) < 2 else "fewer than two subjects in both worlds"
-        return Transported(*alone, *alone, rendering, *off, 0.0, 0.0, 0.0, len(both), len(others), missing, reason)
+        return Transported(*alone, reason, **known_of)
     powered = ppi_mean(
         both, twins, others, subjects=who, subjects_unrated=others_who, rates=False, confidence=confidence
     )
-    ends = powered.low, powered.high
     gained, worth = _gain(powered.high - powered.low, alone[2] - alone[1], len(both))
     return Transported(
-        powered.estimate, *ends, *alone, rendering, *off, powered.trust, gained, worth, len(both), len(others), missing,
+        powered.estimate,
+        powered.low,
+        powered.high,
         powered.reason,
-    )  # fmt: skip
+        trust=powered.trust,
+        gained=gained,
+        worth=worth,
+        **known_of,
+    )
 
 
 def _people(

@@ -20,6 +20,7 @@ from transect.effects.intervals import FEW_AVERAGED, clopper_pearson_clustered
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
+from transect.records import Estimate
 
 Verdict = Literal["found", "no difference", "cannot tell", "not judged", "not estimable"]
 EQUIVALENCE: Final = 0.9
@@ -50,15 +51,12 @@ def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Pair:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair(Estimate):
     """The difference between two levels of an attribute, by their positions: the second minus the first."""
 
     first: int
     second: int
-    estimate: float
-    low: float
-    high: float
     n_subjects: int
 
 
@@ -86,8 +84,15 @@ def pairs_of_levels(
     unseen = np.zeros(len(chosen)) if measure.is_share else unseen_people(values, n)
     low, high = bounds.low - unseen, bounds.high + unseen
     return tuple(
-        Pair(*pair, known_mean(differences[:, k]), float(low[k]), float(high[k]), int(n[k]))
-        for k, pair in enumerate(chosen)
+        Pair(
+            known_mean(differences[:, k]),
+            float(low[k]),
+            float(high[k]),
+            first=first,
+            second=second,
+            n_subjects=int(n[k]),
+        )
+        for k, (first, second) in enumerate(chosen)
     )
 
 

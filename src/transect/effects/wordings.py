@@ -13,12 +13,12 @@ from scipy.special import stdtrit
 from transect.effects import clusters, interrogation
 from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import Bounds
-from transect.effects.intervals import Intervals
+from transect.effects.intervals import Intervals, no_interval
 from transect.effects.multiplicity import MAX_T, max_t
-from transect.effects.pair_perception import Bounded
 from transect.effects.rater_uncertainty import SOURCES as CROSSED
 from transect.effects.rater_uncertainty import crossed_variance
 from transect.errors import BadInput
+from transect.records import Estimate
 
 BOUNDS_SOURCES: Final = interrogation.SOURCES[:1]
 
@@ -86,7 +86,6 @@ ALONE: Final = "one paraphrase: nothing to compare"
 TOO_FEW: Final = f"fewer than {FEWEST_SAMPLED} paraphrases: no sample of wordings"
 NO_SUBJECTS: Final = "fewer than two subjects answered at both levels in every paraphrase"
 NO_PAIRS: Final = "fewer than two subjects answered at both levels"
-NO_VARIATION: Final = "subjects do not differ: no interval"
 _ROUNDING: Final = 1e-12
 
 
@@ -99,7 +98,7 @@ class WordingEffect:
     corrected for the number of paraphrases (max-T). Both NaN where there is nothing to compare.
     """
 
-    effect: Bounded
+    effect: Estimate
     method: str
     subjects: int
     deviation: float
@@ -119,9 +118,9 @@ class WordingEffects:
     """
 
     each: tuple[WordingEffect, ...]
-    mean: Bounded
+    mean: Estimate
     method: str
-    sampled: Bounded
+    sampled: Estimate
     spread: float
     p: float
     subjects: int
@@ -221,12 +220,12 @@ def _differences(
 
 def _bounded(
     differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, subjects: int, few: str = NO_PAIRS
-) -> Bounded:
+) -> Estimate:
     known = differences[np.isfinite(differences)]
     estimate = float(known.mean()) if len(known) else np.nan
     low, high = float(intervals.low[place]), float(intervals.high[place])
-    reason = "" if np.isfinite(low) else few if subjects < 2 else NO_VARIATION
-    return Bounded(estimate, low, high, reason)
+    reason = "" if np.isfinite(low) else few if subjects < 2 else no_interval(subjects)
+    return Estimate(estimate, low, high, reason)
 
 
 def _reason(wordings: int, subjects: int) -> str:
@@ -266,10 +265,10 @@ def _deviations(
     return apart.mean(axis=0), max_t(sums, seed=seed)
 
 
-def _sampled(mean: Bounded, between: float, wordings: int, confidence: float, *, binary: bool) -> Bounded:
+def _sampled(mean: Estimate, between: float, wordings: int, confidence: float, *, binary: bool) -> Estimate:
     if wordings < FEWEST_SAMPLED or mean.reason:
-        return Bounded(mean.estimate, np.nan, np.nan, TOO_FEW if wordings < FEWEST_SAMPLED else mean.reason)
+        return Estimate(mean.estimate, reason=TOO_FEW if wordings < FEWEST_SAMPLED else mean.reason)
     further = float(stdtrit(wordings - 1, (1 + confidence) / 2)) * np.sqrt(between / wordings)
     low = mean.estimate - float(np.hypot(mean.estimate - mean.low, further))
     high = mean.estimate + float(np.hypot(mean.high - mean.estimate, further))
-    return Bounded(mean.estimate, max(low, -1.0), min(high, 1.0)) if binary else Bounded(mean.estimate, low, high)
+    return Estimate(mean.estimate, max(low, -1.0), min(high, 1.0)) if binary else Estimate(mean.estimate, low, high)

@@ -16,10 +16,10 @@ from markupsafe import Markup
 from transect.analysis.finished_run import Run, read
 from transect.effects.contrasts import by_level
 from transect.effects.multiplicity import holm
-from transect.effects.pair_perception import Bounded
 from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSkew, retrieval_skew
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, function
+from transect.records import Estimate
 from transect.reports.blocks import Block, Dots, Heading, Paragraph, Part
 from transect.reports.columns import Column, Table, shown
 from transect.runs import tables as columns
@@ -337,7 +337,7 @@ def _first_columns(example: QuerySkew, number: int) -> Iterator[Column[QuerySkew
     def of(value: Callable[[FirstImages], object]) -> Callable[[QuerySkew], object]:
         return lambda one: value(one.skew.first[number])
 
-    def share(level: int) -> Callable[[FirstImages], Bounded]:
+    def share(level: int) -> Callable[[FirstImages], Estimate]:
         return lambda top: top.shares[level]
 
     yield Column("query", "query")

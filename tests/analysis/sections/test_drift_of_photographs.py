@@ -60,6 +60,7 @@ def table_of(monkeypatch, unread=()):
     answers = SimpleNamespace(values=values, unit="logit")
     monkeypatch.setattr(drift, "TargetOutcomes", lambda *_: SimpleNamespace(outcome=lambda _: answers))
     reported = Effect(
-        "glasses: off to on", "glasses", "m", "score", 7.0, 6.0, 9.0, 0.5, "logit", 20, 80, origin=0.0, to=1.0
-    )
+        7.0, 6.0, 9.0, name="glasses: off to on", attribute="glasses", target="m", outcome="score", p=0.5,
+        unit="logit", n_subjects=20, n_images=80, origin=0.0, to=1.0,
+    )  # fmt: skip
     return drift.adjusted_table(run, edits, np.arange(80), [reported])

@@ -18,9 +18,10 @@ def matrix(one):
 
 def test_each_level_is_set_instead_of_the_first_and_seen_as_a_share():
     """Bald is seen as bald; bun as bun by half and as long by the other half; long as long, which also looks younger."""
-    seen = np.array([[0, 1, 2], [0, 1, 2], [0, 2, 2], [0, 2, 2]], dtype=float)
-    age = np.array([[40, 40, 30]] * 4, dtype=float)
-    one = answers(STYLES, scores=np.full(12, 0.5), perceived={"hair": seen.reshape(-1), "age": age.reshape(-1)})
+    seen = np.array([[0, 1, 2]] * 4 + [[0, 2, 2]] * 4, dtype=float)
+    age = np.array([[40, 40, 30]] * 8, dtype=float)
+    eight = Design({"hair": (0.0, 1.0, 2.0)}, subjects=8)
+    one = answers(eight, scores=np.full(24, 0.5), perceived={"hair": seen.reshape(-1), "age": age.reshape(-1)})
     made, found = matrix(one)
     bun, long = "hair: bun instead of bald", "hair: long instead of bald"
     assert {key: row["mean change"] for key, row in found.items()} == {
@@ -34,8 +35,8 @@ def test_each_level_is_set_instead_of_the_first_and_seen_as_a_share():
     turned = np.vectorize(renamed.get)(seen).astype(float)
     hair = type(HAIR)("hair", "categorical", "hair style", levels=("bun", "long", "bald"))
     other = answers(
-        Design({"hair": (2.0, 0.0, 1.0)}, subjects=4),
-        scores=np.full(12, 0.5), perceived={"hair": turned.reshape(-1)}, attributes={"hair": hair},
+        Design({"hair": (2.0, 0.0, 1.0)}, subjects=8),
+        scores=np.full(24, 0.5), perceived={"hair": turned.reshape(-1)}, attributes={"hair": hair},
     )  # fmt: skip
     again = matrix(other)[1]
     assert {key: row["mean change"] for key, row in again.items()} == {

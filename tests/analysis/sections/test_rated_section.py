@@ -20,7 +20,10 @@ RULES = [Rule("fakeness", 0.75), Rule("age", high=0.4, high_open=True)]
 
 def effect(estimate, n, unit="proportion", name="glasses: off to on", kind="contrast", reason=""):
     low, high = (estimate - 0.1, estimate + 0.1) if not reason else (NAN, NAN)
-    return Effect(name, "glasses", "mine", "error", estimate, low, high, NAN, unit, n, 2 * n, kind=kind, reason=reason)
+    return Effect(
+        estimate, low, high, reason, name=name, attribute="glasses", target="mine", outcome="error", unit=unit,
+        n_subjects=n, n_images=2 * n, kind=kind,
+    )  # fmt: skip
 
 
 def test_ratings_alone():

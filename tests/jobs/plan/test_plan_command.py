@@ -10,7 +10,7 @@ from commands import refused, run_here
 from transect.analysis import finished_run
 from transect.analysis.findings import analyse
 from transect.analysis.secondary_results import pilot_contrasts, plan_next, smallest_detectable
-from transect.effects.planning import detectable, plan
+from transect.effects.planning import detectable_rate, plan
 
 
 def test_the_contract_of_the_json():
@@ -50,7 +50,8 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     assert most.planned_deviation > most.deviation
     assert (made.family, made.images) == (3, 4 * made.subjects)  # two contrasts and their interaction
     # What so many subjects would find is the effect that was asked for.
-    assert detectable(most.planned_deviation, made.subjects, power=0.8, alpha=0.05 / 3) == pytest.approx(0.1, rel=0.01)
+    found_by = detectable_rate(made.subjects, most.base, most.planned_deviation, most.cells, power=0.8, alpha=0.05 / 3)
+    assert found_by == pytest.approx(0.1, rel=0.02)
     assert smallest_detectable(most, family=3, power=0.8) > 0.1
     said = json.loads(
         run_here("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, final
 
 from transect.analysis.compared.conclusions import amount, interval, level_words, number
-from transect.effects.several_worlds import Standing
+from transect.effects.several_worlds import Standing, Transported
 from transect.effects.verdicts import rounded_up
-from transect.records import Kind
+from transect.records import Estimate, Kind
 from transect.reports.wording import outcome_words, short_name
 from transect.runs.wording import counted, spaced
 
@@ -236,7 +236,7 @@ class World:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorldEffect:
+class WorldEffect(Estimate):
     """One effect in one world, before it is matched with those of others.
 
     world: position. digest: of the target's description, "" where the world does not say which model it is about.
@@ -256,31 +256,23 @@ class WorldEffect:
     origin: float
     to: float
     labels: tuple[str, str]
-    estimate: float
-    low: float
-    high: float
     p: float
     p_adjusted: float
     n_subjects: int
-    reason: str = ""
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class InWorld:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InWorld(Estimate):
     """The effect in one world, in the unit in which it is compared; NaN with a reason. seen: the world alone shows it.
 
     n_subjects: pairs, of matched images.
     """
 
     world: str
-    estimate: float
-    low: float
-    high: float
     p_adjusted: float
     n_subjects: int
     seen: bool
-    reason: str = ""
 
 
 @final
@@ -335,11 +327,11 @@ class Finding:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Combined:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combined(Transported):
     """An effect on photographs from both worlds: many rendered subjects, corrected by those that have both.
 
-    The fields are those of `effects.transport.Transported`. text: in a sentence.
+    text: in a sentence.
     """
 
     target: str
@@ -349,23 +341,6 @@ class Combined:
     levels: str
     rendered_world: str
     photographed_world: str
-    estimate: float
-    low: float
-    high: float
-    alone: float
-    alone_low: float
-    alone_high: float
-    rendered: float
-    off: float
-    off_low: float
-    off_high: float
-    trust: float
-    gained: float
-    worth: float
-    n_both: int
-    n_rendered: int
-    n_missing: int = 0
-    reason: str = ""
     text: str = ""
 
 

@@ -486,7 +486,10 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
     """The findings, those that differ first, then by size."""
     stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
     estimates = [
-        [WorldEstimate(e.estimate, e.low, e.high, e.p, e.n_subjects, _seen(e)) for e in same.effects]
+        [
+            WorldEstimate(each.estimate, each.low, each.high, p=each.p, n=each.n_subjects, seen=_seen(each))
+            for each in same.effects
+        ]
         for same in matched.effects
     ]
     concluded = several_worlds.agreements(estimates, stated)
@@ -533,11 +536,12 @@ def _finding(same: SameEffect, each: Agreement, worlds: Sequence[World]) -> Find
     )
 
 
+_SHARED: Final = ("estimate", "low", "high", "reason", "p_adjusted", "n_subjects")
+
+
 def _in_world(effect: WorldEffect, name: str) -> conclusions.InWorld:
-    return conclusions.InWorld(
-        name, effect.estimate, effect.low, effect.high, effect.p_adjusted, effect.n_subjects, _seen(effect),
-        effect.reason,
-    )  # fmt: skip
+    about = {name: getattr(effect, name) for name in _SHARED}
+    return conclusions.InWorld(**about, world=name, seen=_seen(effect))
 
 
 _TEXT: Final = (

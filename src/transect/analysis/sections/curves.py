@@ -204,4 +204,4 @@ def _table(found: Sequence[Changes], measure: str, what: str) -> Table:
 
 
 def _cells(share: Share) -> list[object]:
-    return [share.share, share.low, share.high, share.pairs, share.subjects]
+    return [share.estimate, share.low, share.high, share.pairs, share.subjects]

@@ -331,7 +331,7 @@ def threshold_rates_rates(answers: Answers, groups: Grouping, best: float) -> tu
         rows = at_thresholds(values, answers.truth, named, thresholds=[cut], clusters=answers.subjects)
         for row in sorted(rows, key=lambda row: order[row.group]):
             place = order[row.group]
-            ends = (row.rate, row.low, row.high)
+            ends = (row.estimate, row.low, row.high)
             low, high = more.widened(4 * k + MEASURES.index(row.measure), place, ends) if more else ends[1:]
             stated = replace(row, low=low, high=high)
             decided.append(
@@ -368,7 +368,7 @@ def rates_table(answers: Answers, groups: Grouping, decided: list[Decided]) -> T
 
 def _row(row: GroupRate) -> list[object]:
     measure = row.measure.upper() if row.measure in ("fpr", "fnr") else row.measure
-    return [measure, row.rate, row.low, row.high, row.n_images, row.reason]
+    return [measure, row.estimate, row.low, row.high, row.n_images, row.reason]
 
 
 def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded: bool) -> Figure:
@@ -380,7 +380,7 @@ def figure(answers: Answers, groups: Grouping, decided: list[Decided], *, folded
             label = row.rate.group if row.place else "all images"
             rate = row.rate
             series.setdefault(name, []).append(
-                point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
+                point(rate.estimate, low=rate.low, high=rate.high, label=label, n=rate.n_images, reason=rate.reason)
             )
     title = f"Errors by {words(groups.name)} at {len(dict.fromkeys(row.cut for row in decided))} thresholds"
     caption = "(share of images, %, with 95 % intervals)"
@@ -570,7 +570,7 @@ def _by_attribute_table(found: Mapping[str, tuple[Rate, ...]], conditions: Mappi
     for name, rates in zip(_by_attribute_names(conditions), zip(*found.values(), strict=True), strict=True):
         cells: list[object] = [name]
         for rate in rates:
-            cells += [rate.rate, rate.low, rate.high, rate.n_images]
+            cells += [rate.estimate, rate.low, rate.high, rate.n_images]
         rows.append([*cells, rates[0].n_subjects, sum(rates[0].excluded.values())])
     return table(_TITLE, heads, rows)
 

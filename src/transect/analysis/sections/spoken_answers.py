@@ -30,8 +30,8 @@ from transect.analysis.sections.answers import (
 from transect.annotation.agreement.judge_errors import SOURCES as JUDGING_SOURCES
 from transect.effects import intervals, option_shares, wordings
 from transect.effects.option_shares import OptionShares, PlaceBias, PlaceShares
-from transect.effects.pair_perception import Bounded
 from transect.effects.wordings import WordingEffects
+from transect.records import Estimate
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 from transect.reports.wording import short_name
 from transect.runs.human_answers import CodeAgreement
@@ -541,7 +541,7 @@ def _called(text: str, measured: Compared) -> str:
     return f"{text}, {measured.name}"
 
 
-def _wordings(effects: WordingEffects) -> list[tuple[str, Bounded]]:
+def _wordings(effects: WordingEffects) -> list[tuple[str, Estimate]]:
     """The effect in each paraphrase, in their mean, and in the wordings that they are a sample of."""
     listed = [(f"paraphrase {place}", each.effect) for place, each in enumerate(effects.each, start=1)]
     return [*listed, (MEAN, effects.mean), (SAMPLED, effects.sampled)]

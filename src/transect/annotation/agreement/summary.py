@@ -31,7 +31,8 @@ from transect.annotation.project import Matrix, Project, Row, matrix, rows
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.sources import Picture
 from transect.effects.identity_pairs import ALL, SameRow, same_shares
-from transect.effects.pair_perception import Bounded, pair_ranking, perceived_difference
+from transect.effects.pair_perception import pair_ranking, perceived_difference
+from transect.records import Estimate
 from transect.runs.wording import counted
 
 NO_LEVELS: Final = "the images differ in no attribute that was set, so that there are no levels to put in order"
@@ -127,12 +128,12 @@ def _lines(each: PairFigures) -> Iterator[str]:
             first, second = each.levels[pair.first], each.levels[pair.second]
             yield f"  {second} shows more than {first}: {shown(pair.more, percent=True)} of {pair.answers} answers"
     for row in each.same:
-        share = Bounded(row.share, row.low, row.high)
+        share = Estimate(row.share, row.low, row.high)
         group = "all answers" if row.by == ALL else f"{row.by} {row.group}"
         yield f"{name}, {group}, {row.kind}: same in {shown(share, percent=True)} of {counted(row.answers, 'answer')}"
 
 
-def shown(figure: Bounded, *, percent: bool = False) -> str:
+def shown(figure: Estimate, *, percent: bool = False) -> str:
     """A figure with its interval, or the reason why there is none."""
     if not math.isfinite(figure.estimate):
         return f"not estimable ({figure.reason or 'no answer'})"

@@ -30,6 +30,7 @@ from transect.effects.paired_models import Disagreement, disagreement_of_designs
 from transect.effects.verdicts import Verdict, judge, largest, subjects_for
 from transect.errors import BadInput
 from transect.jobs.match.sample import Prepared
+from transect.records import Estimate
 from transect.runs.json_records import loads
 from transect.runs.report_options import margin_of
 
@@ -76,74 +77,47 @@ class CovariateBalance:
         return cls(covariate=balance.covariate, before=before, after=after, used=balance.used, **details)
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast(Estimate):
     """One contrast of a finished audit; NaN where it could not be estimated."""
 
     name: str
     target: str
-    estimate: float
-    low: float
-    high: float
     n_subjects: int
     unit: str
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentComparison(Contrast):
     """An experiment's effect, and how far the difference within pairs is from it, as estimated and adjusted.
 
     matched, adjusted: None with a reason where the two are not in the same unit.
     """
 
-    reason: str
     matched: Disagreement | None
     adjusted: Disagreement | None
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class MatchedOutcome:
-    """The difference of one outcome within pairs, a minus b; NaN with a reason where it cannot be estimated.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedOutcome(PairOutcome):
+    """The difference of one outcome within pairs, a minus b, and what is concluded.
 
-    n_pairs, n_missing: pairs with and without both outcomes. gammas, largest_p, tolerated, discordant, bounds_method:
-    Rosenbaum's bounds of hidden bias, empty with `no_bounds` where there are none. adjusted: for the covariates that
-    still differ within pairs. versus: of more than two groups the one of b; p_groups, adjusted_p_groups: p
-    and that of the adjusted difference corrected for the number of these groups (Holm), NaN with two groups. of_a,
-    of_b: mean outcome of either side. verdict: found, no difference (larger than the margin: its 90 % interval, least
-    to most, lies inside) or cannot tell; margin: NaN of an outcome in another unit than a proportion. pairs_needed:
-    with which the pairs could tell. spread: standard deviation of the differences. agreement: of the two outcomes of a
-    pair: Cohen's kappa of 0 and 1, the correlation of numbers; NaN where either side does not vary.
+    adjusted: for the covariates that still differ within pairs. versus: of more than two groups the one of b; p_groups,
+    adjusted_p_groups: p and that of the adjusted difference corrected for the number of these groups (Holm), NaN with
+    two groups. verdict: found, no difference (larger than the margin: its 90 % interval, least to most, lies inside) or
+    cannot tell; margin: NaN of an outcome in another unit than a proportion. pairs_needed: with which the pairs could
+    tell. agreement: of the two outcomes of a pair: Cohen's kappa of 0 and 1, the correlation of numbers; NaN where
+    either side does not vary.
     """
 
     outcome: str
-    estimate: float
-    low: float
-    high: float
-    p: float
-    n_pairs: int
-    n_missing: int
-    is_binary: bool
-    interval_method: str
-    test_method: str
-    reason: str
-    no_bounds: str
-    gammas: tuple[float, ...]
-    largest_p: tuple[float, ...]
-    tolerated: float
-    discordant: int
-    bounds_method: str
     adjusted: AdjustedPairs
     experiment: tuple[ExperimentComparison, ...]
     versus: str = ""
     p_groups: float = math.nan
     adjusted_p_groups: float = math.nan
-    of_a: float = math.nan
-    of_b: float = math.nan
-    least: float = math.nan
-    most: float = math.nan
-    spread: float = math.nan
     margin: float = math.nan
     verdict: Verdict = "not estimable"
     pairs_needed: int | None = None
@@ -287,15 +261,9 @@ def _matched(
     values = prepared.outcomes[name]
     pair = pair_outcome(values, *pairs, reach=prepared.reaches[name], seed=seed)
     adjusted = adjusted_pair_outcome(values, prepared.covariates, *pairs)
-    bounds = pair.bounds
     return MatchedOutcome(
+        **{entry.name: getattr(pair, entry.name) for entry in fields(pair)},
         outcome=name,
-        **{entry.name: getattr(pair, entry.name) for entry in fields(pair) if entry.name != "bounds"},
-        gammas=() if bounds is None else tuple(bounds.gammas.tolist()),
-        largest_p=() if bounds is None else tuple(bounds.largest_p.tolist()),
-        tolerated=math.nan if bounds is None else bounds.tolerated,
-        discordant=0 if bounds is None else bounds.n_pairs,
-        bounds_method="" if bounds is None else bounds.method,
         adjusted=adjusted,
         experiment=tuple(_compared(effect, pair, adjusted) for outcome, effect in experiment if outcome == name),
         agreement=agreement(values, *pairs),
@@ -332,7 +300,7 @@ def _compared(effect: Contrast, pair: PairOutcome, adjusted: AdjustedPairs) -> E
         for side in (pair, adjusted)
     )
     return ExperimentComparison(
-        **{entry.name: getattr(effect, entry.name) for entry in fields(Contrast)},
+        **{entry.name: getattr(effect, entry.name) for entry in fields(Contrast) if entry.name != "reason"},
         reason="" if same_unit else f"the experiment counts {effect.unit}, the pairs {counted}",
         matched=matched,
         adjusted=after,

@@ -19,6 +19,7 @@ from transect.errors import BadInput
 from transect.jobs.recognition.numbers import NOT_SHARED, Difference, GroupDistances, distances_on, gap_names, in_common
 from transect.jobs.recognition.page import TITLES
 from transect.jobs.recognition.run import RecognitionResult
+from transect.records import Estimate
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary
 from transect.reports.columns import decimals, probability
@@ -33,8 +34,8 @@ UNKNOWN: Final = "a gap of one of the recognizers is not known"
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class GapComparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapComparison(Estimate):
     """The size of one recognizer's relative gap less that of the first recognizer, on the same images.
 
     first, second: the sizes, as shares of the groups' mean distance. low, high: 95 % interval by identity, conservative
@@ -45,14 +46,10 @@ class GapComparison:
     reference: str
     sample: str
     gap: str
-    first: float
-    second: float
-    estimate: float
-    low: float
-    high: float
-    p: float
-    p_adjusted: float
-    reason: str
+    first: float = math.nan
+    second: float = math.nan
+    p: float = math.nan
+    p_adjusted: float = math.nan
 
 
 def compared_with_first(
@@ -73,15 +70,17 @@ def compared_with_first(
 
 
 def _unknown(name: str, reference: str, sample: str, called: str, reason: str) -> GapComparison:
-    return GapComparison(name, reference, sample, called, *(math.nan,) * 7, reason)
+    return GapComparison(reason=reason, recognizer=name, reference=reference, sample=sample, gap=called)
 
 
 def _compared(name: str, reference: str, sample: str, called: str, gap: Gap | None) -> GapComparison:
     if gap is None:
         return _unknown(name, reference, sample, called, UNKNOWN)
-    numbers = gap.first, gap.second, gap.estimate, *gap.interval(0.95), gap.p
     reason = "" if math.isfinite(gap.p) else NO_INTERVAL
-    return GapComparison(name, reference, sample, called, *numbers, math.nan, reason)
+    return GapComparison(
+        gap.estimate, *gap.interval(0.95), reason, recognizer=name, reference=reference, sample=sample, gap=called,
+        first=gap.first, second=gap.second, p=gap.p,
+    )  # fmt: skip
 
 
 def corrected(found: Sequence[GapComparison]) -> tuple[GapComparison, ...]:
@@ -129,8 +128,8 @@ SOURCE: Final = "Singh et al. 2021, arXiv:2103.13455, section 4.5 and Fig. 7"
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class RecognizerGap:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecognizerGap(Estimate):
     """One recognizer's difference between two groups in the mean distance of one person's images, in one sample.
 
     estimate, low, high: in the recognizer's own distance. relative: the same divided by the mean of the two groups'
@@ -141,15 +140,11 @@ class RecognizerGap:
     recognizer: str
     sample: str
     gap: str
-    estimate: float
-    low: float
-    high: float
-    relative: float
-    relative_low: float
-    relative_high: float
-    p: float
-    p_adjusted: float
-    reason: str
+    relative: float = math.nan
+    relative_low: float = math.nan
+    relative_high: float = math.nan
+    p: float = math.nan
+    p_adjusted: float = math.nan
 
 
 @final
@@ -172,6 +167,12 @@ class RecognizersNumbers:
     source: str = SOURCE
 
 
+_COLUMNS: Final = (
+    "recognizer", "sample", "gap", "estimate", "low", "high", "relative", "relative_low", "relative_high", "p",
+    "p_adjusted", "reason",
+)  # fmt: skip
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class RecognizersResult(JobResult[RecognizersNumbers]):
@@ -182,7 +183,7 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
     @property
     def table(self) -> pa.Table:
         """recognizer, sample, gap, estimate, low, high, relative and its ends, p, p_adjusted, reason."""
-        rows = [{name: getattr(gap, name) for name in RecognizerGap.__slots__} for gap in self.numbers.gaps]
+        rows = [{name: getattr(gap, name) for name in _COLUMNS} for gap in self.numbers.gaps]
         return pa.Table.from_pylist(rows)
 
     def headline(self) -> str:
@@ -301,7 +302,7 @@ def _gaps(measured: Mapping[str, GroupDistances], sample: str, expected: Sequenc
     gaps = [_gap(name, sample, each, numbers) for name, numbers in measured.items() for each in numbers.differences]
     known = {gap.gap for gap in gaps}
     gaps += [
-        RecognizerGap(name, sample, gap, *(np.nan,) * 8, NOT_SHARED)
+        RecognizerGap(reason=NOT_SHARED, recognizer=name, sample=sample, gap=gap)
         for gap in expected
         for name in measured
         if gap not in known
@@ -315,8 +316,8 @@ def _gaps(measured: Mapping[str, GroupDistances], sample: str, expected: Sequenc
 def _gap(name: str, sample: str, gap: Difference, numbers: GroupDistances) -> RecognizerGap:
     scale = float(np.mean([numbers.means[gap.group], numbers.means[gap.other]]))
     return RecognizerGap(
-        name, sample, gap.name, gap.estimate, gap.low, gap.high, gap.estimate / scale, gap.low / scale,
-        gap.high / scale, gap.p, np.nan, gap.reason,
+        gap.estimate, gap.low, gap.high, gap.reason, recognizer=name, sample=sample, gap=gap.name, p=gap.p,
+        relative=gap.estimate / scale, relative_low=gap.low / scale, relative_high=gap.high / scale,
     )  # fmt: skip
 
 
