@@ -9,8 +9,8 @@ import pytest
 from commands import run_here
 from PIL import Image
 
-from transect.records import Predictions, Task
-from transect.targets import as_target
+from transect.records import Images, Predictions, Task
+from transect.targets import as_target, guarded
 from transect.targets.input_preview import model_input
 from transect.targets.resolution import resolve
 
@@ -140,3 +140,21 @@ def test_a_target_that_counts_calls_is_asked_once(monkeypatch):
     monkeypatch.setattr("transect.targets.resolve", lambda spec, **options: Paid())
     run_here("targets", "check", "paid")
     assert asked == [1]
+
+
+@pytest.mark.isolated
+def test_debug_shows_where_the_users_model_failed(monkeypatch):
+    monkeypatch.setenv("TRANSECT_DEBUG", "1")  # what --debug sets
+    target = resolve("checked_models:refuses", isolate=False)
+    with mock.patch("transect.targets.guard.say") as said:
+        guarded(target, Images(red()[None].repeat(3, axis=0)), timeout=5, batch=1)
+    (((trace,), _),) = said.call_args_list  # one trace for three images
+    assert "checked_models.py" in trace
+    assert "in refuses\n" in trace
+    assert trace.endswith("ValueError: no license\n")
+
+
+def test_without_debug_no_trace_is_shown(monkeypatch, capsys):
+    monkeypatch.delenv("TRANSECT_DEBUG", raising=False)
+    guarded(resolve("checked_models:refuses", isolate=False), Images(red()[None]), timeout=5, batch=1)
+    assert capsys.readouterr().err == ""

@@ -30,8 +30,8 @@ def test_a_part_reads_back_and_is_the_same_bytes_each_time(tmp_path):
 
 
 def test_a_folder_of_another_spec_names_the_keys(tmp_path):
-    with RunFolder(tmp_path, SPEC):
-        pass
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("rows", 0, pa.table({"x": [1]}))
     other = {**SPEC, "design": {"seed": 2, "levels": {"glasses": [0.0]}}}
     with pytest.raises(FolderOfAnotherSpec, match="; --seed was 1 and is 2: choose"), RunFolder(tmp_path, other):
         pass

@@ -42,7 +42,7 @@ from transect.runs.layout import (
     is_run,
     studies_of,
 )
-from transect.runs.locks import lock_folder, refuse_links, refuse_links_in
+from transect.runs.locks import LOCK, lock_folder, refuse_links, refuse_links_in
 from transect.runs.spec import RunSpec
 from transect.runs.spec_changes import in_plain_words
 from transect.runs.wording import counted
@@ -191,13 +191,17 @@ class RunFolder:
                 refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
-        if not record.exists():
-            stated = {spec_changes.VERSION_KEY: spec_changes.SCHEMA_VERSION, "spec_hash": spec_hash(self.spec)}
-            body = {**stated, **self.spec}
-            write_json(record, body)
-            return
-        if told := in_plain_words(read_record(self.path), self.spec):
+        told = in_plain_words(read_record(self.path), self.spec) if record.exists() else ""
+        if told and not self._only_begun():
             raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
+        if told or not record.exists():
+            stated = {spec_changes.VERSION_KEY: spec_changes.SCHEMA_VERSION, "spec_hash": spec_hash(self.spec)}
+            write_json(record, {**stated, **self.spec})
+
+    def _only_begun(self) -> bool:
+        """Whether a run ended here before it wrote anything but its record, which another may then replace."""
+        there = {file.name for file in self.path.rglob("*") if not file.is_dir()}
+        return working_folders.mount_of(self.path) is None and there <= {"run.json", _LOG, LOCK}
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -129,16 +130,31 @@ def attempt(
 def reason_of(error: BaseException) -> str:
     """One short line about an exception, without paths, addresses of the web or of memory.
 
+    With --debug its traceback is printed too, since what is kept of it is the line.
+
     >>> reason_of(ValueError("no /home/me/key.pem at 0x7f001 for https://me:secret@host/?token=1"))
     'raised ValueError: no …/key.pem at 0x… for <url>'
     """
     words = words_of(error, _LONGEST_LINE)
     if not isinstance(error, TransectError):
+        if os.environ.get("TRANSECT_DEBUG"):
+            _traced(error)
         name = type(error).__name__
         words = f"raised {name}" if words == name else f"raised {name}: {words}"
         if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
             words += f": '{error.filename}'"
     return short(words)
+
+
+_traces: Final[set[str]] = set()
+
+
+def _traced(error: BaseException) -> None:
+    """Print where an error was raised, as --debug asks; once for each place, since others count alike."""
+    trace = "".join(traceback.format_exception(error))
+    if trace not in _traces:
+        _traces.add(trace)
+        say(trace, error=True, end="")
 
 
 def short(text: str) -> str:
@@ -222,7 +238,7 @@ class FailureBudget:
         if self.failed == self.seen:
             return (
                 f"{self.target} failed on each of the first {counted(self.seen, 'image')}; most often ({times}): "
-                f"{reason}; {self._remedy}, and choose another --out"
+                f"{reason}; {self._remedy}, and run the command again"
             )
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "

@@ -1,11 +1,13 @@
 """Groups of a report: levels as they were set, and observed ranges at the user's cut points."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_answers import answers, checked, rows
 
 from transect.analysis.sections import adjustment, error_rates, unanswered
-from transect.analysis.sections.answers import condition
+from transect.analysis.sections.answers import condition, splits, whole
 from transect.records import Design
 
 NO_FACE = "no face: as the answer says"
@@ -43,6 +45,15 @@ def test_the_users_cut_points_group_observed_images_everywhere():
         next(iter(row.values())) for row in rows(checked(adjustment.confounding_section(observed())), "E-values of the")
     ]
     assert f"age: {LABELS[0]} to {LABELS[2]}" in contrasts
+
+
+def test_a_stated_cut_that_parts_no_image_leaves_the_attribute_out_with_the_reason():
+    """Ages are at most 80: no image is on the far side of 99, and the median does not stand in."""
+    one = replace(observed(), bins={"age": (99.0,)})
+    parted = splits(one, one.values, {})
+    assert set(parted) == {"glasses"}
+    assert whole(one, one.values, parted) == {"age": "no image on one side of the cut that --bins states"}
+    assert splits(observed(), one.values, {})["age"].at in (30.0, 50.0)
 
 
 def test_few_observed_values_are_groups_by_themselves():

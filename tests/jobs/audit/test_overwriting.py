@@ -1,11 +1,12 @@
 """A run that is in the way of an audit: refused, resumed or deleted, and what is never deleted."""
 
 import auditing
+import pyarrow as pa
 import pytest
 
 import transect
-from transect.errors import FolderInUse, FolderOfAnotherSpec, RunFolderError, TransectError
-from transect.runs.folder import FinishedRun
+from transect.errors import FolderInUse, FolderOfAnotherSpec, RunFolderError, TooManyFailures, TransectError
+from transect.runs.folder import FinishedRun, RunFolder
 from transect.runs.locks import lock_folder
 
 SMALL = {"vary": {"glasses": (0, 1)}, "subjects": 2, "image_size": 32, "control": False}
@@ -21,6 +22,32 @@ def test_a_run_with_other_settings_is_refused_with_the_way_out(without_page, tmp
         audit(tmp_path / "run", seed=1)
     assert "\n" not in str(caught.value)
     assert FinishedRun(tmp_path / "run").spec.design.seed == 0
+
+
+def no_license(pixels):
+    raise ValueError("no license")
+
+
+def test_a_run_without_an_answer_does_not_block_the_corrected_command(without_page, tmp_path):
+    run = tmp_path / "run"
+    with pytest.raises(TooManyFailures, match="run the command again"):
+        auditing.audit(no_license, out=run, **SMALL)
+    assert FinishedRun(run).record["design"]["subjects"] == 2
+    audit(run, seed=1)
+    assert FinishedRun(run).spec.design.seed == 1
+    with pytest.raises(FolderOfAnotherSpec):  # now there are answers
+        audit(run)
+
+
+def test_a_record_alone_gives_way_and_a_changed_one_does_not(tmp_path):
+    with RunFolder(tmp_path, {"a": 1}):
+        pass
+    with RunFolder(tmp_path, {"a": 2}) as folder:
+        assert FinishedRun(tmp_path).record == {"a": 2}
+        folder.write_part("rows", 0, pa.table({"x": [1]}))
+    with pytest.raises(FolderOfAnotherSpec), RunFolder(tmp_path, {"a": 3}):
+        pass
+    assert FinishedRun(tmp_path).record == {"a": 2}
 
 
 @pytest.mark.integration

@@ -11,6 +11,7 @@ from hostile_server import SECRET, picture, serving
 from PIL import Image
 
 from transect.spoken_answers import Ask, Speaker, Spoken
+from transect.targets.http.answers import provider_words
 from transect.targets.http.chat.interfaces import INTERFACES, passing, spoken, used
 from transect.targets.http.chat.interfaces import picture as encoded
 from transect.targets.http.chat.settings import ChatRequest
@@ -261,3 +262,27 @@ def image_in(body):
     text = max(strings(body), key=len).partition("base64,")
     with Image.open(io.BytesIO(base64.b64decode(text[2] or text[0]))) as opened:
         return np.asarray(opened)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "No endpoints found that support image input", "code": 404}}, ": No endpoints found"),
+        ({"error": "model requires more system memory"}, ": model requires more system memory"),
+        ({"detail": "image exceeds 5 MB maximum"}, ": image exceeds 5 MB maximum"),
+        (
+            {"error": {"message": "see https://a.example/x?key=1, request req_0123456789abcdef"}},
+            ": see <url> request …",
+        ),
+        ({"error": {"message": "two\nlines\x1b[31m"}}, ": two"),
+        ({"error": {"code": 7}}, ""),
+        ({"error": {"message": ["no text"]}}, ""),
+        ([], ""),
+    ],
+)
+def test_what_a_provider_says_of_a_fault_is_one_short_line(body, words):
+    said = provider_words(reply_of(body, 400))
+    assert said.startswith(words)
+    assert bool(said) is bool(words)
+    assert len(said) <= 122
+    assert not {"\n", "\x1b"} & set(said)

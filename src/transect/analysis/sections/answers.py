@@ -397,11 +397,11 @@ class Split:
 def splits(
     answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
 ) -> dict[str, Split]:
-    """Every attribute that varies and has no more than two names, parted at its median (or off and on)."""
+    """Every attribute that varies and has no more than two names, parted at a stated cut, its median, or off and on."""
     parts, everything = {}, {**columns, **held}
     for name, values in columns.items():
         known = values[np.isfinite(values)]
-        if len(np.unique(known)) < 2 or nominal(answers.known.get(name)):
+        if len(np.unique(known)) < 2 or nominal(answers.known.get(name)) or _unparted(answers, name, known):
             continue
         attribute = answers.known[name] if named(answers.known, name, values) else None
         others = covariates(answers.known, {other: column for other, column in everything.items() if other != name})
@@ -419,8 +419,15 @@ def whole(
         if name not in parted:
             known = values[np.isfinite(values)]
             levels = answers.known[name].levels if nominal(answers.known.get(name)) else ()
-            reasons[name] = f"{len(levels)} levels" if len(np.unique(known)) > 1 else "does not vary"
+            varies = f"{len(levels)} levels" if levels else "no image on one side of the cut that --bins states"
+            reasons[name] = varies if len(np.unique(known)) > 1 else "does not vary"
     return reasons
+
+
+def _unparted(answers: Answers, name: str, known: Float[np.ndarray, " n"]) -> bool:
+    """Whether cut points are stated and none has images on both sides."""
+    stated = answers.cut_points(name)
+    return bool(stated) and not any(known.min() < point <= known.max() for point in stated)
 
 
 def named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:

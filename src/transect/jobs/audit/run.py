@@ -29,13 +29,14 @@ from transect.records import Design
 from transect.runs import report_options, working_folders
 from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, slug
 from transect.runs.json_records import loads
-from transect.runs.layout import INTERPOLATION, STUDIES, places_of
+from transect.runs.layout import INTERPOLATION, OF_PEOPLE, STUDIES, places_of
 from transect.runs.locks import refuse_links_in
 from transect.runs.parts import announcing_stages
 from transect.runs.report_options import ReportSettings
 from transect.runs.spec_changes import in_plain_words
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
+from transect.runs.working_folders import mount_of
 from transect.targets.words.asked import PairwiseQuestion
 from transect.texts import say
 
@@ -45,9 +46,16 @@ def resume_or_clear(folder: Path, studies: Mapping[Path, Study], *, overwrite: b
     reason = _in_the_way(folder, studies)
     if not reason:
         return
-    if not overwrite:
+    if not overwrite and not _unanswered(folder):
         raise FolderOfAnotherSpec(f"{reason}; --overwrite deletes that run")
     clear_run(folder)
+
+
+def _unanswered(folder: Path) -> bool:
+    """Whether the run there ended before any answer was stored, so that beginning again loses nothing but images."""
+    if mount_of(folder) is not None or any((folder / name).exists() for name in OF_PEOPLE):
+        return False
+    return all(part.parent.name == "images" for part in folder.rglob("part-*.parquet"))
 
 
 def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, final
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
 from transect.errors import BadInput, MissingExtra
 from transect.records import DECLARED, Predictions, Task
+from transect.targets.guard import short
 from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import Response, Settings
 from transect.targets.output import OutputSpec
@@ -74,7 +76,7 @@ class AnswerReader:
                 return np.zeros((0, 5))
             raise NoAnswer(f"no face: {DECLARED}")
         if reply.status >= _NO_ANSWER:
-            raise NoAnswer(f"refused: HTTP {reply.status}")
+            raise NoAnswer(f"refused: HTTP {reply.status}{provider_words(reply)}")
         return self._boxes(content, width, height) if self._task is Task.DETECTION else self._numbers(content)
 
     def _content(self, reply: Reply) -> object:
@@ -82,7 +84,7 @@ class AnswerReader:
             return parse(reply.body)
         except NoAnswer:
             if reply.status >= _NO_ANSWER:
-                raise NoAnswer(f"refused: HTTP {reply.status}") from None
+                raise NoAnswer(f"refused: HTTP {reply.status}{provider_words(reply)}") from None
             raise
 
     def _search(self, name: str, content: object) -> object:
@@ -196,6 +198,31 @@ def parse(body: bytes) -> object:
         raise NoAnswer("invalid answer: nested too deeply") from None
     except (ValueError, UnicodeDecodeError):
         raise NoAnswer(f"invalid answer: {'empty' if not body.strip() else 'no JSON'}") from None
+
+
+_WORDS: Final = 120
+_NUMBERED: Final = re.compile(r"\b(?=\w*\d)[\w-]{12,}")
+"""Numbers of requests and accounts, which make equal faults differ."""
+
+
+def provider_words(reply: Reply) -> str:
+    """What a provider says of a fault, for the end of a reason: ": " and one short line; "" where it says nothing.
+
+    Addresses and numbers of requests are left out; secrets are no part of a reply that was kept.
+
+    >>> provider_words(Reply(404, "application/json", b'{"error": {"message": "no such model"}}'))
+    ': no such model'
+    """
+    try:
+        content = parse(reply.body)
+    except NoAnswer:
+        is_text = reply.content_type.startswith("text/plain")
+        content = {"message": reply.body.decode(errors="replace")} if is_text else None
+    error = content.get("error", content) if isinstance(content, Mapping) else content
+    if isinstance(error, Mapping):
+        error = next((error[key] for key in ("message", "detail", "title", "error") if error.get(key)), "")
+    words = _NUMBERED.sub("…", short(error)) if isinstance(error, str) else ""
+    return f": {one_line(words, _WORDS)}" if words else ""
 
 
 def outline(content: object, depth: int = 2) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import email.utils
 import hashlib
 import logging
+import re
 import ssl
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 from transect import __version__
 from transect.errors import BudgetSpent, Interrupted, MissingExtra
 from transect.records import Quote
+from transect.targets.http.answers import provider_words
 from transect.targets.http.ledger import (
     NANO,
     NO_TOKENS,
@@ -475,15 +477,16 @@ class Asker:
         if 300 <= reply.status < 400:
             return CallFailed(f"redirected: HTTP {reply.status}, which is not followed", retryable=False, sent=True)
         if reply.status not in _RETRYABLE:
-            reason = f"not allowed: HTTP {reply.status}: check address and credentials"
+            reason = f"not allowed: HTTP {reply.status}{provider_words(reply)}: check address and credentials"
             return CallFailed(reason, retryable=False, sent=True)
         wait, longest = retry_after(reply.retry_after) or 0.0, self._limits.longest_wait
         if wait > longest:
-            reason = f"HTTP {reply.status}: asked to wait longer than {longest:g} s"
+            reason = f"HTTP {reply.status}: asked to wait longer than {longest:g} s{provider_words(reply)}"
             return CallFailed(reason, retryable=False, sent=True)
         if wait:
             self._pacer.pause(wait)
-        return _Wait(f"HTTP {reply.status}", wait)
+        words = re.sub(r"\d[\d.,]*", "…", provider_words(reply))  # seconds and requests left, other each time
+        return _Wait(f"HTTP {reply.status}{words}", wait)
 
 
 @final

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from transect.runs.pictures import packed, png
 from transect.spoken_answers import Ask, End, Pixels, Spoken
-from transect.targets.http.answers import NoAnswer, outline, parse
+from transect.targets.http.answers import NoAnswer, outline, parse, provider_words
 from transect.targets.http.asking import Message
 from transect.targets.http.aws import TOO_LONG
 from transect.targets.http.chat.settings import (
@@ -431,9 +431,10 @@ def _read(reply: Reply, interface: Interface) -> Spoken:
     try:
         content = parse(reply.body)
     except NoAnswer as error:
-        return Spoken(failure=f"refused: HTTP {reply.status}" if reply.status >= _FAULT else words_of(error))
+        refused = f"refused: HTTP {reply.status}{provider_words(reply)}"
+        return Spoken(failure=refused if reply.status >= _FAULT else words_of(error))
     if reply.status >= _FAULT or _error(content):
-        return _fault(reply.status, content)
+        return _fault(reply, content)
     if not isinstance(content, Mapping):
         return Spoken(failure=f"invalid answer: expected an object, got {outline(content)}")
     return interface.spoken(content)
@@ -468,7 +469,7 @@ def _error(content: object) -> Mapping[str, Any]:
     return error if isinstance(error, Mapping) else {}
 
 
-def _fault(status: int, content: object) -> Spoken:
+def _fault(reply: Reply, content: object) -> Spoken:
     error = _error(content) or (content if isinstance(content, Mapping) else {})
     code, text = _code(error), str(error.get("message") or error.get("detail") or "")
     inner = error.get("innererror")
@@ -476,9 +477,9 @@ def _fault(status: int, content: object) -> Spoken:
     if codes & _DECLINES or _SAYS_DECLINED.search(text):
         return Spoken(end="filter", refusal=True)
     if code in ("context_length_exceeded", TOO_LONG) or _SAYS_TOO_LONG.search(text):
-        return Spoken(failure=f"context too long: HTTP {status}")
+        return Spoken(failure=f"context too long: HTTP {reply.status}")
     named = f": {code}" if _CODE.fullmatch(code) else ""
-    return Spoken(failure=f"refused: HTTP {status}{named}")
+    return Spoken(failure=f"refused: HTTP {reply.status}{named}{provider_words(reply)}")
 
 
 def _code(error: Mapping[str, Any]) -> str:
