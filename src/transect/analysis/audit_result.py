@@ -88,8 +88,8 @@ class FolderResult(Result):
         that is a miss or a false alarm is listed as that. Without a right answer (`truth`) only failed ones are known.
 
         Returns study, target, outcome, score (null for several), reason (of failed ones), id, subject, the level of
-        each attribute that varies, and image: its PNG in `bytes` and its name in `path`. `to_pandas()` makes it a data
-        frame. Without a failure it has no row.
+        each attribute that varies, and image, its PNG as in the run's tables. `to_pandas()` makes it a data frame.
+        Without a failure it has no row.
 
         Raises UnknownName for a target or an outcome that there is not.
         """

@@ -14,32 +14,26 @@ from transect.errors import UnknownName
 from transect.experiment.outcome_choice import NON_MATCH
 from transect.records import Task
 from transect.runs.layout import runs_of
-from transect.runs.tables import PICTURE
 
 FAILED: Final = "failed"
 """The outcome of an image without a valid answer."""
-_WRONG: Final = ("miss", "false_alarm", NON_MATCH)
+_WRONG: Final[tuple[str, ...]] = ("miss", "false_alarm", NON_MATCH)
 _HALF: Final = 0.5
 
 
 def failed_images(folder: Path, target: str = "", outcome: str = "") -> pa.Table:
     """The rows of `FolderResult.failures`."""
-    tables = []
-    for place in runs_of(folder):
-        run = read(place)
-        rows = [row for row in _rows(run, target) if outcome in ("", row["outcome"])]
-        tables.append(_with_images(place, run, rows))
-    _check_known(folder, target, outcome)
-    return pa.concat_tables(tables, promote_options="permissive")
-
-
-def _check_known(folder: Path, target: str, outcome: str) -> None:
-    names = [each.name for place in runs_of(folder) for each in read(place).spec.targets]
+    runs = {place: read(place) for place in runs_of(folder)}
+    names = [each.name for run in runs.values() for each in run.spec.targets]
     if target and target not in names:
         raise UnknownName("target", target, names)
-    known = (*_WRONG, "error", FAILED)
-    if outcome and outcome not in known:
-        raise UnknownName("outcome of failures", outcome, known)
+    if outcome and outcome not in (*_WRONG, "error", FAILED):
+        raise UnknownName("outcome of failures", outcome, (*_WRONG, "error", FAILED))
+    tables = []
+    for place, run in runs.items():
+        rows = [row for row in _rows(run, target) if outcome in ("", row["outcome"])]
+        tables.append(_with_images(place, run, rows))
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _rows(run: Run, wanted: str) -> Iterator[dict[str, Any]]:
@@ -63,7 +57,8 @@ def _of_target(answers: TargetOutcomes) -> Iterator[tuple[str, list[int], Any]]:
     named = [name for name in _WRONG if name in answers.possible]
     wrong = named or (["error"] if answers.target.task is not Task.REGRESSION else [])
     for name in wrong:
-        if name in answers.possible and name in answers.run.outcomes(answers.target):
+        counted = name != NON_MATCH or name in answers.run.outcomes(answers.target)
+        if name in answers.possible and counted:
             yield name, np.flatnonzero(answers.outcome(name).values >= _HALF).tolist(), nothing
     yield FAILED, np.flatnonzero(failures != "").tolist(), failures
 
@@ -77,19 +72,15 @@ def _with_images(place: Path, run: Run, rows: list[dict[str, Any]]) -> pa.Table:
     of_images = image_table(place).select(["id", "subject", *run.spec.design.levels]).take(pa.array(at, pa.int64()))
     for name in of_images.column_names:
         table = table.append_column(name, of_images[name])
-    return table.append_column(
-        "image", pa.array(_pictures(run, sorted(set(at)), at, of_images["id"].to_pylist()), PICTURE)
-    )
+    return table.append_column("image", pa.array(_pictures(run, at), pa.binary()))
 
 
-def _pictures(run: Run, wanted: list[int], at: list[int], ids: list[str]) -> list[dict[str, object]]:
-    """The pictures of the places `at`, of which `wanted` are the different ones, read part by part."""
+def _pictures(run: Run, at: list[int]) -> list[bytes]:
+    """The pictures of these places, read part by part."""
     found: dict[int, bytes] = {}
-    start = 0
+    wanted, start = set(at), 0
     for part in range(run.parts):
-        rows = run.folder.read_part("images", part, only=("id", "image"))
-        inside = [place for place in wanted if start <= place < start + len(rows)]
-        column = rows["image"]
-        found |= {place: column[place - start].as_py() for place in inside}
-        start += len(rows)
-    return [{"bytes": found[place], "path": f"{name}.png"} for place, name in zip(at, ids, strict=True)]
+        column = run.folder.read_part("images", part, only=("image",))["image"]
+        found |= {place: column[place - start].as_py() for place in wanted & {*range(start, start + len(column))}}
+        start += len(column)
+    return [found[place] for place in at]

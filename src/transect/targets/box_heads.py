@@ -276,6 +276,11 @@ def _best(rows: np.ndarray, scores: np.ndarray, wanted: Sequence[int]) -> _Read:
     return _centered(rows[mine]), scores[mine].max(axis=1, initial=-np.inf)
 
 
+def _read_nothing(*_: object) -> _Read:
+    """Of boxes that need no decoding."""
+    return np.zeros((0, 4)), np.zeros(0)
+
+
 def _read_yolov8(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
     rows = arrays[0].reshape(arrays[0].shape[-2:]).T
     return _best(rows, rows[:, 4:], wanted)
@@ -313,7 +318,7 @@ def _read_blazeface(arrays: Arrays, _: Sequence[int], size: Size) -> _Read:
 
 
 HEADS: Final[Mapping[str, Kind]] = {
-    "boxes": Kind("[n, m, 4 or 5] corners x0, y0, x1, y1 in pixels, and confidence", _is_boxes, lambda *_: _NONE),
+    "boxes": Kind("[n, m, 4 or 5] corners x0, y0, x1, y1 in pixels, and confidence", _is_boxes, _read_nothing),
     "yolov8": Kind(
         "[n, 4 + classes, anchors], as YOLOv8 and 11 have it",
         _is_yolov8,
@@ -363,7 +368,6 @@ HEADS: Final[Mapping[str, Kind]] = {
     ),
 }
 """By the name that `--output` takes."""
-_NONE: Final = (np.zeros((0, 4)), np.zeros(0))
 
 
 def _without_overlaps(boxes: Float[np.ndarray, "m 5"]) -> Float[np.ndarray, "k 5"]:

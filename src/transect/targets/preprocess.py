@@ -163,7 +163,7 @@ class Preprocess:
         if (picture.height, picture.width) != (height, width):
             picture = picture.resize((width, height), _FILTERS[self.filter])
         if self.size and picture.size != (self.size[1], self.size[0]):
-            border = Image.new(picture.mode, (self.size[1], self.size[0]), (self.letterbox,) * self.channels)
+            border = Image.new(picture.mode, (self.size[1], self.size[0]), (self.letterbox or 0,) * self.channels)
             border.paste(picture, (left, top))
             picture = border
         out = np.asarray(picture, dtype=np.uint8).reshape(picture.height, picture.width, self.channels)

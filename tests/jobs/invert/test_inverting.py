@@ -23,7 +23,9 @@ from transect.generators.encoder import Network
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 from transect.jobs.invert import run
-from transect.runs.tables import PICTURE
+
+PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+"""As Hugging Face `datasets` stores a picture."""
 
 
 @pytest.fixture(scope="module")
