@@ -23,9 +23,7 @@ from transect.generators.encoder import Network
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 from transect.jobs.invert import run
-
-PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-"""As Hugging Face `datasets` stores a picture."""
+from transect.runs.tables import PICTURE
 
 
 @pytest.fixture(scope="module")

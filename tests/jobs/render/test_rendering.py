@@ -34,10 +34,10 @@ def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
     world = FaceWorld(32, threads=1)
     latents = world.sample(table["subject"].to_numpy())
     np.testing.assert_array_equal(table["true.age"].to_numpy(), world.read(latents)["age"].to_numpy())
-    pictures = decode(table["image"].to_pylist())
+    pictures = decode([row["bytes"] for row in table["image"].to_pylist()])
     np.testing.assert_array_equal(pictures, world.render(latents).pixels)
     for name, mask in world.masks(latents).items():
-        found = decode(table[f"mask.{name}"].to_pylist())[..., 0] > 0
+        found = decode([row["bytes"] for row in table[f"mask.{name}"].to_pylist()])[..., 0] > 0
         np.testing.assert_array_equal(found, mask)
     points = np.array(table["landmarks"].to_pylist()).reshape(5, 68, 2)
     np.testing.assert_array_equal(points, world.landmarks(latents))
