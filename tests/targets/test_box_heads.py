@@ -117,6 +117,19 @@ def test_two_heads_of_one_shape_are_told_apart_by_the_user(tmp_path):
     assert recognised([output], OutputSpec(Task.DETECTION, head="yolov5"), None, {}, tmp_path).wanted == (0,)
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"names": "{'a': 'face', 'b': 'hat'}"},
+        {"names": "[" * 5000, "stride": "9" * 5000, "imgsz": "[1000000000, 64]"},
+        {"names": "__import__('os').getcwd()", "stride": "0", "imgsz": "64"},
+    ],
+)
+def test_metadata_that_say_nothing_usable_are_as_none(tmp_path, metadata):
+    found = opened(tmp_path, (INPUT, {"o": V8}, metadata, {"positive": "0"}, None)).predict(WIDE)
+    assert_allclose(found.boxes[0], [[*BORDERED, 0.9]], rtol=1e-6)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_none_fail_the_image(tmp_path, value):
     broken = V8.copy()

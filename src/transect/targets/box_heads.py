@@ -7,6 +7,7 @@ Heads are known by the shapes and names of their outputs. YOLO: Redmon et al. 20
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ _BORDER: Final = 114
 """The gray with which YOLO's own code fills a picture up to a square."""
 _MOST: Final = 1000
 """Boxes that a head gives at most after its own selection; grids of anchors have more."""
+_LONGEST: Final = 1 << 13
+"""Pixels of a side that an exporter's metadata may state."""
 _CLASSIC: Final = ("detection_boxes", "detection_scores", "detection_classes")
 _LITE: Final = (
     "TFLite_Detection_PostProcess", "TFLite_Detection_PostProcess:2", "TFLite_Detection_PostProcess:1",
@@ -123,8 +126,8 @@ def recognised(
         )
     ((kind, chosen),) = found.items()
     wanted = _wanted(HEADS[kind].classes(chosen), names, spec.positive, known=kind in ("boxes", "blazeface"))
-    stride = metadata.get("stride", "")
-    return Head(kind, chosen, wanted, names, max(1, int(stride)) if stride.isascii() and stride.isdigit() else 1)
+    stride = _literal(metadata.get("stride", ""))
+    return Head(kind, chosen, wanted, names, stride if _is_side(stride) else 1)
 
 
 def is_grid(output: Tensor) -> bool:
@@ -135,9 +138,14 @@ def is_grid(output: Tensor) -> bool:
 def stated_size(metadata: Mapping[str, str]) -> Size | None:
     """Height and width of the input as an exporter of YOLO wrote them; None where it did not."""
     size = _literal(metadata.get("imgsz", ""))
-    if isinstance(size, list | tuple) and len(size) == 2 and all(type(side) is int and side > 0 for side in size):
+    if isinstance(size, list | tuple) and len(size) == 2 and all(map(_is_side, size)):
         return size[0], size[1]
     return None
+
+
+def _is_side(value: object) -> bool:
+    """Whether a value may be a number of pixels of an input."""
+    return type(value) is int and 0 < value <= _LONGEST
 
 
 def check_size(head: Head, size: Size | None, path: Path) -> None:
@@ -176,7 +184,7 @@ def _wanted(numbers: range, names: Mapping[int, str], positive: str | int | None
     text = str(positive)
     parts = [text] if text in numbered else [part.strip() for part in text.split(",")]
     for part in parts:
-        is_number = part.isascii() and part.isdigit() and (not possible or int(part) in possible)
+        is_number = bool(re.fullmatch(r"[0-9]{1,6}", part)) and (not possible or int(part) in possible)
         if part not in numbered and not is_number:
             raise UnknownName("positive label", part, list(numbered) or list(map(str, possible)))
     return tuple(numbered[part] if part in numbered else int(part) for part in parts)
@@ -186,7 +194,9 @@ def _names(metadata: Mapping[str, str]) -> dict[int, str]:
     """Names of the classes by number, as an exporter of YOLO wrote them: a mapping or a list, as Python writes it."""
     names = _literal(metadata.get("names", ""))
     names = dict(enumerate(names)) if isinstance(names, list | tuple) else names
-    return {int(key): str(name) for key, name in names.items()} if isinstance(names, dict) else {}
+    if not isinstance(names, dict) or not all(type(key) is int for key in names):
+        return {}
+    return {key: str(name) for key, name in names.items()}
 
 
 def _literal(text: str) -> Any:
