@@ -76,7 +76,9 @@ class Head:
 
     def facts(self) -> dict[str, object]:
         """Classes, those that count, and the overlap of boxes, as JSON values."""
-        names = [self.classes.get(number, str(number)) for number in self.wanted]
+        if self.kind == "boxes":
+            return {}
+        names = [self.classes.get(number, f"class {number}") for number in self.wanted]
         overlap = geometry.OVERLAP if self.kind == "blazeface" else OVERLAP
         return {"classes": list(self.classes.values()), "kind": " or ".join(names), "overlap": overlap}
 
@@ -125,6 +127,7 @@ def recognised(
             f"state which: --output {next(iter(found))}"
         )
     ((kind, chosen),) = found.items()
+    names = {0: "face"} if kind == "blazeface" else names
     wanted = _wanted(HEADS[kind].classes(chosen), names, spec.positive, known=kind in ("boxes", "blazeface"))
     stride = _literal(metadata.get("stride", ""))
     return Head(kind, chosen, wanted, names, stride if _is_side(stride) else 1)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from transect.errors import BadInput, MissingExtra
-from transect.marks.mediapipe import load_library
+from transect.marks.mediapipe import interpreter, load_library
 from transect.runs import model_files
 from transect.targets.model import ModelTarget
 from transect.targets.network_file import Network, Tensor, as_model
@@ -35,29 +35,27 @@ def load(
     turned into the numbers that they stand for. output_name: as for ONNX models.
     """
     try:
-        library: Any = load_library()
+        load_library()
     except MissingExtra:
         raise MissingExtra("tflite", f"tflite:{argument}") from None
     path = model_files.check_readable(Path(argument))
-    content = path.read_bytes()
-    interpreter = _interpreter(library, content, path)
-    inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
+    network = _opened(path)
+    inputs, outputs = network.get_input_details(), network.get_output_details()
     places = {each["name"]: each["index"] for each in outputs}
 
     def run(batch: np.ndarray, names: list[str]) -> list[Any]:
-        interpreter.set_tensor(inputs[0]["index"], batch)
-        interpreter.invoke()
-        return [np.array(interpreter.get_tensor(places[each])) for each in names]
+        network.set_tensor(inputs[0]["index"], batch)
+        network.invoke()
+        return [np.array(network.get_tensor(places[each])) for each in names]
 
     facts = {"library": _version(), "file": path.name, "sha256": model_files.sha256(path)}
-    network = Network(path, [_tensor(each) for each in inputs], [_tensor(each) for each in outputs], {}, run, facts)
-    return as_model(network, name, output, preprocess, output_name, unit_boxes=True)
+    found = Network(path, [_tensor(each) for each in inputs], [_tensor(each) for each in outputs], {}, run, facts)
+    return as_model(found, name, output, preprocess, output_name, unit_boxes=True)
 
 
-def _interpreter(library: Any, content: bytes, path: Path) -> Any:
-    plain = library.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+def _opened(path: Path) -> Any:
     try:
-        made = library.Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
+        made = interpreter(path.read_bytes())
         made.allocate_tensors()
     except (ValueError, RuntimeError) as error:
         kind = model_files.kind_of(path)
