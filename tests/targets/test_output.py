@@ -92,7 +92,7 @@ def test_rounding_is_not_a_fault():
             "expected a score for each of two or more classes, got one per image: set the task",
         ),
         (OutputSpec(), [[1], [1, 2]], "expected one array, got rows of different lengths"),
-        (OutputSpec(), None, "expected numbers, got NoneType"),
+        (OutputSpec(), None, "expected numbers, got None"),
         (OutputSpec(Task.DETECTION), [[]], "expected a list of boxes for each of 2 images, got 1 entries"),
     ],
 )

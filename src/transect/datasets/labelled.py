@@ -7,6 +7,7 @@ missing value, NaN.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ MISSING: Final = ("", "na", "n/a", "#n/a", "nan", "null", "-")
 _NOBODY: Final = (*MISSING, "none")
 """Texts for a missing number or name; among levels, "none" is one of them."""
 SOURCE: Final = "the data set's labels"
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+(?:,\d+)?")
 
 Labelled: TypeAlias = tuple[Attribute, Float[np.ndarray, " n"]]
 """An attribute and its value for each row, NaN where it is not known."""
@@ -100,6 +102,8 @@ def _attribute(name: str, column: Sequence[object]) -> Labelled | str:
     if numbers is not None:
         return _measured(name, numbers)
     levels = sorted({text for text in texts if text})
+    if levels and all(_DECIMAL_COMMA.fullmatch(text) for text in levels):
+        return f"numbers with a decimal comma, as {levels[0]}; write them with a point"
     if len(levels) < 2:
         return "one value only"
     if len(levels) > MOST_LEVELS:

@@ -38,7 +38,14 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     >>> str(unknown_attribute("ag", ["face_shape", "age"], "see: transect attributes"))
     "unknown attribute 'ag': did you mean age? See: transect attributes"
     """
+    from transect.generators.faceworld.attributes import ATTRIBUTES
+
     known = list(known)
+    if name not in known and name in {attribute.name for attribute in ATTRIBUTES}:
+        return BadInput(
+            f"attribute {name!r}: expected one that these images can be given ({', '.join(known[:8])}, …), got one of "
+            "rendered faces; choose another, or leave --generator out"
+        )
     seen = [each for each in _SEEN.get(name.casefold().replace(" ", "_"), ()) if each in known]
     if not seen:
         return UnknownName("attribute", name, known, hint)

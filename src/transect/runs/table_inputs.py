@@ -57,6 +57,8 @@ def rows_of(
             start, before = before + 1, reader.line_num
             if not row:
                 continue
+            if head is None and len(row) == 1 and (mark := next((mark for mark in ";\t|" if mark in row[0]), "")):
+                raise BadInput(f"{name}: expected commas between columns, got {mark!r}; save it with commas")
             _check(row, head, f"{name}, line {start}", before if before > start else 0, breaks)
             head = head or row
             yield before, row

@@ -106,9 +106,11 @@ class OutputSpec:
         array = to_array(raw)
         wide = [size for size in array.shape[1:] if size != 1]
         array = array.reshape(len(array), *(wide or [1])) if array.ndim and len(wide) < array.ndim - 1 else array
+        raw_has_rows = array.ndim > 0
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
-            raise BadInput(f"expected one row of scores for each of {n} images, got an array {list(array.shape)}")
+            got = f"an array {list(array.shape)}" if raw_has_rows else "one number for all; return one for each"
+            raise BadInput(f"expected one row of scores for each of {n} images, got {got}")
         columns = array.shape[1]
         if self.task in (Task.BINARY, Task.REGRESSION) and columns != 1:
             raise BadInput(f"expected one {self.task.value} score per image, got {columns}: set the task")
@@ -164,8 +166,18 @@ def to_array(raw: object) -> Float[np.ndarray, ...]:
     except ValueError:
         raise BadInput("expected one array, got rows of different lengths") from None
     if array.dtype.kind not in "biuf":
-        raise BadInput(f"expected numbers, got {type(raw).__name__}")
+        raise BadInput(f"expected numbers, got {_kind_of(raw, array)}; return one score for each image")
     return array.astype(np.float64)
+
+
+def _kind_of(raw: object, array: np.ndarray) -> str:
+    """What an answer is in place of numbers."""
+    if isinstance(raw, Mapping):
+        return f"a dict with {', '.join(sorted(map(str, raw))[:4])}"
+    if raw is None:
+        return "None"
+    inner = next(iter(array.ravel().tolist()), None) if array.ndim else raw
+    return f"texts, as {inner!r}"[:60] if isinstance(inner, str) else f"{type(raw).__name__} of {type(inner).__name__}"
 
 
 def _boxes_or_reason(raw: object) -> tuple[Boxes, str]:

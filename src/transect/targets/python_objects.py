@@ -48,10 +48,15 @@ def _module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise NoSuchModule(f"no Python module {name!r}: check the name, or run where it can be imported") from None
-        raise BadInput(f"module {name} could not be imported: {words_of(error)}") from error
+        raise BadInput(
+            f"module {name} could not be imported: {words_of(error)}, which it imports; install that, or run where it "
+            "can be found"
+        ) from error
     except Exception as error:
         text = words_of(error)
-        raise BadInput(f"module {name} could not be imported: {type(error).__name__}: {text}") from error
+        raise BadInput(
+            f"module {name} could not be imported: {type(error).__name__}: {text}; --debug shows where it failed"
+        ) from error
 
 
 def array_digest(*arrays: np.ndarray) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
@@ -143,10 +144,41 @@ def _with_prefix(spec: str) -> str:
         return f"{_CLASSIFIER}:{spec}"
     if is_folder(folder):
         return f"hf:{spec}"
+    pickled = sorted(file.name for file in folder.glob("*.bin"))
     raise BadInput(
         f"target folder {spec}: expected a Hugging Face model ({CONFIG}, *.safetensors, "
-        f"{PROCESSOR}) or a trained classifier ({CARD}), found neither"
+        f"{PROCESSOR}) or a trained classifier ({CARD}), found "
+        + (f"{pickled[0]}, which is pickled and never read; {_SAVE_AGAIN}" if pickled else "neither")
     )
+
+
+_SAVE_AGAIN = "save it as safetensors: model.save_pretrained(FOLDER, safe_serialization=True)"
+_CONVERT = "convert it to ONNX (tf2onnx) or TensorFlow Lite, or wrap it in a function and name that: module:attribute"
+_PROVIDERS = re.compile(r"(gpt|chatgpt|claude|gemini|llama|mistral|qwen|pixtral|o[1-9])\b[\w.:-]*", re.IGNORECASE)
+
+
+def _seems(spec: str) -> str:
+    """What a spec that names no target seems to be, and what to write in its place; "" where nothing is known."""
+    path, _, attribute = spec.partition(":")
+    file, suffix = Path(path), Path(path).suffix.lower()
+    if "://" in spec:
+        return "a web address needs a target file: write it as url under [request] in api.toml, and name api.toml"
+    if suffix == ".py":
+        module = ".".join(file.with_suffix("").parts).lstrip("./")
+        return f"a Python file is named as a module: {module}:{attribute or 'NAME, the function or class in it'}"
+    if suffix in (".h5", ".hdf5", ".keras", ".pb"):
+        return f"{suffix} is a TensorFlow model; {_CONVERT}"
+    if suffix == ".bin":
+        return f"a .bin file is pickled and never read; {_SAVE_AGAIN}, and name FOLDER"
+    if suffix in (".pt", ".pth", ".ckpt", ".safetensors"):
+        script = "" if suffix == ".safetensors" else f"TorchScript is torch:{path}; "
+        return f"{script}weights need their module: torch:module:attribute@{path}"
+    if _PROVIDERS.fullmatch(spec):
+        return (
+            f'a model of a provider needs a target file, as chat.toml with preset = "openai-chat" and model = "{spec}" '
+            "under [request]; name it with --questions"
+        )
+    return ""
 
 
 def as_target(
@@ -262,6 +294,8 @@ def _shown(spec: str) -> str:
 
 
 def _python_object(spec: str, reference: str, options: _Options) -> Target:
+    if seems := _seems(spec):
+        raise BadInput(f"target {spec!r}: {seems}")
     known = [info.name for info in available()]
     hint = "see: transect targets; your own: module:attribute"
     if not all(reference.partition(":")):

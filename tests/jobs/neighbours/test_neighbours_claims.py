@@ -58,3 +58,12 @@ def test_nothing_is_told_where_chance_is_not_known(made):
         "age: whether nearest images share it cannot be told. Mean difference: 6"
     )
     assert said(made, (NAN, NAN), (40, NAN)) == "age: not estimable by any distance."
+
+
+def test_forty_attributes_are_rows_of_a_table_with_a_column_for_each_distance():
+    x = {name: np.arange(6.0)[:, None] * factor for name, factor in (("one", 1), ("two", 2))}
+    result = transect.neighbours(x, {f"a{k:02d}": (np.arange(6.0) + k) % 2 for k in range(40)}, k=1)
+    headings, rows = result.rows()
+    assert headings[:3] == ["attribute", "one", "two"]
+    assert [row[0].partition(":")[0] for row in rows] == [f"a{k:02d}" for k in range(40)]
+    assert {len(row) for row in rows} == {len(headings)}

@@ -104,7 +104,10 @@ class TestTriesAgain:
             silent.bind(("127.0.0.1", 0))
             url = f"http://127.0.0.1:{silent.getsockname()[1]}/detect"
             with asking(tmp_path, url, more="[budget]\ncalls = 1") as target:
-                assert target.predict(Images(pictures(2))).failures == ("no connection (tries: 4)",) * 2
+                assert (
+                    target.predict(Images(pictures(2))).failures
+                    == ("no connection: start the server, or correct its address (tries: 4)",) * 2
+                )
                 assert target.ledger.spent().calls == 0
 
 

@@ -151,7 +151,8 @@ def _answer(result: NeighboursResult, place: int) -> Markup:
     if not known:
         return Markup("{}: not estimable by any distance.").format(name)
     claim, told = _claim([row.attributes[place] for row in known], chance.attributes[place])
-    texts = {row[0]: row[place + 1] for row in result.rows()[1]}
+    headings, rows = result.rows()
+    texts = dict(zip(headings[1:], rows[place][1:], strict=True))
     cell = chance.attributes[place]
     unit = " %" if cell.unit == "proportion" else ""
     nearest = [Markup("{}{} by <b>{}</b>").format(texts[row.distance], unit, row.distance) for row in known]

@@ -69,9 +69,11 @@ class NeighboursResult(JobResult[NeighboursNumbers]):
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per distance, a column per attribute."""
-        headings = ["distance", *map(_heading, self.numbers.distances[0].attributes)]
-        return headings, [[row.distance, *map(_cell, row.attributes)] for row in self.numbers.distances]
+        """A row per attribute, of which there may be forty, and a column per distance."""
+        distances = self.numbers.distances
+        cells = zip(*(each.attributes for each in distances), strict=True)
+        rows = [[_heading(row[0]), *map(_cell, row)] for row in cells]
+        return ["attribute", *(each.distance for each in distances)], rows
 
 
 def neighbours(

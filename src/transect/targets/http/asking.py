@@ -156,7 +156,9 @@ class HttpTransport:
         except (errors.ConnectError, errors.ConnectTimeout, errors.PoolTimeout, errors.ProxyError) as error:
             if _is_tls(error):
                 raise CallFailed("TLS: the certificate was not accepted", retryable=False, sent=False) from None
-            raise CallFailed("no connection", retryable=True, sent=False) from None
+            raise CallFailed(
+                "no connection: start the server, or correct its address", retryable=True, sent=False
+            ) from None
         except errors.TimeoutException:
             raise CallFailed(f"timed out after {self._seconds:g} s", retryable=False, sent=True) from None
         except (errors.NetworkError, errors.RemoteProtocolError):

@@ -69,7 +69,9 @@ class AwsTransport:
             reason = "boto3 failed (ParamValidationError): check request.json"
             raise CallFailed(reason, retryable=False, sent=False) from None
         except (errors.EndpointConnectionError, errors.ConnectTimeoutError):
-            raise CallFailed("no connection", retryable=True, sent=False) from None
+            raise CallFailed(
+                "no connection: start the server, or correct its address", retryable=True, sent=False
+            ) from None
         except errors.ReadTimeoutError:
             raise CallFailed(f"timed out after {self._seconds:g} s", retryable=False, sent=True) from None
         except errors.ConnectionClosedError:
