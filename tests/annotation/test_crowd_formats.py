@@ -118,6 +118,27 @@ def test_label_studio_goes_round(rated, empty, tmp_path):
     assert plain(empty, *columns) == plain(rated, *columns)
 
 
+def test_label_studios_csv_says_the_same_as_its_json(rated, empty, tmp_path):
+    """A row for each annotation, with the fields of its task; what was skipped has no answer."""
+    write(rated, "label-studio", tmp_path / "ls", "attribute", "")
+    for name in ("smile", "same"):
+        rows = [
+            {
+                **task["data"], "id": task.get("id", 1), "annotation_id": 1, "annotator": f"{number}@example.com",
+                "lead_time": 2.5, **{one["from_name"]: one["value"]["choices"][0] for one in annotation["result"]},
+            }
+            for task in tasks_of(tmp_path / "ls", name)
+            for number, annotation in enumerate(task["annotations"])
+        ]  # fmt: skip
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)), restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+        take_in(empty, read(tmp_path / f"{name}.csv", "label-studio", empty), now=0.0)
+    columns = ("id", "second", "question", "answer")
+    assert plain(empty, *columns) == plain(rated, *columns)
+
+
 def test_label_studios_own_export_is_read(empty, tmp_path):
     """Users by number or e-mail; skipped annotations are counted; one made with another question's form is named."""
 

@@ -39,6 +39,7 @@ USES = {
     "opencv": ("cv2", lambda _: _module("targets").resolve("opencv:haarcascade_smile")),
     "dlib": ("dlib", lambda _: _module("targets").resolve("dlib:hog-face")),
     "onnx": ("onnxruntime", lambda _: _module("targets").resolve("onnx:model.onnx")),
+    "tflite": ("ai_edge_litert", lambda _: _module("targets").resolve("tflite:model.tflite")),
     "mediapipe": ("ai_edge_litert", lambda _: _module("marks").open_marks("mediapipe:face.task")),
     "huggingface": ("transformers.utils.logging", lambda _: _module("targets.hf.loading").quiet("folder").__enter__()),
     "http": ("tenacity", lambda _: _module("targets.http.asking").Asker(None, None, None, None, None)),

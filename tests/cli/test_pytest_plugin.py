@@ -9,6 +9,7 @@ from places import ROOT
 
 from transect import AuditRequest, WorldSettings
 from transect.cli.pytest_plugin import BiasTests
+from transect.runs.folder import read_spec
 
 TESTS = """
 import numpy as np
@@ -68,6 +69,18 @@ def test_runs_are_kept_by_the_name_of_their_test(printed):
     folder, _ = printed
     runs = {path.parent.parent.name for path in (folder / "runs").glob("*/audit-0/report.html")}
     assert runs == {f"test_bias.py-test_{name}" for name in ("met", "violated", "not_shown", "skipped")}
+
+
+@pytest.mark.integration
+def test_levels_are_stated_with_the_attribute_once(tmp_path):
+    request = AuditRequest(world=WorldSettings(image_size=32), control=False)
+    wanted = {"outcome": "answer", "margin": 0.9, "subjects": 10}
+    (row,) = BiasTests(tmp_path).require("audited:brightness", "skin_tone=1,10", **wanted, request=request)
+    assert row.status == "met"
+    assert read_spec(tmp_path / "audit-0").design.levels == {"skin_tone": (1.0, 10.0)}
+    both = AuditRequest(vary=["skin_tone=1,5"])
+    with pytest.raises(pytest.fail.Exception, match="skin_tone=1,10: expected levels here or in the request's vary"):
+        BiasTests(tmp_path).require("audited:brightness", "skin_tone=1,10", **wanted, request=both)
 
 
 @pytest.mark.integration

@@ -61,7 +61,7 @@ REFUSED = {
     "file": ((*CHECK, "smilenet.py"), "smilenet:NAME"),
     "h5": ((*CHECK, "model.h5"), "tf2onnx"),
     "hdf5": ((*CHECK, "model.hdf5"), "tf2onnx"),
-    "tflite": ((*CHECK, "model.tflite"), "tf2onnx"),
+    "tflite": ((*CHECK, "model.tflite"), "check the path"),
     "state-dict": ((*CHECK, "state.pt"), "torch:module:attribute@state.pt"),
     "weights": ((*CHECK, "state.safetensors"), "torch:module:attribute@state.safetensors"),
     "bin": ((*CHECK, "pytorch_model.bin"), "save_pretrained"),

@@ -43,7 +43,7 @@ def test_peoples_single_answers_are_averaged_by_image(folder, tmp_path):
             {"id": [IDS[0]] * 2, "rater": ["a", "a"], "smile": [1, 0]},
             "expected one row per image and rater, got several",
         ),
-        ({"id": [IDS[0]], "rater": ["a"], "smile": ["yes"]}, "smile: expected numbers, got string"),
+        ({"id": [IDS[0]], "rater": ["a"], "smile": ["a lot"]}, "smile: expected numbers, got string"),
     ],
 )
 def test_answers_that_do_not_fit_are_refused(folder, tmp_path, columns, words):

@@ -188,7 +188,11 @@ PAGES = {
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
     ),
     "docs/how-to/audit-your-own-model.md": Page(
-        {"transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder"},
+        {
+            "transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder",
+            "transect targets check emotion_model": "needs the file of a package",
+            "transect audit 320n.onnx": "needs the file of a package",
+        },
         (files.package, expression),
     ),
     "docs/concepts/view.md": Page({"python benchmarks": SPEED}),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from transect.experiment.costs import Cost, line
 from transect.records import Effect
 from transect.reports.builder import ShortPageResult
-from transect.reports.entries import MARKS, MOST, EffectEntry, doubted, kind_of
+from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, doubted, kind_of
 from transect.reports.wording import effect_numbers, listed, short_name, unit_words
 from transect.runs import bounds
 from transect.runs.json_records import plain
@@ -66,6 +66,36 @@ class FolderResult(Result):
     def table(self) -> pa.Table:
         """The effects, a row each, with the columns of effects.parquet."""
         return bounds.read_parquet(self.folder / "effects.parquet")
+
+    @property
+    def verdicts(self) -> tuple[VerdictEntry, ...]:
+        """What is concluded about each attribute, outcome and target, in the order of the page."""
+        return tuple(VerdictEntry.model_validate(row) for row in self.results["verdicts"])
+
+    @property
+    def verdict(self) -> str:
+        """The gravest verdict: "found", "not judged", "cannot tell", "no difference" or "not estimable", in this order.
+
+        Attributes to which the target is meant to react do not count. "" where there is no verdict.
+        """
+        kinds = {kind_of(row.verdict, check=row.check) for row in self.verdicts if not row.check}
+        return next((kind for kind in MARKS if kind in kinds), "")
+
+    def failures(self, target: str = "", outcome: str = "") -> pa.Table:
+        """The images on which a target is wrong or has no answer, a row for each such image and target.
+
+        target, outcome: only those of one target, or one of miss, false_alarm, non_match, error and failed; an error
+        that is a miss or a false alarm is listed as that. Without a right answer (`truth`) only failed ones are known.
+
+        Returns study, target, outcome, score (null for several), reason (of failed ones), id, subject, the level of
+        each attribute that varies, and image, its PNG as in the run's tables. `to_pandas()` makes it a data frame.
+        Without a failure it has no row.
+
+        Raises UnknownName for a target or an outcome that there is not.
+        """
+        from transect.analysis.failed_images import failed_images
+
+        return failed_images(self.folder, target, outcome)
 
     def report(self, path: str | Path) -> Path:
         """Copy the page as audit.html, with the results.json that it names, into the folder `path`; return its path."""

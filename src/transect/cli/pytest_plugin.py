@@ -53,7 +53,8 @@ class BiasTests:
         """Audit the model and fail the test where the requirement is violated, or not shown.
 
         model: a spec string, a function of uint8 pixels [n, h, w, 3] or an object with `predict`. attribute: it is
-        varied, and its levels are compared; by: these are varied, and every group's rate is limited. outcome, margin,
+        varied, and its levels are compared, all or those stated ("skin_tone=1,10"); by: these are varied, and every
+        group's rate is limited. outcome, margin,
         max_rate, no_worse_than: as in a table [[require]]. truth, subjects: as of an audit, by default those of the
         request. not_shown: whether too few subjects fail the test or skip it. request: all further settings.
 
@@ -65,17 +66,18 @@ class BiasTests:
         from transect.runs.table_inputs import as_names
 
         baseline = None if no_worse_than is None else Path(no_worse_than)
+        varied = [attribute] if attribute else list(as_names(by))
         asked = Requirement(
-            attribute=attribute,
+            attribute=_bare(attribute),
             outcome=outcome,
-            by=tuple(as_names(by)),
+            by=tuple(map(_bare, as_names(by))),
             margin=margin,
             max_rate=max_rate,
             no_worse_than=baseline,
         )
         try:
             ((_, requirement),) = named([asked])
-            run = self._audit(model, requirement, truth, subjects, request)
+            run = self._audit(model, requirement, varied, truth, subjects, request)
             rows = check_run(run, [requirement]).numbers.requirements
         except TransectError as error:
             pytest.fail(str(error), pytrace=False)
@@ -86,19 +88,23 @@ class BiasTests:
         self,
         model: TargetLike,
         requirement: Requirement,
+        varied: Sequence[str],
         truth: str | Sequence[str],
         subjects: int | None,
         request: AuditRequest | None,
     ) -> Path:
-        """The folder of an audit that varies the requirement's attributes, unless the request says what to vary."""
+        """The folder of an audit that varies these attributes, unless the request says what to vary."""
         import transect
+        from transect.errors import BadInput
         from transect.jobs.audit.request import AuditRequest, with_settings
 
         whole = request or AuditRequest()
-        vary = [requirement.attribute] if requirement.attribute else list(requirement.by)
+        levels = [text for text in varied if "=" in text]
+        if levels and whole.vary:
+            raise BadInput(f"{levels[0]}: expected levels here or in the request's vary, got both; leave one out")
         counted = [requirement.outcome] if requirement.outcome else []
         stated = {
-            "vary": whole.vary or vary,
+            "vary": whole.vary or varied,
             "truth": truth or whole.truth,
             "outcomes": whole.outcomes or counted,
             "subjects": whole.subjects if subjects is None else subjects,
@@ -106,6 +112,11 @@ class BiasTests:
         place = self.folder / f"audit-{self._audits}"
         self._audits += 1
         return transect.audit(model, with_settings(whole, stated), out=place, quiet=True).folder
+
+
+def _bare(text: str) -> str:
+    """The attribute that a text names, without its levels."""
+    return text.partition("=")[0].strip()
 
 
 def _conclude(rows: Sequence[Checked], run: Path, not_shown: str) -> None:

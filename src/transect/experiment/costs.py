@@ -153,10 +153,15 @@ def line(quote: Quote) -> str:
     )
 
 
+def calls_of(targets: Sequence[Target], images: int) -> int:
+    """Calls about so many images: one each, or one for each text that a question in words sends."""
+    return sum(images * (target.asks if isinstance(target, AskedTarget) else 1) for target in targets)
+
+
 def announcement(study: Study, minutes: float) -> list[str]:
     """What a study prints before it starts: subjects, images, calls, minutes left, cost of metered targets."""
     name, design, targets = study.name, study.design, study.targets
-    calls = design.n_images * len(targets)
+    calls = calls_of(targets, design.n_images)
     grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as sampled"
     names = ", ".join(target.name for target in targets)
     images = f"{counted(design.n_images, 'image')}, {counted(calls, 'call')} to {names}"
@@ -189,7 +194,7 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
     seconds = seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
     images = study.design.n_images
     minutes = seconds * images * left / 60 * cores() / engine.cores
-    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
+    folder.log("cost", images=images, calls=calls_of(study.targets, images), minutes=round(minutes, 3))
     for text in [] if quiet else [*announcement(study, minutes), *about_pairs(study)]:
         say(text, error=True)
 

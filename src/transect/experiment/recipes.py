@@ -150,7 +150,7 @@ def recipe_of_check(given: CheckRecipe, opened: EditCheck) -> CheckRecipe | None
     return given
 
 
-_MODELS: Final = ("onnx:", "torch:", "hf:", "timm:")
+_MODELS: Final = ("onnx:", "tflite:", "torch:", "hf:", "timm:")
 
 
 def embedding_target(target: TargetLike, preprocess: Any) -> Target:

@@ -102,7 +102,7 @@ def brought_back(
     return np.where(inside, np.asarray(back), np.float32(0)), inside
 
 
-GRIDS: Final = {128: ((16, 2), (8, 6)), 192: ((48, 1),)}
+GRIDS: Final = {128: ((16, 2), (8, 6)), 192: ((48, 1),), 256: ((16, 2), (8, 6))}
 """Width of the network's input -> for each of its grids, cells per side and anchors per cell."""
 NUMBERS: Final = 16
 """Numbers of an anchor: middle and size of the box, then x and y of six points, of which the first two are the eyes."""
@@ -161,7 +161,7 @@ def merged(found: Boxes) -> Boxes:
     """One box per face: what overlaps the surest becomes its mean, weighted by score, which is the surest's."""
     left, faces = np.arange(len(found)), []
     while len(left):
-        same = _overlaps(found.boxes[left[0]], found.boxes[left]) > OVERLAP
+        same = overlaps(found.boxes[left[0]], found.boxes[left]) > OVERLAP
         same[0] = True
         weights = found.scores[left[same]] / found.scores[left[same]].sum()
         both = [np.tensordot(weights, part[left[same]], axes=1) for part in (found.boxes, found.points)]
@@ -171,12 +171,12 @@ def merged(found: Boxes) -> Boxes:
     return Boxes(np.array(scores), np.array(boxes).reshape(-1, 4), np.array(points).reshape(-1, 6, 2))
 
 
-def _overlaps(box: Float[np.ndarray, " 4"], others: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, " n"]:
-    """Intersection over union."""
+def overlaps(box: Float[np.ndarray, " 4"], others: Float[np.ndarray, "n 4"]) -> Float[np.ndarray, " n"]:
+    """Intersection over union; 0 of boxes without an area."""
     sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     common = sides.clip(min=0).prod(axis=1)
     areas = [(each[..., 2:] - each[..., :2]).prod(axis=-1) for each in (box, others)]
-    return np.asarray(common / (areas[0] + areas[1] - common))
+    return np.asarray(common / np.maximum(areas[0] + areas[1] - common, np.finfo(float).tiny))
 
 
 def largest(faces: Boxes) -> int | None:

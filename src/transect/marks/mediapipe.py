@@ -75,18 +75,21 @@ def load_library() -> Any:
     return interpreter
 
 
+def interpreter(content: bytes) -> Any:
+    """LiteRT's interpreter of a network, on one thread and without accelerators. Raises ValueError or RuntimeError."""
+    library = load_library()
+    plain = library.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    return library.Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
+
+
 @final
 class LiteRT:
     """A network that LiteRT runs. Raises MissingExtra without it, BadInput for a file that is no such network."""
 
     def __init__(self, content: bytes, name: str) -> None:
-        library = load_library()
-        plain = library.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         self.name, self._alone = name, threading.Lock()
         try:
-            self._run: Any = library.Interpreter(
-                model_content=content, num_threads=1, experimental_op_resolver_type=plain
-            )
+            self._run = interpreter(content)
             shape = self._checked()
             self._run.allocate_tensors()
             self._outputs = self._run.get_output_details()

@@ -27,6 +27,7 @@ from transect.effects.image_validation import AS_PUBLISHED, Pruning, Rule, prune
 from transect.effects.samples import read_columns
 from transect.effects.sensitivity import mean_ratings, most_common_ratings
 from transect.errors import BadInput
+from transect.ratings.crowd_tables import from_label_studio, in_numbers
 from transect.records import Annotations, Attribute, Question
 from transect.runs.folder import FinishedRun, write_atomically, write_json
 from transect.runs.human_answers import RatedQuestion, names_by_attribute, questions_for_study, questions_of
@@ -45,11 +46,16 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 
 
 def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
-    """A table of ratings, its columns checked, and what messages call it: a file's path, or its role."""
+    """A table of ratings, its columns checked, and what messages call it: a file's path, or its role.
+
+    Yes, no and skips are numbers in it, and Label Studio's exports are such tables; see `crowd_tables`.
+    """
     path = str(source) if isinstance(source, str | Path) else role
-    table = as_table(source, role, text=(ID, STUDY, RATER))
-    names = table.column_names
+    exported = from_label_studio(source) if kept_as == PEOPLE else None
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
+    table = as_table(source if exported is None else exported, role, text=(ID, STUDY, RATER))
+    table = in_numbers(table, tuple(beside), path)
+    names = table.column_names
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
         columns = "id" if kept_as == PERCEIVED else "id, if you like one named rater,"
         raise BadInput(

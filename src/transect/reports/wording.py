@@ -63,7 +63,8 @@ _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of 
 
 _ASKED = "vlm:"
 _PREFIXES = (
-    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "callable:", "torch:", "hf:", "timm:", "classifier:"),
+    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "tflite:", "callable:", "torch:"),
+    *("hf:", "timm:", "classifier:"),
     _ASKED,
 )
 

@@ -40,7 +40,7 @@ def check_among(trusted: Iterable[str], model: str) -> None:
     transect.errors.BadInput: torch:smile.pt: expected your word that this model may be opened, which only the record \
 names; if you trust it: --trust 'torch:smile.pt'
     """
-    if not _SHIPPED.fullmatch(model) and not {model, model.removeprefix("onnx:")} & {*trusted}:
+    if not _SHIPPED.fullmatch(model) and not {model, model.removeprefix("onnx:").removeprefix("tflite:")} & {*trusted}:
         raise BadInput(
             f"{model}: expected your word that this model may be opened, which only the record names; if you trust it: "
             f"--trust '{model}'"

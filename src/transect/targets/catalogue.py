@@ -86,7 +86,7 @@ def _cascades() -> list[TargetInfo]:
 
 
 def _others() -> list[TargetInfo]:
-    dlib, onnx = installed("dlib"), installed("onnxruntime")
+    dlib, onnx, lite = (installed(module) for module in ("dlib", "onnxruntime", "ai_edge_litert"))
     hf = installed("transformers")
     http = all(map(installed, ("httpx2", "jmespath", "tenacity")))
     return [
@@ -96,6 +96,7 @@ def _others() -> list[TargetInfo]:
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
+        TargetInfo("tflite:file.tflite", "any", "a TensorFlow Lite model, run by LiteRT", "tflite", lite),
         TargetInfo("hf:folder", "any", "a saved classifier, CLIP or SigLIP, detector or embedding", "huggingface", hf),
         TargetInfo("timm:name@weights", "any", "a network of timm with safetensors", "timm", installed("timm")),
         TargetInfo("classifier:folder", "binary, multiclass", "a model of transect train classifier", "", True),

@@ -12,7 +12,7 @@ from jaxtyping import UInt8
 from transect.protocols import Target
 from transect.targets.capabilities import describe
 from transect.targets.model import ModelTarget
-from transect.targets.preprocess import OF_FACES, Preprocess
+from transect.targets.preprocess import OF_FACES, OPTIONAL, Preprocess
 
 
 @final
@@ -46,9 +46,9 @@ def model_input(target: Target, pixels: UInt8[np.ndarray, "h w 3"]) -> ModelInpu
             None, "it gets a face that landmarks align, which one picture does not bring", "", text, assumed
         )
     names = [field.name for field in fields(Preprocess) if field.name not in OF_FACES]
-    if not set(names) <= stated.keys():
+    if not set(names) - {*OPTIONAL} <= stated.keys():
         return ModelInput(pixels, "", _numbers(pixels[None], channels_last=True), text, assumed)
-    preprocess = Preprocess.from_mapping({name: stated[name] for name in names})
+    preprocess = Preprocess.from_mapping({name: stated[name] for name in names if name in stated})
     ready = preprocess.apply(pixels[None])
     last = preprocess.layout == "NHWC"
     return ModelInput(_restored(preprocess, ready), "", _numbers(ready, channels_last=last), text, assumed)

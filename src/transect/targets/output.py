@@ -21,6 +21,8 @@ from transect.records import Predictions, Task
 from transect.targets.capabilities import labels_of, threshold_of
 
 Boxes = Float[np.ndarray, "_ 5"]
+AUTOMATIC = "automatic"
+"""The head of a detector whose outputs show which it is."""
 
 
 @final
@@ -32,7 +34,9 @@ class OutputSpec:
     multiclass ones through softmax; "probability" takes them as they are and fails what lies outside [0, 1].
     labels: names of the columns, in order; empty for none. threshold: yes from this score on; a detection with a
     lower confidence is no box; default 0.5, and none for embeddings, whose distances have no usual one. positive: the
-    column (by label or number) that counts as yes for multiclass and multilabel.
+    column (by label or number) that counts as yes for multiclass and multilabel, or the classes whose boxes count,
+    separated by commas, of a network's head. head: which numbers a detector's network gives, "" for boxes, AUTOMATIC
+    for what its outputs show; it is resolved before answers are read.
 
     Raises BadInput for settings that contradict each other.
     """
@@ -42,6 +46,7 @@ class OutputSpec:
     labels: tuple[str, ...] = ()
     threshold: float | None = None
     positive: str | int | None = None
+    head: str = ""
 
     def __post_init__(self) -> None:
         if self.scale == "logit" and self.task not in PROBABILITIES:
@@ -51,6 +56,8 @@ class OutputSpec:
         stated = self.threshold is not None
         if stated and not (isinstance(self.threshold, int | float) and math.isfinite(self.threshold)):
             raise BadInput(f"threshold: expected a finite number, got {self.threshold!r}")
+        if self.head:
+            return
         if isinstance(self.positive, str) and self.positive not in self.labels:
             raise UnknownName("positive label", self.positive, self.labels, "name the columns with labels")
         if isinstance(self.positive, int) and not 0 <= self.positive < (len(self.labels) or self.positive + 1):
@@ -59,13 +66,15 @@ class OutputSpec:
     @property
     def positive_column(self) -> int | None:
         """Number of the column that counts as yes; None where none is stated."""
+        if self.head:
+            return None
         return self.labels.index(self.positive) if isinstance(self.positive, str) else self.positive
 
     def describe(self) -> dict[str, object]:
         """Every setting, in JSON's types."""
         return {
             "task": self.task.value,
-            "output": self.scale,
+            "output": self.head or self.scale,
             "labels": list(self.labels),
             "threshold": self.threshold,
             "positive": self.positive,
@@ -95,6 +104,8 @@ class OutputSpec:
 
     def _matrix(self, raw: Any, n: int) -> Float[np.ndarray, "n k"]:
         array = to_array(raw)
+        wide = [size for size in array.shape[1:] if size != 1]
+        array = array.reshape(len(array), *(wide or [1])) if array.ndim and len(wide) < array.ndim - 1 else array
         raw_has_rows = array.ndim > 0
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2 or len(array) != n or array.shape[1] == 0:

@@ -33,6 +33,8 @@ _FILTERS = {
 }
 _CHOICES = {"channel_order": ("RGB", "BGR", "gray"), "layout": ("NCHW", "NHWC"), "filter": tuple(_FILTERS)}
 OF_FACES = ("align", "landmarks")
+"""Settings of faces."""
+OPTIONAL = (*OF_FACES, "letterbox")
 """Settings that are described only where they are stated."""
 
 
@@ -48,6 +50,7 @@ class Preprocess:
     .299 R + .587 G + .114 B (ITU-R BT.601, 8 bit) in one channel. align: the crop of the face that the model was taught
     on, as `transect.targets.preprocess` has them: arcface-112, ffhq or box; then `apply` gets such crops. landmarks:
     dlib's shape predictor of 68 points, by which faces are found; None for landmarks that come with the images.
+    letterbox: the gray, 0 to 255, of a border that keeps the shape of the image within `size`; None stretches it.
 
     >>> print(Preprocess(size=(224, 224), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)))
     whole image, RGB, resized to 224x224 (bilinear), range 0 to 1, mean 0.485 0.456 0.406, std 0.229 0.224 0.225, NCHW
@@ -63,6 +66,7 @@ class Preprocess:
     filter: Literal["nearest", "box", "bilinear", "bicubic", "lanczos"] = "bilinear"
     align: Literal["arcface-112", "ffhq", "box"] | None = None
     landmarks: str | None = None
+    letterbox: int | None = None
 
     def __post_init__(self) -> None:
         fault = _fault({field.name: getattr(self, field.name) for field in fields(self)})
@@ -99,7 +103,7 @@ class Preprocess:
     def describe(self) -> dict[str, object]:
         """Every setting as a JSON value, with the resizing library and the line of text; a file by its name alone."""
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        for key in OF_FACES:
+        for key in OPTIONAL:
             if settings[key] is None:
                 del settings[key]
         if self.landmarks is not None:
@@ -111,6 +115,7 @@ class Preprocess:
         points = "of the images" if self.landmarks is None else f"by {Path(self.landmarks).name}"
         crop = crop if self.align is None else f"face aligned as {self.align}, landmarks {points}"
         size = f", resized to {self.size[0]}x{self.size[1]} ({self.filter})" if self.size else ""
+        size += "" if self.letterbox is None else f" in a border of gray {self.letterbox}"
         low, high = self.range
         scaled = [f"mean {_numbers(self.mean)}"] if any(self.mean) else []
         scaled += [f"std {_numbers(self.std)}"] if any(value != 1 for value in self.std) else []
@@ -129,7 +134,8 @@ class Preprocess:
     def boxes_to_image(self, boxes: Float[np.ndarray, "m 5"], image_shape: tuple[int, int]) -> Float[np.ndarray, "m 5"]:
         """Boxes (x0, y0, x1, y1, confidence) of the model's input, in pixels of the image (height, width) given."""
         top, left, height, width = self._window(*image_shape)
-        rows, columns = self.size or (height, width)
+        above, beside, rows, columns = self._placed(height, width)
+        boxes = boxes - np.array([beside, above, beside, above, 0.0])
         x_scale, y_scale = width / columns, height / rows
         scale, shift = [x_scale, y_scale, x_scale, y_scale, 1.0], [left, top, left, top, 0.0]
         return np.asarray(boxes * np.array(scale) + np.array(shift))
@@ -140,12 +146,26 @@ class Preprocess:
         side = max(1, round(self.crop * min(height, width)))
         return (height - side) // 2, (width - side) // 2, side, side
 
+    def _placed(self, height: int, width: int) -> tuple[int, int, int, int]:
+        """Where the window lies in the model's input: top, left, height and width; within a border of letterboxes."""
+        rows, columns = self.size or (height, width)
+        if self.letterbox is None:
+            return 0, 0, rows, columns
+        factor = min(rows / height, columns / width)
+        inner = max(1, round(height * factor)), max(1, round(width * factor))
+        return (rows - inner[0]) // 2, (columns - inner[1]) // 2, *inner
+
     def _channels(self, image: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, "a b c"]:
         picture = Image.fromarray(np.ascontiguousarray(image))
         if self.channel_order == "gray":
             picture = picture.convert("L")
-        if self.size and (picture.height, picture.width) != self.size:
-            picture = picture.resize((self.size[1], self.size[0]), _FILTERS[self.filter])
+        top, left, height, width = self._placed(picture.height, picture.width)
+        if (picture.height, picture.width) != (height, width):
+            picture = picture.resize((width, height), _FILTERS[self.filter])
+        if self.size and picture.size != (self.size[1], self.size[0]):
+            border = Image.new(picture.mode, (self.size[1], self.size[0]), (self.letterbox or 0,) * self.channels)
+            border.paste(picture, (left, top))
+            picture = border
         out = np.asarray(picture, dtype=np.uint8).reshape(picture.height, picture.width, self.channels)
         return np.asarray(out[..., ::-1] if self.channel_order == "BGR" else out)
 
@@ -178,6 +198,9 @@ def _fault(settings: _Table) -> str:
         return f"crop: expected a number above 0, up to 1, got {crop!r}"
     if not _all(span, 2, _number) or span[0] >= span[1]:
         return f"range: expected two numbers low < high, got {span!r}"
+    gray = settings["letterbox"]
+    if gray is not None and not (type(gray) is int and 0 <= gray <= 255 and settings["align"] is None):
+        return f"letterbox: expected a whole number from 0 to 255 (and no align), got {gray!r}"
     return _align_fault(settings) or _channel_fault(settings)
 
 

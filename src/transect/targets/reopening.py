@@ -26,7 +26,7 @@ _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
 _NOT_SET: Final = (
     *("name", "kind", "box_convention", "class", "function", "code_sha256", "state_sha1", "method", "classes"),
-    *("architecture", "vector", "positive_class", "template", "outputs"),
+    *("architecture", "vector", "positive_class", "template", "outputs", "overlap"),
     *("file", "files", "sha256", "external_data", "landmarks", "landmarks_sha256", "input", "assumed", *_OF_VERSIONS),
 )
 """What no option sets."""
@@ -46,9 +46,9 @@ def without_versions(facts: Any) -> Any:
 
 
 def _differing(stored: Facts, facts: Facts) -> list[str]:
-    """The keys of the stored description, versions and name aside, that another has otherwise."""
+    """The keys of the stored description, versions, name and what was assumed aside, that another has otherwise."""
     was, is_now = without_versions(stored), without_versions(facts)
-    return [key for key in sorted({*was, *is_now} - {"name"}) if was.get(key) != is_now.get(key)]
+    return [key for key in sorted({*was, *is_now} - {"name", "assumed"}) if was.get(key) != is_now.get(key)]
 
 
 def _check_same(stored: Facts, facts: Facts, model: str) -> None:

@@ -20,12 +20,13 @@ from transect.runs.model_files import CARD
 from transect.runs.table_inputs import as_names
 from transect.runs.trust import check_trusted
 from transect.spoken_answers import Speaker
+from transect.targets.box_heads import HEADS
 from transect.targets.catalogue import available, entry_points
 from transect.targets.hf.loading import CONFIG, PROCESSOR, is_folder
 from transect.targets.hf.loading import Options as OpenOptions
 from transect.targets.isolated.target import IsolatedTarget
 from transect.targets.model import ModelTarget, is_estimator, of_estimator
-from transect.targets.output import OutputSpec
+from transect.targets.output import AUTOMATIC, OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 from transect.targets.words.speakers import LOCAL, gives_words, no_questions, question_set, shared
@@ -38,6 +39,8 @@ ISOLATE = True
 """Whether targets that run the code of others get a process of their own unless `isolate` says otherwise."""
 _Options = dict[str, Any]
 """Settings of a target as a user states them; the loader of each kind checks them."""
+_FILES = ("onnx", "tflite")
+"""Prefixes that are also the endings of their files."""
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
@@ -47,6 +50,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | spec | target |
     | --- | --- |
     | `file.onnx`, `onnx:file.onnx` | an ONNX model |
+    | `file.tflite`, `tflite:file.tflite` | a TensorFlow Lite model |
     | `folder`, `hf:folder`, `hf:id` | an open model, or a cached one: config.json, safetensors and its processor |
     | `timm:name@weights.safetensors` | a network of timm, with weights for it |
     | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
@@ -60,12 +64,12 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     | `dlib:face-recognition@folder` | dlib's ResNet embedding; the folder holds its two model files |
     | `name`, `name:argument` | a plug-in: the entry point `name` in the group transect.targets |
 
-    options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
-    "logit"), threshold, positive, and the options of that kind (torch, classifier: device; hf and
-    timm: device, dtype; hf: templates, allow_download; onnx: output_name, threads); for detectors their settings
-    (scale_factor ...). None stands for the default. isolate: whether the target runs in a separate process, where a
-    crash or a call that hangs fails one image and not the run; by default functions, PyTorch modules, TorchScript and
-    ONNX files and plug-ins do, unless they count their calls.
+    options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability", "logit",
+    or the head of a detector's network), threshold, positive, and the options of that kind (torch, classifier: device;
+    hf and timm: device, dtype; hf: templates, allow_download; onnx and tflite: output_name; onnx: threads); for
+    detectors their settings (scale_factor ...). None stands for the default. isolate: whether the target runs in a
+    separate process, where a crash or a call that hangs fails one image and not the run; by default functions, PyTorch
+    modules, TorchScript, ONNX and TensorFlow Lite files and plug-ins do, unless they count their calls.
 
     A model that answers in words takes questions (a file, or a set that ships) and question (the name of one of them),
     and where its texts are coded judge and scorers.
@@ -128,8 +132,9 @@ def _with_prefix(spec: str) -> str:
     scheme = spec.partition(":")[0]
     if scheme == "callable" or scheme in _KINDS or scheme in entry_points():
         return spec
-    if spec.lower().endswith(".onnx"):
-        return f"onnx:{spec}"
+    for kind in _FILES:
+        if spec.lower().endswith(f".{kind}"):
+            return f"{kind}:{spec}"
     folder = Path(spec)
     if folder.name == CARD:
         return f"{_CLASSIFIER}:{spec}"
@@ -148,7 +153,7 @@ def _with_prefix(spec: str) -> str:
 
 
 _SAVE_AGAIN = "save it as safetensors: model.save_pretrained(FOLDER, safe_serialization=True)"
-_CONVERT = "convert it to ONNX (tf2onnx), or wrap it in a function and name that: module:attribute"
+_CONVERT = "convert it to ONNX (tf2onnx) or TensorFlow Lite, or wrap it in a function and name that: module:attribute"
 _PROVIDERS = re.compile(r"(gpt|chatgpt|claude|gemini|llama|mistral|qwen|pixtral|o[1-9])\b[\w.:-]*", re.IGNORECASE)
 
 
@@ -161,7 +166,7 @@ def _seems(spec: str) -> str:
     if suffix == ".py":
         module = ".".join(file.with_suffix("").parts).lstrip("./")
         return f"a Python file is named as a module: {module}:{attribute or 'NAME, the function or class in it'}"
-    if suffix in (".h5", ".hdf5", ".keras", ".pb", ".tflite"):
+    if suffix in (".h5", ".hdf5", ".keras", ".pb"):
         return f"{suffix} is a TensorFlow model; {_CONVERT}"
     if suffix == ".bin":
         return f"a .bin file is pickled and never read; {_SAVE_AGAIN}, and name FOLDER"
@@ -259,7 +264,7 @@ def _trained(module: Any, argument: str, spec: str, options: _Options) -> Target
 
 
 def _model(module: Any, argument: str, spec: str, options: _Options) -> Target:
-    output, rest = _output_spec(options)
+    output, rest = _output_spec(options, has_heads=getattr(module, "HAS_HEADS", False))
     preprocess = _preprocess(rest.pop("preprocess", None))
     _check_options(
         spec, rest, tuple(key for key in _keywords(module.load) if key not in ("name", "output", "preprocess"))
@@ -275,6 +280,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any, str, str, _Options], Target]]] = 
     "timm": ("timm_model", _open_model),
     "torch": ("torch_model", _model),
     "onnx": ("onnx_model", _model),
+    "tflite": ("tflite_model", _model),
     _CLASSIFIER: ("torch_model", _trained),
 }
 """By prefix, the module that opens a target, and how it is called; libraries may be large, so it is imported late."""
@@ -316,14 +322,19 @@ def _plugin(entry: EntryPoint, argument: str, options: _Options) -> Target:
     return target
 
 
-def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, _Options]:
-    """The options that state how an output is read, and the others."""
+def _output_spec(options: Mapping[str, Any], *, has_heads: bool = False) -> tuple[OutputSpec, _Options]:
+    """The options that state how an output is read, and the others. has_heads: whether detectors may give numbers."""
     rest = {key: value for key, value in options.items() if key not in _OUTPUT}
     settings = {key: value for key, value in options.items() if key in _OUTPUT and value is not None}
+    if has_heads and settings.get("output") in HEADS:
+        settings = {"task": Task.DETECTION, **settings, "head": settings.pop("output")}
     if "output" in settings:
-        settings["scale"] = _choice("output", settings.pop("output"), ("probability", "logit"))
+        known = ("probability", "logit", *(HEADS if has_heads else ()))
+        settings["scale"] = _choice("output", settings.pop("output"), known)
     if "task" in settings:
         settings["task"] = _task(settings["task"])
+        if has_heads and settings["task"] is Task.DETECTION:
+            settings.setdefault("head", AUTOMATIC)
     if "labels" in settings:
         settings["labels"] = _texts(settings["labels"])
     return OutputSpec(**settings), rest

@@ -164,9 +164,10 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
 
 
 def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
-    """An export as JSON: tasks with their annotations; those that were skipped or left empty are marked."""
+    """An export as JSON or CSV: tasks with their annotations; those that were skipped or left empty are marked."""
     key = worker_key(project)
-    for number, task in enumerate(loads(path.read_text(encoding="utf-8")), start=1):
+    tasks = _tasks_of_csv(path) if path.suffix.lower() == ".csv" else loads(path.read_text(encoding="utf-8"))
+    for number, task in enumerate(tasks, start=1):
         data, where = task["data"], f"{path}, task {number}"
         question = _question(project.questionnaire, data["question"], where)
         check_level_names(question)
@@ -193,6 +194,18 @@ def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
                 seconds=annotation.get("lead_time"),
             )  # fmt: skip
             yield _incoming(said, project.questionnaire)
+
+
+def _tasks_of_csv(path: Path) -> Iterator[dict[str, object]]:
+    """The rows of a CSV export as its JSON has them: a task with one annotation each."""
+    for _, row in table_inputs.records_of(path, str(path), breaks=lambda _: True):
+        results = []
+        for name in (row["question"], row["question"] + FOLLOW_UP):
+            if text := row.get(name, ""):
+                choices = loads(text)["choices"] if text.startswith('{"choices"') else [text]
+                results.append({"from_name": name, "value": {"choices": choices}})
+        annotation = {"completed_by": row["annotator"], "lead_time": row.get("lead_time"), "result": results}
+        yield {"data": row, "annotations": [annotation]}
 
 
 def _one(ticked: Mapping[str, list[object]], name: str, where: str) -> str:

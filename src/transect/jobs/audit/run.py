@@ -192,7 +192,7 @@ def _announce_preset(
         return
     chosen = preset(request.preset)
     images = _images(request, targets, studies, lines)
-    calls = counted(images * len(targets), "call")
+    calls = counted(costs.calls_of(targets, images), "call")
     control = "" if _control(request, targets, studies) is None else " with the negative control"
     fewer = f"fewer with {planned.fewer(request, studies)}"
     say(f"preset {chosen.name}: {chosen.meaning}", error=True)
