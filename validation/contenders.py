@@ -19,7 +19,6 @@ from transect.effects import (
     holm,
     instrumental,
     mean_difference_interval,
-    newcombe,
     ols,
     ppi_difference,
     ppi_mean,
@@ -29,7 +28,7 @@ from transect.effects import (
     wilson,
 )
 from transect.effects.contrasts import slopes
-from transect.effects.intervals import single_pairs, wilson_clustered
+from transect.effects.intervals import newcombe, single_pairs, wilson_clustered
 from transect.effects.logistic import logistic_bootstrap
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.effects.observational import associations, cut

@@ -34,7 +34,7 @@ from transect.effects import (
 )
 from transect.effects.observational import associations, cut
 from transect.effects.option_shares import OptionShares
-from transect.effects.pair_perception import Bounded
+from transect.records import Estimate
 from transect.effects.samples import one_hot
 from transect.effects.wordings import WordingEffects
 from transect.records import Effect
@@ -165,11 +165,11 @@ _OPTION: Final = 2
 """The option whose share the attribute moves most."""
 
 
-def _told(of: Bounded, p: float = np.nan, null: float = 0.0) -> tuple[float, float, float, float]:
+def _told(of: Estimate, p: float = np.nan, null: float = 0.0) -> tuple[float, float, float, float]:
     return of.estimate - null, of.low - null, of.high - null, p
 
 
-def _wording(told: Callable[[WordingEffects], Bounded]) -> Contender:
+def _wording(told: Callable[[WordingEffects], Estimate]) -> Contender:
     def contender(tables: Tables) -> SimulatedEstimates:
         found = [wording_effects(t[:, :1], t[:, 1:], binary=True) for t in tables["answers"]]
         return SimulatedEstimates.of([_told(told(each)) for each in found])

@@ -13,7 +13,7 @@ FOUND = Finding(
     target="m", digest="1", attribute="glasses", outcome="score", unit="logit", levels="none to thin", scaled=False,
     verdict="cannot tell", worlds=tuple(InWorld(world=name, p_adjusted=NAN, n_subjects=0, seen=False) for name in ("rendered", "photographs")),
     seen_in=(), against=(), first="", second="", difference=NAN, low=NAN, high=NAN, confidence=0.95, least=NAN, most=NAN,
-    margin=NAN, p=NAN, p_adjusted=NAN, within=False, needed=(),
+    margin=NAN, p=NAN, p_adjusted=NAN, p_replication=NAN, within=False, needed=(),
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import json
 
 import audited
 import auditing
+import numpy as np
 import pytest
 from small_run import make_run, write_questions
 from typer.testing import CliRunner
@@ -154,17 +155,18 @@ def test_pairs_from_files(tmp_path):
 def test_agreement_is_printed_with_and_without_pairs_of_one_photograph(tmp_path):
     """Three answers a pair: of 3 to 0 all 3 twos agree, of 2 to 1 one in three. dup: 1; real: 1/3, 1, 1/3, mean 5/9.
 
-    All four: (1 + 1/3 + 1 + 1/3) / 4 = 2/3.
+    All five: (1 + 1 + 1/3 + 1 + 1/3) / 5 = 11/15. Three pairs have no interval: five do.
     """
     answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
-    given = {"p": "000", "q": "001", "r": "111", "s": "011"}
+    given = {"p": "000", "t": "111", "q": "001", "r": "111", "s": "011"}
     lines = [f"{x},{x}2,r{k},w,{level}" for x, levels in given.items() for k, level in enumerate(levels)]
     answers.write_text("id,second,rater,answer,level\n" + "\n".join(lines) + "\n")
-    pairs.write_text("first,second,kind\np,p2,dup\nq,q2,real\nr,r2,real\ns,s2,real\n")
+    pairs.write_text("first,second,kind\np,p2,dup\nt,t2,dup\nq,q2,real\nr,r2,real\ns,s2,real\n")
     every, judged = same_person(answers, pairs).numbers.agreement
-    assert (every.kinds, every.agreement, every.pairs) == (("dup", "real"), pytest.approx(2 / 3), 4)
+    assert (every.kinds, every.agreement, every.pairs) == (("dup", "real"), pytest.approx(11 / 15), 5)
     assert (judged.kinds, judged.agreement, judged.pairs) == (("real",), pytest.approx(5 / 9), 3)
-    assert every.low < 2 / 3 < every.high
+    assert every.low < 11 / 15 < every.high
+    assert np.isnan(judged.low)
     lines = same_person(answers, pairs).lines()
     assert "two raters of real agree in 0.556" in "\n".join(lines)
 

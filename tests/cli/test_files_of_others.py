@@ -33,8 +33,12 @@ def half_an_archive():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.npz", half_an_archive(), "expected a file that numpy.savez wrote, got another kind; convert it"),
-        ("x.npz", b"", "expected a file that numpy.savez wrote, got another kind; convert it"),
+        (
+            "x.npz",
+            half_an_archive(),
+            "expected arrays of numbers as NumPy writes them, got another kind; save it again",
+        ),
+        ("x.npz", b"", "expected arrays of numbers as NumPy writes them, got another kind; save it again"),
         ("x.parquet", no_text(), "expected a readable parquet file, got: Column 0: In chunk 0: Invalid: Invalid UTF8"),
     ],
 )

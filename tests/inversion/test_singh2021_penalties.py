@@ -59,10 +59,10 @@ def test_a_row_for_each_penalty(files):
 
 
 def test_an_interval_is_by_image_and_what_is_unknown_is_left_out():
-    """1, 2, 3: symmetric about 2 and beyond Student's 4.3027 / √3; one value has no interval, none no mean."""
-    mean = script.mean_of([1.0, 2.0, np.nan, 3.0])
-    assert (mean["mean"], mean["n"]) == (2.0, 3)
+    """0 to 4: symmetric about 2 and beyond Student's 2.7764 √(2.5 / 5); four have no interval, none no mean."""
+    mean = script.mean_of([0.0, 1.0, 2.0, np.nan, 3.0, 4.0])
+    assert (mean["mean"], mean["n"]) == (2.0, 5)
     assert mean["low"] == pytest.approx(4 - mean["high"])
-    assert mean["low"] < 2 - 4.3027 / np.sqrt(3)
-    assert np.isnan(script.mean_of([1.0])["low"])
+    assert mean["low"] < 2 - 2.7764 / np.sqrt(2)
+    assert np.isnan(script.mean_of([1.0, 2.0, 3.0, 5.0])["low"])
     assert np.isnan(script.mean_of([np.nan])["mean"])

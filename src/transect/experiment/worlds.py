@@ -84,7 +84,7 @@ class WorldSettings:
     default 128, or a network's own. device: default "cpu". directions: fitted directions that set the attributes of a
     learned generator. latents: inverted photographs, which then are the subjects. photographs, mask: the folder or
     READER:PATH of what was inverted, and the part of each in which the generator's image stands; outside the mask the
-    photograph is put back. plain: of `render`, also along each direction's own normal.
+    photograph is put back.
     """
 
     generator: str | Path | Generator = "faceworld"
@@ -95,7 +95,6 @@ class WorldSettings:
     latents: Path | None = None
     photographs: str | Path | None = None
     mask: str | None = None
-    plain: bool = False
 
     def open(self) -> World:
         """The world, with fitted directions as its controls if a file is given. Raises as `generators.load`."""

@@ -25,7 +25,7 @@ VALUES = {
     "templates": ["a photo of a {}", "{}"], "dtype": "float16", "model_device": "cuda:1", "allow_download": True,
     "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "shipped": True, "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
-    "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "bins": ["age=30,50"],
+    "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "at_thresholds": [0.8], "bins": ["age=30,50"],
     "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "overwrite": True,
     "out": "runs/x", "engine": "ray", "workers": 2, "dry_run": True, "json": True,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.experiment.worlds import WorldSettings
 from transect.generators import load
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.render.run import render
+from transect.jobs.render.run import SheetSettings, render
 from transect.runs.tables import decode
 
 
@@ -61,13 +61,15 @@ def test_levels_are_shown_with_and_without_keeping_the_others(tmp_path):
     assert moved[1] == pytest.approx({"skin_tone": 0.5, "smile": 0.3}, abs=1e-9)  # .5 x .6
     file = tmp_path / "d.safetensors"
     fitted.write(file)
-    settings = WorldSettings("faceworld", image_size=32, directions=file, plain=True)
-    made = render(tmp_path / "both.png", subjects=2, vary="skin_tone=-1,1", world=settings)
+    settings = WorldSettings("faceworld", image_size=32, directions=file)
+    made = render(
+        tmp_path / "both.png", subjects=2, vary="skin_tone=-1,1", world=settings, sheet=SheetSettings(plain=True)
+    )
     assert made.numbers.images == 4
     with Image.open(tmp_path / "both.png") as picture:
         assert picture.width == 4 * (32 + 4) + 4  # two levels with, two without
     with pytest.raises(BadInput, match="--plain: expected a sheet of one attribute that moves along fitted directions"):
-        render(tmp_path / "no.png", subjects=1, vary="smile", world=WorldSettings("faceworld", plain=True))
+        render(tmp_path / "no.png", subjects=1, vary="smile", sheet=SheetSettings(plain=True))
 
 
 DATA = {"subjects": 5, "seed": 3, "image_size": 32, "data_set": True, "quiet": True}

@@ -83,7 +83,7 @@ def render(
     from transect.jobs.render import run
 
     path = out or Path("data_set" if data_set else "sheet.png")
-    world = WorldSettings(generator, population, size, device, directions, latents, photographs, mask, plain)
+    world = WorldSettings(generator, population, size, device, directions, latents, photographs, mask)
     result = run.render(
         path,
         subjects=subjects,
@@ -91,7 +91,7 @@ def render(
         vary=vary or (),
         hold=hold or (),
         world=world,
-        columns=columns,
+        sheet=run.SheetSettings(columns, plain),
         data_set=data_set,
         quiet=json,
         engine=EngineSettings(engine, workers),

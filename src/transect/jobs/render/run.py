@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, cast, final
+from typing import ClassVar, Final, cast, final
 
 import numpy as np
 import pyarrow as pa
@@ -158,6 +158,22 @@ class RenderResult(ShortPageResult[RenderNumbers]):
         ]
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class SheetSettings:
+    """How a contact sheet is laid out.
+
+    columns: images in a row where nothing varies. plain: beside the levels of a fitted attribute, show the same levels
+    along its own normal alone, where other fitted attributes change too.
+    """
+
+    columns: int = 8
+    plain: bool = False
+
+
+_SHEET: Final = SheetSettings()
+
+
 def render(
     out: str | Path = "sheet.png",
     *,
@@ -168,7 +184,7 @@ def render(
     generator: str | Path | Generator = "faceworld",
     image_size: int | None = None,
     world: WorldSettings | None = None,
-    columns: int = 8,
+    sheet: SheetSettings = _SHEET,
     data_set: bool = False,
     quiet: bool = False,
     engine: str | EngineSettings = LOCAL,
@@ -176,13 +192,11 @@ def render(
     """Render subjects as a contact sheet, with `vary` a row of levels per subject; or as a data set.
 
     out: the picture, or with data_set the folder, to write. world: population, device, directions and latents, and
-    the generator and size in place of the keywords. columns: images in a row where nothing varies. data_set: write
+    the generator and size in place of the keywords. sheet: how the picture is laid out. data_set: write
     Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
     pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
-    Two attributes are a grid for each subject: rows of the first one's levels, columns of the second's. world.plain
-    shows beside the levels of a fitted attribute the same levels along its own normal alone, where other fitted
-    attributes change too. engine: where the parts of a data set are made: local, ray, ray://HOST:PORT, or settings
-    with a number of workers.
+    Two attributes are a grid for each subject: rows of the first one's levels, columns of the second's. engine: where
+    the parts of a data set are made: local, ray, ray://HOST:PORT, or settings with a number of workers.
 
     Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
     """
@@ -192,7 +206,7 @@ def render(
     design = _design(opened, vary, hold, subjects, seed)
     opened = for_attributes(opened, tuple(design.levels))
     check_subjects(opened, subjects)
-    if settings.plain and (data_set or not isinstance(opened, LearnedWorld) or len(design.levels) != 1):
+    if sheet.plain and (data_set or not isinstance(opened, LearnedWorld) or len(design.levels) != 1):
         raise BadInput(
             "--plain: expected a sheet of one attribute that moves along fitted directions, got another; give "
             "--directions and one --vary, and no --data-set"
@@ -202,16 +216,16 @@ def render(
             table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
         shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
         return RenderResult(
-            _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, columns, opened)
+            _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, sheet.columns, opened)
         )
     images, table = _rendered(opened, design)
-    sheet = (
+    drawn = (
         _beside(images, design, opened)
-        if settings.plain and isinstance(opened, LearnedWorld)
-        else _sheet(images, design, columns, opened)
+        if sheet.plain and isinstance(opened, LearnedWorld)
+        else _sheet(images, design, sheet.columns, opened)
     )
-    write_atomically(Path(out), sheet)
-    return RenderResult(_numbers(out, opened, design), table, sheet)
+    write_atomically(Path(out), drawn)
+    return RenderResult(_numbers(out, opened, design), table, drawn)
 
 
 def _numbers(out: str | Path, world: World, design: Design) -> RenderNumbers:
