@@ -4,7 +4,7 @@ distances on the images that several recognizers embedded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
@@ -25,18 +25,11 @@ from transect.effects.recognition import (
 from transect.effects.verification import Metric
 from transect.errors import BadInput
 from transect.records import Effect, declared
-from transect.reports.blocks import Block, Paragraph, TextTable
+from transect.reports.blocks import TextTable
 from transect.reports.columns import significant
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult
-
-
-_TEXT: Final = (
-    "A picture fails to enrol where the recognizer finds no face, or no landmarks by which the face could be aligned. "
-    "It is in no comparison, so that the error rates say nothing about it. Pictures on which the model fails otherwise "
-    "are not counted here. Intervals are 95 %, by identity."
-)
 
 
 @final
@@ -78,26 +71,13 @@ def _of(name: str, failed: np.ndarray, people: NDArray[np.object_], rows: np.nda
     return EnrolmentNumbers(name, total, lost, lost / total, float(low[0]), float(high[0]))
 
 
-def blocks(numbers: Sequence[EnrolmentNumbers], group: str) -> Iterator[Block]:
-    """The part of the page."""
-    rows = [
-        (one.group, f"{one.images:,}", f"{one.failures:,}", f"{significant(100 * one.rate)} ({_ends(one)})")
-        for one in numbers
-    ]
-    yield Paragraph(_TEXT)
-    yield TextTable("Failures to enrol", (group, "pictures", "not enrolled", "share, %"), rows)
-
-
-def lines(numbers: Sequence[EnrolmentNumbers]) -> list[str]:
-    """The same as a line for each group."""
-    return [
-        f"not enrolled: {one.failures:,} of {one.images:,} of {one.group}, {100 * one.rate:.3g} % ({_ends(one)})"
-        for one in numbers
-    ]
-
-
-def _ends(one: EnrolmentNumbers) -> str:
-    return f"{significant(100 * one.low)} to {significant(100 * one.high)}"
+def enrolment_table(numbers: Sequence[EnrolmentNumbers], group: str) -> TextTable:
+    """The failures of each group, for terminal and page."""
+    rows = []
+    for one in numbers:
+        rate, low, high = (significant(100 * share) for share in (one.rate, one.low, one.high))
+        rows.append((one.group, f"{one.images:,}", f"{one.failures:,}", f"{rate} ({low} to {high})"))
+    return TextTable("Failures to enrol", (group, "pictures", "not enrolled", "share, %"), rows)
 
 
 @final
@@ -342,14 +322,8 @@ def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
         and one.samples.keys() == two.samples.keys()
         and np.array_equal(one.people, two.people)
         and np.array_equal(one.groups, two.groups)
-        and all(_same_rows(rows, two.samples[name]) for name, rows in one.samples.items())
+        and all(np.array_equal(rows, two.samples[name]) for name, rows in one.samples.items())
     )
-
-
-def _same_rows(one: Int[np.ndarray, " m"] | None, two: Int[np.ndarray, " m"] | None) -> bool:
-    if one is None or two is None:
-        return one is two
-    return np.array_equal(one, two)
 
 
 def gap_names(results: Mapping[str, RecognitionResult], sample: str) -> list[str]:

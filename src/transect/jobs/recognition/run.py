@@ -196,10 +196,10 @@ class RecognitionResult(JobResult[RecognitionNumbers]):
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Errors by sample and group at the first threshold."""
-        from transect.jobs.recognition.text import headings, rate_rows
+        """Errors by group, sample and threshold."""
+        from transect.jobs.recognition.page import as_texts, error_table
 
-        return headings(self.numbers), rate_rows(self.numbers, 0)
+        return as_texts(error_table(self.numbers))
 
 
 def recognition(
