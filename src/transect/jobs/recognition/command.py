@@ -142,7 +142,7 @@ def _blocks(numbers: RecognitionNumbers) -> list[Block]:
             f"threshold {significant(limit.threshold, 4)} ({numbers.metric} distance; {text.origin(numbers, limit)})"
             for limit in numbers.thresholds
         ),
-        *map(page.as_texts, page.tables(numbers)),
+        *(block for table in page.tables(numbers) for block in (f"{table.title}:", table.texts())),
         *text.missing_intervals(numbers),
         *(f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out),
         *(f"note: {note}" for note in numbers.notes),

@@ -334,12 +334,6 @@ def tables(numbers: RecognitionNumbers) -> list[TextTable]:
     return [error_table(numbers), _differential_table(numbers), _distance_table(numbers), *changes, *lost]
 
 
-def as_texts(table: TextTable) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The headings and rows of a table without markup."""
-    plain = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in table.rows]
-    return table.headings, plain
-
-
 def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> DotPlot:
     """One rate at one threshold, the samples of a group one below the other; filled for matched images."""
     rows = [

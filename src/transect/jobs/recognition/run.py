@@ -197,9 +197,9 @@ class RecognitionResult(JobResult[RecognitionNumbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Errors by group, sample and threshold."""
-        from transect.jobs.recognition.page import as_texts, error_table
+        from transect.jobs.recognition.page import error_table
 
-        return as_texts(error_table(self.numbers))
+        return error_table(self.numbers).texts()
 
 
 def recognition(
