@@ -130,9 +130,7 @@ _Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 def _joint(
     prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
 ) -> tuple[list[Cell], list[Cell]] | None:
-    """The cells before and after of the binary covariates that differed most before, None without two; measured: their
-    balance.
-    """
+    """The cells before and after of the binary covariates that differed most before; None where fewer than two are."""
 
     def binary(balance: Balance) -> bool:
         before = balance.before

@@ -24,7 +24,7 @@ from transect.effects.recognition import (
 )
 from transect.effects.verification import Metric
 from transect.errors import BadInput
-from transect.records import Effect, declared
+from transect.records import declared
 from transect.reports.blocks import TextTable
 from transect.reports.columns import significant
 
@@ -111,10 +111,7 @@ class Threshold:
 @final
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """False non-match rate and false match rate of one group at one threshold, with 95 % intervals.
-
-    reason: why one of them has no interval.
-    """
+    """FNMR and FMR of one group at one threshold, with 95 % intervals. reason: why one of them has no interval."""
 
     threshold: float
     fnmr: float
@@ -129,10 +126,7 @@ class Rates:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupNumbers:
-    """One group. genuine, impostor: comparisons of one person's images, and of two people's.
-
-    mean_distance: of genuine comparisons.
-    """
+    """One group. genuine, impostor: comparisons of one person's images, and of two people's."""
 
     group: str
     images: int
@@ -182,15 +176,6 @@ class Difference:
     p: float
     p_adjusted: float
     reason: str
-
-    @classmethod
-    def of_all(cls, effects: Mapping[str, Effect], other: str) -> tuple[Difference, ...]:
-        """The same numbers without the rest of the effects, corrected over them. effects: by group, against `other`."""
-        adjusted = holm(np.array([effect.p for effect in effects.values()], dtype=np.float64)).tolist()
-        return tuple(
-            cls(effect.name, group, other, effect.estimate, effect.low, effect.high, effect.p, p, effect.reason)
-            for (group, effect), p in zip(effects.items(), adjusted, strict=True)
-        )
 
 
 @final
@@ -296,18 +281,20 @@ class GroupDistances:
 
 
 def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
-    """Mean distances of each group but the first less those of the first. group: the name of the column."""
+    """Mean distances of each group but the first less those of the first, p corrected over them. group: the column."""
     if not errors:
         return ()
-    effects = {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}
-    return Difference.of_all(effects, errors[0].group)
+    first, *others = errors
+    found = [difference_of_means(part, first, "", group) for part in others]
+    adjusted = holm(np.array([effect.p for effect in found], dtype=np.float64)).tolist()
+    return tuple(
+        Difference(each.name, part.group, first.group, each.estimate, each.low, each.high, each.p, p, each.reason)
+        for part, each, p in zip(others, found, adjusted, strict=True)
+    )
 
 
 def in_common(results: Mapping[str, RecognitionResult]) -> Bool[np.ndarray, " n"]:
-    """Rows that are usable for every recognizer.
-
-    Raises BadInput for results that are not of the same images, people, groups and pairs.
-    """
+    """Rows usable for every recognizer. Raises BadInput for results of other images, people, groups or pairs."""
     first, *others = results.values()
     for name, other in zip([*results][1:], others, strict=True):
         if not _same(first, other):

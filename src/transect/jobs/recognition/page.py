@@ -264,10 +264,7 @@ class Curve:
 @final
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Both plots of one sample. x_ticks, det_ticks, roc_ticks: per cent along the axis, and the text.
-
-    without: groups that have no line in the DET plot.
-    """
+    """Both plots of one sample, ticks in per cent along the axis. without: groups that have no line in the DET plot."""
 
     title: str
     det: tuple[Curve, ...]
@@ -279,10 +276,7 @@ class Panel:
 
 
 def write(result: RecognitionResult, folder: Path) -> Path:
-    """Writes the page, `recognition.json` (as `--json`) and the curves; returns the page's path.
-
-    The folder is made where it is missing.
-    """
+    """Writes the page, `recognition.json` (as `--json`) and the curves; returns the page's path."""
     page = builder.write(page_of(result), folder / "recognition.html", result.to_json())
     curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
     write_atomically(folder / CURVES, dumps(curves, indent=1) + "\n")
