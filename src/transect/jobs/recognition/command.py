@@ -137,12 +137,14 @@ def _blocks(numbers: RecognitionNumbers) -> list[Block]:
     from transect.jobs.recognition import page, text
     from transect.reports.columns import significant
 
+    blocks: list[Block] = [
+        f"threshold {significant(limit.threshold, 4)} ({numbers.metric} distance; {text.origin(numbers, limit)})"
+        for limit in numbers.thresholds
+    ]
+    for table in page.tables(numbers):
+        blocks += [f"{table.title}:", table.texts()]
     return [
-        *(
-            f"threshold {significant(limit.threshold, 4)} ({numbers.metric} distance; {text.origin(numbers, limit)})"
-            for limit in numbers.thresholds
-        ),
-        *(block for table in page.tables(numbers) for block in (f"{table.title}:", table.texts())),
+        *blocks,
         *text.missing_intervals(numbers),
         *(f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out),
         *(f"note: {note}" for note in numbers.notes),

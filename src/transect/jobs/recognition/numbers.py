@@ -309,8 +309,13 @@ def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
         and one.samples.keys() == two.samples.keys()
         and np.array_equal(one.people, two.people)
         and np.array_equal(one.groups, two.groups)
-        and all(np.array_equal(rows, two.samples[name]) for name, rows in one.samples.items())
+        and all(np.array_equal(_rows(one, name), _rows(two, name)) for name in one.samples)
     )
+
+
+def _rows(benchmark: Benchmark, sample: str) -> Int[np.ndarray, " m"]:
+    rows = benchmark.samples[sample]
+    return np.arange(len(benchmark.people)) if rows is None else rows
 
 
 def gap_names(results: Mapping[str, RecognitionResult], sample: str) -> list[str]:
