@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, TypeAlias, final
 
 import numpy as np
@@ -44,9 +44,7 @@ Bits = Bool[np.ndarray, "n k"]
 @final
 @dataclass(frozen=True)
 class Amplification:
-    """A measure in percentage points, NaN where nothing could be counted, and what each label and class adds to it:
-    their sum over the number counted is the value.
-    """
+    """A measure in points, NaN without a count: the sum of what labels and classes add, over the number counted."""
 
     value: float
     contributions: Float[np.ndarray, "k c"]
@@ -194,10 +192,7 @@ class Analysis:
         return self.comparisons[0] if self.comparisons else None
 
     def at(self, f1: float) -> Estimate:
-        """λ_D at any F1 between the measured levels, by linear interpolation of the estimate and of both ends.
-
-        F1 of 100 is λ_D itself. NaN with a reason outside the levels.
-        """
+        """λ_D at an F1 between measured levels, by linear interpolation of estimate and ends; at 100 λ_D itself."""
         points = sorted([(100.0, self.dataset), *((level.f1, level) for level in self.levels)])
         levels = np.array([level for level, _ in points])
         if not levels[0] <= f1 <= 100:
@@ -287,10 +282,9 @@ def analyse_models(
     once = {id(request): request for request in requests.values()}
     answers = dict(zip(once, attack(attacker, list(once.values()), stage), strict=True))
     measured = {name: (request, answers[id(request)]) for name, request in requests.items()}
-    chosen = tuple(name for name, _ in attacker.chosen.most_common()) if isinstance(attacker, Auto) else ()
-    labels = _OfLabels.of(plan, noise, shares, measured, chosen)
+    labels = _of_labels(plan, noise, shares, measured)
     return Several(
-        tuple(_finished(labels, draft, number, measured) for number, draft in enumerate(drafts)),
+        tuple(_finished(plan, labels, draft, number, measured) for number, draft in enumerate(drafts)),
         tuple(_apart(drafts, number, measured) for number in range(1, len(models))),
     )
 
@@ -309,35 +303,23 @@ class _Draft:
     pairs: Sequence[Pair]
 
 
-@final
-@dataclass(frozen=True)
-class _OfLabels:
-    """What all models have in common."""
-
-    plan: Plan
-    noise: str
-    chosen: tuple[str, ...]
-    dataset: Estimate
-    null: tuple[float, float]
-    curve: tuple[tuple[float, Estimate], ...]
-    n_train: int
-
-    @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        noise: str,
-        shares: Sequence[float],
-        measured: Mapping[object, _Measured],
-        chosen: tuple[str, ...],
-    ) -> _OfLabels:
-        """From the attacks."""
-        asked, attacks = measured["labels"]
-        dataset = estimate(plan, attacks)
-        learned = [(share, estimate(plan, measured["share", share][1])) for share in shares]
-        n_train = sum(len(problem.train) for problem in asked.rounds[0]) // len(plan.folds)
-        curve = (*learned, (1.0, dataset)) if learned else ()
-        return cls(plan, noise, chosen, dataset, null(plan, *measured["null"]), curve, n_train)
+def _of_labels(plan: Plan, noise: str, shares: Sequence[float], measured: Mapping[object, _Measured]) -> Analysis:
+    """What the analyses of all models have in common."""
+    asked, attacks = measured["labels"]
+    dataset, attacker = estimate(plan, attacks), plan.attacker
+    learned = [(share, estimate(plan, measured["share", share][1])) for share in shares]
+    return Analysis(
+        data=plan.data,
+        settings=plan.settings,
+        attacker=attacker.name,
+        chosen=tuple(name for name, _ in attacker.chosen.most_common()) if isinstance(attacker, Auto) else (),
+        noise=noise,
+        dataset=dataset,
+        null=null(plan, *measured["null"]),
+        levels=(),
+        curve=(*learned, (1.0, dataset)) if learned else (),
+        n_train=sum(len(problem.train) for problem in asked.rounds[0]) // len(plan.folds),
+    )
 
 
 def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | None, hard: bool) -> _Draft:
@@ -350,17 +332,10 @@ def _draft(plan: Plan, model: Model | None, noise: str, f1: Sequence[float] | No
     levels = tuple(f1 or ())
     if f1 is None:
         own = () if model is None or reason else (model_f1,)
-        levels = (*own, *(level for level in _curve_levels(plan, noise) if level not in own))
+        lowest = math.inf if plan.attacker.is_slow else lowest_f1(plan, noise)  # no curve of slow attackers
+        levels = (*own, *(level for level in CURVE_F1 if level >= lowest and level not in own))
     rates = tuple(solve_rate(noise, level, plan.data.labels, plan.scored) for level in levels)
     return _Draft(model, shared, model_f1, levels, rates, reason, pairs)
-
-
-def _curve_levels(plan: Plan, noise: str) -> tuple[float, ...]:
-    """The levels of the curve that the noise reaches, none for slow attackers."""
-    if plan.attacker.is_slow:
-        return ()
-    lowest = lowest_f1(plan, noise)
-    return tuple(level for level in CURVE_F1 if level >= lowest)
 
 
 def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence[float]) -> dict[object, Request]:
@@ -379,13 +354,15 @@ def _requests(plan: Plan, noise: str, drafts: Sequence[_Draft], shares: Sequence
     return requests
 
 
-def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[object, _Measured]) -> Analysis:
+def _finished(
+    plan: Plan, labels: Analysis, draft: _Draft, number: int, measured: Mapping[object, _Measured]
+) -> Analysis:
     """The analysis of one model, or of the labels."""
-    plan, outputs = labels.plan, None if draft.model is None else draft.model.outputs
+    outputs = None if draft.model is None else draft.model.outputs
     levels = []
     for f1, rate in zip(draft.levels, draft.rates, strict=True):
         asked, attacked = measured["rate", rate]
-        found = _measured_f1(plan, asked)
+        found = macro_f1(bits(plan.data.labels, plan.scored), bits(asked.rounds[0][0].evidence, plan.scored))
         levels.append(_level(estimate(plan, attacked), f1, found, labels.noise, rate))
     if draft.reason:
         levels.insert(0, _level(unmeasured(draft.reason), draft.f1, np.nan, labels.noise, np.nan))
@@ -396,17 +373,9 @@ def _finished(labels: _OfLabels, draft: _Draft, number: int, measured: Mapping[o
     shares = [share for share, _ in labels.curve[:-1]] if draft.pairs else []
     learned = [(share, estimate(draft.plan, attacks["share", share])) for share in shares]
     counted, counted_by = ({}, {}) if outputs is None else _counted(plan, draft.plan, outputs)
-    return Analysis(
-        data=plan.data,
-        settings=plan.settings,
-        attacker=plan.attacker.name,
-        chosen=labels.chosen,
-        noise=labels.noise,
-        dataset=labels.dataset,
-        null=labels.null,
+    return replace(
+        labels,
         levels=tuple(levels),
-        curve=labels.curve,
-        n_train=labels.n_train,
         model="" if draft.model is None else draft.model.name,
         f1=draft.f1,
         mean_average_precision=(
@@ -443,9 +412,7 @@ def _apart(drafts: Sequence[_Draft], number: int, measured: Mapping[object, _Mea
 
 
 def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Amplification by counting: predictions on the scored rows against the labels of the training rows; and what each
-    adds.
-    """
+    """Amplification by counting: predictions on scored rows against labels of training rows; and what each adds."""
     data, c, scored = plan.data, plan.data.n_classes, plan.scored
     source, train_rows = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))
     train, train_groups = bits(source.labels, train_rows), source.protected[train_rows]
@@ -463,8 +430,3 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
 
 def _level(leakage: Estimate, f1: float, f1_measured: float, noise: str, rate: float) -> Level:
     return Level(**asdict(leakage), f1=f1, f1_measured=f1_measured, noise=noise, rate=rate)
-
-
-def _measured_f1(plan: Plan, request: Request) -> float:
-    rows = plan.scored
-    return macro_f1(bits(plan.data.labels, rows), bits(request.rounds[0][0].evidence, rows))

@@ -108,11 +108,6 @@ class Plan:
         random = self.attacker.is_random or self.settings.published or noisy
         return self.settings.rounds or (ROUNDS if random else 1)
 
-    def n_permutations(self) -> int:
-        """Shuffles behind the null."""
-        chosen = self.settings.permutations
-        return chosen if chosen >= 0 else PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
-
     def evidence(self, evidence: Evidence, share: float = 1.0) -> Request:
         """Attacks on what is seen as it is, by attackers that learn from a share of the training rows."""
         return Request(self.data, tuple(self._round(evidence, r, share=share) for r in range(self.n_rounds())))
@@ -137,7 +132,9 @@ class Plan:
         parts = [np.arange(len(self.data))] if subjects is None else [fold.test for fold in self.folds]
         if split is not None:
             parts = [np.flatnonzero(split == p) for p in np.unique(split)]
-        dealt = [self._permuted(r, parts) for r in range(self.n_permutations())]
+        usual = PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
+        chosen = self.settings.permutations
+        dealt = [self._permuted(r, parts) for r in range(usual if chosen < 0 else chosen)]
         return Request(self.data, tuple(self._round(evidence, r, protected=groups) for r, groups in enumerate(dealt)))
 
     def _seed(self, round_number: int) -> int:
@@ -270,10 +267,7 @@ class Comparison:
 
 
 def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float, *, hard: bool = False) -> list[Pair]:
-    """The comparisons that the attacker can make, the headline's first; those with noise as published alone.
-
-    hard: also of hard answers where there are scores, as another model has no scores to be compared with.
-    """
+    """The comparisons that can be made, the headline's first. hard: of hard answers, too, for another model."""
     pairs, published = list[Pair](), plan.settings.published
     scores = None if plan.attacker.knows_noise else outputs.scores  # the closed form takes no scores
     if scores is not None:

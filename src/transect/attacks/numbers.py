@@ -5,7 +5,7 @@ page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, final
 
@@ -151,9 +151,7 @@ class LeakageNumbers:
 
 
 def numbers_of(analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = ()) -> LeakageNumbers:
-    """The records of an analysis. source: what the page calls the labels. cautions: notes on the table, before the
-    others.
-    """
+    """The records of an analysis. source: what the page calls the labels. cautions: notes that come first."""
     headline, data = analysis.headline, analysis.data
     folds = [] if data.split is not None else ["folds"]
     return LeakageNumbers(
@@ -276,7 +274,6 @@ COUNTED: Final = {
 }
 
 
-_SAME: Final = ("items", "attribute", "model", "attacker", "training items")
 SPREAD: Final = "spread between rounds"
 NO_INTERVAL: Final = "The published protocol has no interval"
 
@@ -326,11 +323,7 @@ def table_of(numbers: LeakageNumbers) -> pa.Table:
     return pa.table(columns)
 
 
-Texts = tuple[Sequence[str], list[list[str]]]
-"""Headings, and rows of texts."""
-
-
-def curve_table(numbers: LeakageNumbers) -> Texts:
+def curve_table(numbers: LeakageNumbers) -> tuple[Sequence[str], list[list[str]]]:
     """The learning curves: share of the training rows, λ_D with its interval and λ_M, empty without a model."""
     drawn, ends = "training rows", ends_heading(numbers.published_protocol)
     if numbers.subjects is not None:
@@ -341,94 +334,8 @@ def curve_table(numbers: LeakageNumbers) -> Texts:
     return (drawn, "λ_D, %", ends, "λ_M, %", ends), rows
 
 
-def table_of_rows(rows: Sequence[TableRow]) -> Texts:
-    """The table as texts, without columns that say nothing or the same of every row."""
-    columns = {heading: [text(row) for row in rows] for heading, text in _columns().items()}
-    shown = {
-        heading: texts
-        for heading, texts in columns.items()
-        if any(texts) and (heading not in _SAME or len(set(texts)) > 1)
-    }
-    return list(shown), [list(row) for row in zip(*shown.values(), strict=True)]
-
-
-def _columns() -> dict[str, Callable[[TableRow], str]]:
-    return {
-        "items": items_of,
-        "attribute": lambda row: row.attribute,
-        "model": lambda row: row.model or "labels",
-        "attacker": lambda row: row.attacker,
-        "training items": lambda row: " + ".join(map(str, row.n_train)),
-        "λ_D, %": lambda row: _short(row.dataset_leakage),
-        "λ_M, %": lambda row: _short(row.model_leakage),
-        "λ_D(a), %": lambda row: _short(row.dataset_at_accuracy),
-        "Δ, points": lambda row: _short(row.amplification),
-        "F1": lambda row: "" if math.isnan(row.f1) else f"{row.f1:.2f}",
-        "mAP": lambda row: "" if math.isnan(row.mean_average_precision) else f"{row.mean_average_precision:.2f}",
-        "note": lambda row: row.reason or row.note,
-    }
-
-
-def representation_table(rows: Sequence[RepresentationRow], published: bool) -> Texts:
-    """Leakage of representations as texts."""
-    headings = (
-        "representation",
-        "attacker",
-        "numbers",
-        "λ, %",
-        ends_heading(published),
-        "beyond the label",
-        "left out",
-    )
-    return headings, [
-        [
-            row.name,
-            row.attacker,
-            str(row.columns),
-            *_texts(row.leakage),
-            _short(row.beyond_label),
-            str(row.left_out or ""),
-        ]
-        for row in rows
-    ]
-
-
-def difference_table(differences: Sequence[ModelDifference], published: bool) -> Texts:
-    """λ_M of each model minus that of the first, as texts."""
-    rows = [[f"{item.model} − {item.reference}", *_texts(item.difference), item.format] for item in differences]
-    return ("difference of λ_M", "points", ends_heading(published), "predictions"), rows
-
-
-def items_of(row: TableRow) -> str:
-    """Which items a row is about, in words: a subset by its α, or the level of another attribute that they have."""
-    about = f"α = {row.alpha:g}" if row.alpha is not None else "all items"
-    return row.within or about
-
-
-def _short(estimate: Estimate | None) -> str:
-    """An estimate with its interval; nothing where there is none."""
-    if estimate is None:
-        return ""
-    if not math.isfinite(estimate.estimate):
-        return "not estimable"
-    if not math.isfinite(estimate.low):
-        return f"{estimate.estimate:z.2f}"
-    return f"{estimate.estimate:z.2f} ({estimate.low:z.1f} to {estimate.high:z.1f})"
-
-
-def cost_table(costs: Sequence[Cost]) -> Texts:
-    """What balancing keeps, as texts; the heuristic's share is empty where the answer is exact."""
-    rows = []
-    for cost in costs:
-        heuristic = "" if cost.heuristic is None else f"{cost.heuristic} (at {cost.heuristic_alpha:g})"
-        rows.append([f"{cost.alpha:g}", str(cost.kept), str(cost.of), str(cost.bound), heuristic])
-    return ("largest ratio α", "items kept", "of", "at most", "the paper's heuristic"), rows
-
-
 def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
-    """Which models give away less than the first, a sentence each; the published protocol, without intervals, leaves it
-    open.
-    """
+    """Which models give away less than the first, a sentence each; without intervals it is open."""
     return tuple(map(_model_answer, differences))
 
 

@@ -369,10 +369,7 @@ def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.n
 
 
 def _shared_column(table: pa.Table, data: LabelledData, ids: str | None) -> str | None:
-    """The column of identifiers that both have; of pictures by name, that of the predictions, whatever it is called.
-
-    Raises BadInput where each has another and the labels' are numbers: they may count otherwise.
-    """
+    """The column of identifiers that both have; of pictures by name, that of the predictions, whatever it is called."""
     named, theirs = data.id_column, id_column(table, ids)
     if ids or named is None or theirs is None or named in table.column_names:
         return ids or (named if named in table.column_names else theirs)
@@ -445,9 +442,7 @@ def caption_outputs(data: LabelledData, captions: Sequence[str], lexicon: Lexico
 
 
 def remaining_words(names: Sequence[str], captions: Sequence[str], lexicon: Lexicon) -> Evidence:
-    """Which words each caption has beside gender and the labels' objects: those of at least five captions, at most
-    1,000.
-    """
+    """The words of each caption beside gender and objects: those of at least five captions, at most 1,000."""
     finder = _Finder(names, lexicon)
     bags = [set(finder.others(words_of_caption(text, lexicon))) for text in captions]
     counts = Counter(word for bag in bags for word in bag)

@@ -44,10 +44,7 @@ def expected_f1(noise: str, rate: float, evidence: Evidence, rows: Int[np.ndarra
 
 
 def solve_rate(noise: str, f1: float, evidence: Evidence, rows: Int[np.ndarray, " m"]) -> float:
-    """The rate at which the noise leaves this macro F1 (percent).
-
-    Raises BadInput where the F1 lies outside what the noise reaches.
-    """
+    """The rate at which the noise leaves this macro F1 (percent). Raises BadInput for one that it does not reach."""
     most = 0.5 if noise_named(noise) == "flips" else 1.0
     lowest = expected_f1(noise, most, evidence, rows)
     if np.isnan(lowest):

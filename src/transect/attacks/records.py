@@ -191,10 +191,7 @@ class LabelledData:
         )
 
     def own_order(self) -> Int[np.ndarray, " n"]:
-        """Rows sorted by identifier, numbers by value and before texts: the same order whatever the order of the rows.
-
-        Without identifiers: the rows unchanged.
-        """
+        """Rows sorted by identifier, numbers by value and before texts; unchanged without identifiers."""
         if self.ids is None:
             return np.arange(len(self))
         return np.array(sorted(range(len(self)), key=lambda row: _natural((self.ids or ())[row])), dtype=np.int64)

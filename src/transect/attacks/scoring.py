@@ -43,9 +43,7 @@ class Fold:
 
 
 def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]:
-    """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
-    protected classes; all items of a subject in the same one.
-    """
+    """One fold where there are splits, else `n_folds`: classes in equal shares, items of a subject in the same one."""
     if data.split is not None:
         parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
     else:

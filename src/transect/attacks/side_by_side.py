@@ -16,7 +16,7 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transect.attacks.analysis import Analysis, Level, Several
+from transect.attacks.analysis import Analysis, Level
 from transect.attacks.attackers import load
 from transect.attacks.estimation import Plan, Request, Settings, attack, dealt, difference, estimate, null, unmeasured
 from transect.attacks.outputs import Model
@@ -87,11 +87,6 @@ class TableRow:
     note: str = ""
 
 
-def rows_of(case: Case, several: Several) -> list[TableRow]:
-    """A row for each analysis of a case."""
-    return [_row(case, analysis) for analysis in several.analyses]
-
-
 def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow:
     """The row of a case that cannot be measured, with the reason."""
     none, data = Estimate(math.nan, math.nan, math.nan, 0, reason=reason), case.data
@@ -116,7 +111,8 @@ def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow
     )
 
 
-def _row(case: Case, analysis: Analysis) -> TableRow:
+def row_of(case: Case, analysis: Analysis) -> TableRow:
+    """The row of an analysis of a case."""
     headline = analysis.headline
     data = case.data
     scored = np.arange(len(data)) if data.split is None else data.rows_of("test")

@@ -80,9 +80,7 @@ def labelled_data(
 
 
 def unnamed_subjects(table: pa.Table, columns: Sequence[str]) -> str:
-    """A line on a column that seems to say who is on each item, where people repeat in it and none was named; "" for
-    none.
-    """
+    """A line on a column that seems to say who is on each item, and repeats, where none was named; else nothing."""
     for name in SUBJECT_COLUMNS:
         if name not in table.column_names or name in columns:
             continue

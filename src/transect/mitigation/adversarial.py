@@ -119,9 +119,7 @@ def fit_predictor(
     loss: Loss | None = None,
     read: Read = np.asarray,
 ) -> nn.Module:
-    """The first phase: head or all, until macro F1 on `check` has not risen for `patience` epochs; the best weights
-    stay.
-    """
+    """The first phase: head or all, until macro F1 on `check` has not risen for `patience` epochs; the best stays."""
     task = loss or cross_entropy_of(data, settings.device)
     parameters = _chosen(model, settings.head)
     optimizer = torch.optim.Adam(parameters, lr=settings.rate)

@@ -157,9 +157,7 @@ def class_shares(
 @final
 @dataclass(frozen=True)
 class Constrained:
-    """The energies with the multipliers in `pairs`; how far a share of the answers lies outside its margin at most;
-    steps.
-    """
+    """The energies with multipliers in `pairs`; how far a share lies outside its margin at most; steps."""
 
     energies: Energies
     worst: float

@@ -324,9 +324,7 @@ def _over_seeds(seeds: Sequence[AttackFigures]) -> AttackFigures:
 
 
 def _compared(row: MitigationFigures, rows: Sequence[MitigationFigures]) -> MitigationFigures:
-    """Against the plain model: F1 and Δ lost, and against noise of the same F1; each seed with the plain model of that
-    seed.
-    """
+    """Against the plain model of the same seed: F1 and Δ lost; and against noise of the same F1."""
     plain = rows[0]
     pairs = list(zip(plain.seeds, row.seeds, strict=True))
     lost = over_seeds([_difference(before.f1, after.f1) for before, after in pairs])

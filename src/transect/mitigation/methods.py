@@ -106,11 +106,7 @@ class _Masked(nn.Module):
 def fit(
     method: Mitigation, setup: Setup, start: Fitted | None, tell: Tell, weights: Mapping[str, Tensor] | None = None
 ) -> Fitted:
-    """Fit a mitigation of `settings` on the bench. weights: of a finished training, loaded instead of training.
-
-    start: what it starts from, where it does. Raises BadInput where the bench has no regions to hide, no subset is
-    balanced, or a module's name is unknown.
-    """
+    """Fit a mitigation, from `start` where it starts from one. weights: of a finished training, instead of training."""
     if method.kind == "adversarial":
         return _adversarial(method, setup, _required(start), tell, weights)
     if method.kind == "noise":
@@ -125,10 +121,7 @@ def fit(
 
 
 def check(mitigations: Sequence[Mitigation], setup: Setup) -> None:
-    """Check before any training that the network has the named modules and that batches can be balanced.
-
-    Raises BadInput that names the mitigation.
-    """
+    """Check before any training that named modules exist and batches can be balanced. Raises BadInput that names it."""
     chosen = setup.network
     bare = (
         setup

@@ -353,9 +353,7 @@ _SHOWN = 8
 
 @final
 class Tap:
-    """What a module put out in the last forward pass; it stays in the graph, so that gradients flow through it. A
-    context manager, which takes the hook off again.
-    """
+    """What a module put out in the last forward pass, with its graph. A context manager, which takes the hook off."""
 
     def __init__(self, model: nn.Module, name: str) -> None:
         self.name = name

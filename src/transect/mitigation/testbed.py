@@ -40,9 +40,7 @@ _SIGNS: Final = {"!=": "other than", ">": "above", "<": "below", "=": "being"}
 
 
 def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
-    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME;
-    never the protected one.
-    """
+    """Labels by name, patterns in full: `obj_*` binary attributes, `NAME=*` levels of NAME; never the protected one."""
     questions: dict[str, str] = {}
     asked = re.split(r"[<>=!]", protected, maxsplit=1)[0].strip()
     for name, question in labels.items():
@@ -86,9 +84,7 @@ def label_of(
     attributes: Sequence[Attribute],
     key: str = "data.labels or data.protected",
 ) -> Label:
-    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL; key: its
-    setting.
-    """
+    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL; key: its setting."""
     name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
     label = _chosen(question, attributes) if name else Label.parse(question, attributes, key)
     if label.attribute not in values:
@@ -249,9 +245,7 @@ class Pool:
 
 
 def pools_of(images: LabelledImages) -> tuple[Pool, ...]:
-    """The official parts, () without a training part and a second; without a third, check and test both draw from the
-    second.
-    """
+    """The official parts, () without training and another; of two parts check and test both draw from the second."""
     roles = np.array([ROLES.get(part, "") for part in images.parts], dtype=str)
     others = [role for role in ("development", "test") if (roles == role).any()]
     if not others or not (roles == "train").any():

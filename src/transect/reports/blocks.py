@@ -84,6 +84,11 @@ class TextTable:
     numbers: Collection[int] = ()
     names: int = 0
 
+    def texts(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The headings and rows without markup."""
+        rows = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in self.rows]
+        return self.headings, rows
+
 
 @final
 @dataclass(frozen=True, slots=True)

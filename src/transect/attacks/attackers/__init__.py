@@ -31,13 +31,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str, device: str = "cpu") -> Attacker:
-    """The attacker of a name; networks train on a device: cpu, cuda or cuda:N.
-
-    Raises UnknownName with the nearest names, BadInput where the device is not there.
-
-    >>> load("bayes").name
-    'bayes'
-    """
+    """The attacker of a name; networks train on a device: cpu, cuda or cuda:N. Raises UnknownName, BadInput."""
     if name in _ON_PROCESSOR:
         return _ON_PROCESSOR[name]()
     if name not in names():

@@ -81,10 +81,7 @@ def distinct_rows(
 
 @final
 class Bayes:
-    """The closed form; frequencies are those of the training rows. A category never seen in training is a tie.
-
-    Raises BadInput where the label is not one category, or a copy of one with known bit flips.
-    """
+    """The closed form; frequencies are those of the training rows. A category never seen in training is a tie."""
 
     name = "bayes"
     is_slow = False
@@ -401,9 +398,7 @@ def _inner(
 
 
 def _folds(problem: Problem) -> list[Problem]:
-    """Inner problems; folds deal out the rows of each class, or whole subjects, in turn: all have every class if they
-    can.
-    """
+    """Inner problems: rows of each class, or whole subjects, are dealt out in turn, so that folds have all classes."""
     fold = np.empty(len(problem.train), dtype=np.int64)
     groups = problem.protected[problem.train]
     for group in range(problem.n_classes):

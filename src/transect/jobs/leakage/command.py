@@ -190,20 +190,10 @@ def leakage(
 
 
 def _blocks(result: LeakageResult, with_costs: bool) -> list[Block]:
-    from transect.attacks import numbers as texts
+    from transect.attacks.numbers import curve_table, model_answers
+    from transect.jobs.leakage.page import for_terminal
 
     numbers = result.numbers
-    published = numbers.published_protocol
-    blocks: list[Block] = [*texts.model_answers(numbers.differences), result.rows()]
-    if numbers.table:
-        blocks.append(texts.table_of_rows(numbers.table))
-    if numbers.differences:
-        blocks.append(texts.difference_table(numbers.differences, published))
-    if numbers.representations:
-        blocks.append(texts.representation_table(numbers.representations, published))
-    if numbers.learning_curve:
-        blocks.append(texts.curve_table(numbers))
-    costs = numbers.overview.costs if with_costs else ()
-    if costs:
-        blocks.append(texts.cost_table(costs))
-    return [*blocks, *(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat]
+    curve = [curve_table(numbers)] if numbers.learning_curve else []
+    more = for_terminal(numbers, costs=with_costs)
+    return [*model_answers(numbers.differences), result.rows(), *curve, *more, *numbers.notes, numbers.caveat]

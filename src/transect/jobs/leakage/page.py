@@ -92,6 +92,23 @@ def side_by_side(doc: WrittenDocument) -> Iterator[Block]:
     yield from _by_f1(doc)
 
 
+def for_terminal(
+    numbers: LeakageNumbers, *, costs: bool
+) -> Iterator[str | tuple[Sequence[str], Sequence[Sequence[str]]]]:
+    """The tables side by side and those of costs, with their notes, as the terminal shows them."""
+    doc = WrittenDocument(plain(numbers))
+    for block in (*side_by_side(doc), *(_costs(doc) if costs else ())):
+        if isinstance(block, TextTable):
+            yield _plain(block.caption or block.title)
+            yield block.texts()
+        elif isinstance(block, Paragraph):
+            yield _plain(block.text)
+
+
+def _plain(text: str) -> str:
+    return text.striptags() if isinstance(text, Markup) else text
+
+
 def ends_in_words(doc: WrittenDocument) -> Markup:
     """What the two ends beside every figure are."""
     if doc.value("/published_protocol"):
@@ -400,10 +417,7 @@ _STRONG: Final = ("dataset", "model")
 
 
 def write(numbers: LeakageNumbers, folder: Path) -> Path:
-    """Write `leakage.html` and `leakage.json` and return the path of the page.
-
-    The same analysis gives the same bytes. Raises RunFolderError when the folder cannot be written.
-    """
+    """Write `leakage.html` and `leakage.json`; returns the page's path. The same analysis gives the same bytes."""
     return builder.write(page_of(numbers), folder / "leakage.html", numbers)
 
 

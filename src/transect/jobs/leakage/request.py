@@ -29,8 +29,8 @@ from transect.attacks.side_by_side import (
     RepresentationRow,
     TableRow,
     representation_rows,
+    row_of,
     row_without_figures,
-    rows_of,
 )
 from transect.attacks.tables import identifiers
 from transect.datasets import is_dataset
@@ -123,26 +123,17 @@ def read_captions(name: str, source: TableLike, lexicon: Lexicon, ids: str | Non
     return Captions(name, {item: " . ".join(lines) for item, lines in texts.items()}, lexicon)
 
 
-def layers_of(data: LabelledData, sources: Sequence[tuple[str, FeaturesLike]]) -> tuple[Layer, ...]:
-    """Every layer of every source: of an array [n, layers, d], each column of lists of a table, its other numbers
-    together.
-    """
-    return tuple(layer for name, source in sources for layer in _layers(data, name, source))
-
-
-def attackers_on_numbers(names: Sequence[str]) -> tuple[str, ...]:
-    """The attackers for representations: a linear and a non-linear one, or those that were named and take numbers."""
-    named = tuple(name for name in names if name in attacker_names() and name not in ("auto", "bayes"))
-    return named or (LINEAR, NON_LINEAR)
-
-
 def _layers(data: LabelledData, name: str, source: FeaturesLike) -> Iterator[Layer]:
+    """Of an array [n, layers, d] each layer, of a table each column of lists, and its other numbers together."""
     ids = None if data.ids is None else list(data.ids)
     if is_array(source):
         is_codes = isinstance(source, str | Path) and Path(source).suffix != ".npy"
         yield from _split(name, _of_items(data, name, read_features(source, ids=ids if is_codes else None).values))
         return
-    table = _with_text_ids(as_table(source, "representation"))
+    table = as_table(source, "representation")
+    if "id" in table.column_names:  # as texts, as those of labels are
+        texts = pa.array(identifiers(table, "id"))
+        table = table.set_column(table.column_names.index("id"), "id", texts)
     lists = [field.name for field in table.schema if _is_list(field.type)]
     numbers = [field.name for field in table.schema if _is_number(field.type) and field.name != "id"]
     for columns in [*([column] for column in lists), *([numbers] if numbers else [])]:
@@ -166,14 +157,6 @@ def _of_items(data: LabelledData, name: str, values: Float[np.ndarray, "n ..."])
             "column id"
         )
     return values
-
-
-def _with_text_ids(table: pa.Table) -> pa.Table:
-    """Identifiers as texts, as those of labels are."""
-    if "id" not in table.column_names:
-        return table
-    texts = pa.array(identifiers(table, "id"))
-    return table.set_column(table.column_names.index("id"), "id", texts)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -384,7 +367,7 @@ class Attacks:
     def rows(self, case: Case, attacker: str = "") -> list[TableRow]:
         """The rows of a case; one with the reason where it cannot be measured."""
         try:
-            return rows_of(case, self.on(case, attacker))
+            return [row_of(case, analysis) for analysis in self.on(case, attacker).analyses]
         except BadInput as error:
             return [row_without_figures(case, attacker or self.attackers[0], str(error))]
 
@@ -398,12 +381,14 @@ def main_case(inputs: Inputs, protected: str) -> Case:
 def representations(inputs: Inputs, main: Case, attacks: Attacks) -> tuple[RepresentationRow, ...]:
     """Rows of every layer, and of the words of captions, with fewer permutations than labels have."""
     data, options = main.data, attacks.options
-    layers = [*layers_of(data, options.representations), *(captions.words(data) for captions in inputs.captions)]
+    layers = [layer for name, source in options.representations for layer in _layers(data, name, source)]
+    layers += [captions.words(data) for captions in inputs.captions]
     settings = options.settings(attacks.seed)
     if settings.permutations < 0:
         settings = replace(settings, permutations=PERMUTATIONS)
-    names = attackers_on_numbers(attacks.attackers)
-    return tuple(representation_rows(data, layers, names, settings, options.device, attacks.stage))
+    named = [name for name in attacks.attackers if name in attacker_names() and name not in ("auto", "bayes")]
+    chosen = named or (LINEAR, NON_LINEAR)
+    return tuple(representation_rows(data, layers, chosen, settings, options.device, attacks.stage))
 
 
 def further_rows(
@@ -413,7 +398,7 @@ def further_rows(
     cases = [*_balanced(inputs, main, marked), *_attributes(inputs, protected, main)]
     if not cases and len(several.analyses) == 1 and len(attacks.attackers) == 1:
         return ()
-    rows, total = rows_of(main, several), len(attacks.attackers) - 1 + len(cases)
+    rows, total = [row_of(main, analysis) for analysis in several.analyses], len(attacks.attackers) - 1 + len(cases)
     for place, name in enumerate(attacks.attackers[1:], 1):
         stage(f"further attacks, {place} of {total}: {name}")
         rows += attacks.rows(replace(main, part="attacker"), name)

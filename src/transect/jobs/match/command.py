@@ -128,7 +128,7 @@ def match(
     from transect.jobs.match import run
     from transect.jobs.match.methods import distance_name
     from transect.jobs.match.options import LAYERS, METHODS, METRICS, MatchOptions
-    from transect.jobs.match.text import lines
+    from transect.jobs.match.page import lines
     from transect.runs.folder import write_table
     from transect.runs.parts import announcing_stages
     from transect.runs.table_inputs import choice

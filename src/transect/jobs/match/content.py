@@ -13,9 +13,9 @@ from transect.designs.matching import propensity
 from transect.effects.matched_pairs import Balance, Cell, joint
 from transect.jobs.match.figures import MOST_PAIRS, MOST_REFUSED, Card, Content, Joint
 from transect.jobs.match.methods import sides
-from transect.jobs.match.options import Request
 from transect.jobs.match.run import MatchResult
 from transect.jobs.match.sample import Prepared
+from transect.jobs.match.text import groups_of, named
 
 _JOINT = 3
 _WIDEST_OVERLAP = 1024
@@ -25,23 +25,17 @@ def content_of(result: MatchResult) -> Content:
     """The page's content. Raises BadInput for a cell of `options.pictures` that is not a picture."""
     request, column = result.request, result.request.options.pictures
     shown = None if column is None else PictureColumn(request.table, column, request.root)
-    names = [_named(result.request, name) for name in result.numbers.groups]  # of more than two the base first
     return Content(
         numbers=result.numbers,
         balance=result.matched.balance,
-        groups=(names[0], names[1]) if len(names) == 2 else ("other groups", names[0]),
+        groups=groups_of(result.numbers),
         pairs=_pairs(result, shown),
         refused=_refused(result, shown),
         overlap=_overlap(result),
-        joints=_joints(result, names),
+        joints=_joints(result, [named(result.numbers.treatment, group) for group in result.numbers.groups]),
         gate=result.request.options.gate,
         references=_references(result),
     )
-
-
-def _named(request: Request, group: str) -> str:
-    """A group in words: a bare number needs its column."""
-    return f"{request.treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
 
 
 def _pairs(result: MatchResult, shown: PictureColumn | None) -> list[Card]:
@@ -136,9 +130,7 @@ _Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 def _joint(
     prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
 ) -> tuple[list[Cell], list[Cell]] | None:
-    """The cells before and after of the binary covariates that differed most before, None without two; measured: their
-    balance.
-    """
+    """The cells before and after of the binary covariates that differed most before; None where fewer than two are."""
 
     def binary(balance: Balance) -> bool:
         before = balance.before

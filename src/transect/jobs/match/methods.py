@@ -96,9 +96,7 @@ def distance_name(source: files.FeaturesLike | None) -> str | None:
 
 @final
 class PictureDistance:
-    """|φ(x) - φ(y)| of two rows' pictures, pair by pair, so that no more than two φ are held: of the middle squares at
-    256 x 256 pixels by area averaging, so that pictures of any size compare.
-    """
+    """|φ(x) - φ(y)| of two rows' pictures, no more than two φ held: of their middle squares at 256 x 256 pixels."""
 
     def __init__(self, pictures: PictureColumn, appearance: Appearance) -> None:
         self._pictures, self._appearance = pictures, appearance
@@ -141,9 +139,7 @@ def _in_features(request: Request, source: files.FeaturesLike) -> Measure:
 @final
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What a method made: rows for --out, balance, and one of pairs, sets of more than two groups (base first), or
-    weights.
-    """
+    """What a method made: rows for --out, balance, and one of pairs, sets (base first) or weights."""
 
     method: str
     rows: pa.Table

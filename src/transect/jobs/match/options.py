@@ -34,9 +34,7 @@ _NO_IMAGE: Final = "no image of {} in its set"
 @final
 @dataclass(frozen=True, slots=True)
 class GivenPairs:
-    """Rows of the table and the distance of each pair, NaN where the file states none. note: how ids were compared, if
-    at all.
-    """
+    """Rows of the table and the distance of each pair, NaN where none is stated. note: how ids were compared."""
 
     a: Int[np.ndarray, " m"]
     b: Int[np.ndarray, " m"]
@@ -46,10 +44,7 @@ class GivenPairs:
 
 
 def read(request: Request) -> GivenPairs:
-    """The pairs of `options.pairs`: columns a and b, row numbers from 0 or ids of the table; distance if it is there.
-
-    Raises BadInput for other columns, and for images that the table lacks.
-    """
+    """The pairs of `options.pairs`: columns a and b, rows from 0 or ids of the table; distance if it is there."""
     source = request.options.pairs
     name = f"--pairs {source}" if isinstance(source, str | Path) else "--pairs"
     table = as_table(source, "--pairs")
@@ -104,10 +99,7 @@ def _rows(
 
 
 def pairs(request: Request, sample: Sample) -> Matching:
-    """The given pairs with the treated image as a. Treated images in no pair count as refused.
-
-    Raises BadInput for a pair of one group, and for an image without a group.
-    """
+    """The given pairs with the treated image as a. Treated images in no pair count as refused."""
     given = read(request)
     level = sample.treatment
     alike = np.flatnonzero(~(np.abs(level[given.a] - level[given.b]) == 1))
@@ -125,11 +117,7 @@ def pairs(request: Request, sample: Sample) -> Matching:
 
 
 def sets(request: Request, sample: Sample, labels: tuple[str, ...]) -> Sets | None:
-    """The given sets: pairs of a base image, a, with one image of each other group; sets that lack one are refused.
-
-    The base is `options.base`, or the group of the first a. None where no set is whole. Raises BadInput where an a is
-    of another group, where a set has two images of a group, or an image is in several sets.
-    """
+    """Sets of a base image, a, with one of each other group; those that lack one are refused. None if all do."""
     given, group = read(request), np.array(labels)
     base = request.options.base or str(group[given.a[0]])
     others = sorted({*labels} - {base, ""})
@@ -264,9 +252,7 @@ class MatchOptions:
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A matching with its inputs opened. blocks: of features; one that is the table itself is the table here. root: of
-    paths.
-    """
+    """A matching with its inputs opened. blocks: of features, the table itself where it is one. root: of paths."""
 
     blocks: tuple[FeaturesLike, ...] = field(repr=False)
     treatment: str

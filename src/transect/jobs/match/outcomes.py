@@ -90,10 +90,7 @@ class Contrast(Estimate):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentComparison(Contrast):
-    """An experiment's effect, and how far the difference within pairs is from it, as estimated and adjusted.
-
-    matched, adjusted: None with a reason where the two are not in the same unit.
-    """
+    """An experiment's effect, and how far the pairs' is from it: None with a reason where the units differ."""
 
     matched: Disagreement | None
     adjusted: Disagreement | None
@@ -178,18 +175,14 @@ Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 def matched_effects(
     prepared: Prepared, pairs: Rows, experiment: Effects = (), seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome the difference within pairs, adjusted, its bounds, and the experiment's effect on the same
-    outcome.
-    """
+    """For each outcome the difference within pairs, adjusted, its bounds, and the experiment's effect on it."""
     return tuple(_judged(_matched(name, prepared, pairs, experiment, seed)) for name in prepared.outcomes)
 
 
 def effects_of_sets(
     prepared: Prepared, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
-    """For each outcome the base group, first in `groups`, against each other one within sets; p corrected over them
-    (Holm).
-    """
+    """For each outcome the base group, the first, against each other one within sets; p corrected over these (Holm)."""
     effects: list[MatchedOutcome] = []
     for name in prepared.outcomes:
         each = [

@@ -28,8 +28,17 @@ from transect.jobs.match.figures import (
     share_marks,
     share_numbers,
 )
+from transect.jobs.match.options import METHOD
 from transect.jobs.match.outcomes import MatchedOutcome, MatchNumbers
-from transect.jobs.match.text import matched_effects, sized
+from transect.jobs.match.text import (
+    agreements,
+    balance_rows,
+    effect_tables,
+    groups_of,
+    headline,
+    matched_effects,
+    sized,
+)
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -52,7 +61,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Tick, tag, tick_text
 from transect.reports.saving import savable
 from transect.reports.wording import ATTRIBUTE_NOTE
-from transect.runs.wording import spaced
+from transect.runs.wording import counted, spaced
 
 MOST_OUTCOMES: Final = 4
 """Outcomes that the answer names; the part on matched effects has all."""
@@ -79,10 +88,34 @@ def first_screen(page: Content) -> Iterator[Block]:
         f"between matched groups are associations. {ATTRIBUTE_NOTE}",
         "note",
     )
-    warning = numbers.facts.get("warning")
-    for note in (*numbers.notes, *([str(warning)] if warning else [])):
-        yield Paragraph(note, "note")
+    yield from (Paragraph(note, "note") for note in _notes(numbers))
     yield Folded("Images and method", (Facts([*_counts(page), ("method", numbers.method), *_measured(numbers)]),))
+
+
+def lines(numbers: MatchNumbers) -> Iterator[str | tuple[Sequence[str], Sequence[Sequence[str]]]]:
+    """What the terminal shows: counts, reasons, the verdict, the covariates that differed most, outcomes."""
+    yield headline(numbers)
+    yield from (f"  refused: {count} ({reason})" for reason, count in numbers.refused.items())
+    yield from (f"  {words}: {value}" for words, value in _measured(numbers))
+    yield from (f"  note: {note}" for note in _notes(numbers))
+    yield numbers.verdict
+    rows = balance_rows(numbers)
+    if rows:
+        yield ("covariate", "SMD before", "SMD after"), rows
+    if left := len(numbers.balance) - len(rows):
+        yield f"{counted(left, 'more covariate')} differed less before: --json has all"
+    control, treated = groups_of(numbers)
+    yield from (effect(outcome, treated, outcome.versus or control).striptags() for outcome in numbers.outcomes)
+    for table in effect_tables(numbers):
+        yield f"{table.title}:"
+        yield table.texts()
+    if numbers.method == METHOD and numbers.outcomes:
+        yield agreements(numbers.outcomes)
+
+
+def _notes(numbers: MatchNumbers) -> list[str]:
+    """What to know of the matching, with the method's own warning."""
+    return [*numbers.notes, *map(str, filter(None, [numbers.facts.get("warning")]))]
 
 
 def _covariates(numbers: MatchNumbers) -> str:
@@ -256,7 +289,7 @@ def page_of(page: Content) -> Page:
         question = f"With which weights are images with {treated} and with {control} similar in everything else?"
     parts = (
         Part("summary", "Summary", tuple(first_screen(page))),
-        Part("outcomes", "Matched effects", tuple(matched_effects(page))),
+        Part("outcomes", "Matched effects", tuple(matched_effects(numbers))),
         Part("balance", "Balance", tuple(_balance(page))),
         Part("shares", "Shares", tuple(_shares(page))),
         Part("overlap", "Overlap", tuple(_overlap(page))),

@@ -39,17 +39,10 @@ _MOST_NAMED: Final = 5
 Moments = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
 
 
-def group_moments(features: Float[np.ndarray, "n d"], sample: Sample) -> tuple[Moments, Moments]:
-    """Mean and variance of each column among the treated images, and among the controls."""
-    return _moments(features, sample.rows), _moments(features, sample.columns)
-
-
 def column_notes(
     features: Float[np.ndarray, "n d"], sample: Sample, names: Sequence[str], moments: tuple[Moments, Moments]
 ) -> list[str]:
-    """Notes on columns that are the same for all images, or equal an earlier one (by both groups' moments and 1,000
-    images).
-    """
+    """Notes on columns that are constant, or equal an earlier one by both groups' moments and up to 1,000 images."""
     (mean_a, var_a), (mean_b, var_b) = moments
     constant = (var_a == 0) & (var_b == 0) & (mean_a == mean_b)
     notes = []
@@ -142,16 +135,15 @@ def separation(names: Sequence[str], moments: tuple[Moments, Moments]) -> str:
         return ""
     name = names[worst] if len(names) == len(apart) else f"column {worst}"
     count = int((apart >= _SEPARATE).sum())
+    deviations = "one value in each"
+    if math.isfinite(apart[worst]):
+        deviations = f"{apart[worst]:.1f} standard deviations apart"
     how_many = "1 feature is" if count == 1 else f"{count} features are"
     return (
         f"the groups separate on {name}: means {mean_a[worst]:.3g} (treated) and {mean_b[worst]:.3g} (control), "
-        f"{_deviations(apart[worst])}; {how_many} at least {_SEPARATE:g} apart, so that few images "
+        f"{deviations}; {how_many} at least {_SEPARATE:g} apart, so that few images "
         "may have a counterpart"
     )
-
-
-def _deviations(apart: float) -> str:
-    return f"{apart:.1f} standard deviations apart" if math.isfinite(apart) else "one value in each"
 
 
 def _named(columns: Int[np.ndarray, " c"], names: Sequence[str], width: int) -> str:
@@ -253,7 +245,7 @@ def _notes(
     notes = [*outcome_note(request.outcomes, _results(request)), *absence_note(features, sample)]
     if not request.blocks:
         return notes if several else notes + covariate_separation(covariates, sample), ""
-    moments = group_moments(features, sample)
+    moments = _moments(features, sample.rows), _moments(features, sample.columns)
     if request.metric == "euclidean" and not request.method.startswith(("propensity", "mahalanobis", WEIGHTING)):
         notes += column_notes(features, sample, names, moments)
     if several or request.options.dose_gap:

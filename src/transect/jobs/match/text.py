@@ -1,6 +1,4 @@
-"""A matching in words, as `transect match` prints it, with the part on outcomes: within pairs, adjusted, and next to
-an experiment.
-"""
+"""A matching in words, and its outcomes as tables: within pairs, adjusted, and next to an experiment."""
 
 from __future__ import annotations
 
@@ -8,56 +6,70 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from transect.effects.matched_pairs import GAMMAS, AdjustedPairs
-from transect.jobs.match.figures import Content
+from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.options import METHOD
 from transect.jobs.match.outcomes import ExperimentComparison, MatchedOutcome, MatchNumbers
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, TextTable
 from transect.reports.columns import decimals, probability
-from transect.runs.wording import signed, spaced
-
-_WITHOUT: Final = "pairs without both outcomes"
+from transect.runs.wording import signed
 
 
-def matched_effects(page: Content) -> Iterator[Block]:
+def matched_effects(numbers: MatchNumbers) -> Iterator[Block]:
     """Outcomes within pairs, adjusted for what still differs, and beside an experiment; nothing without outcomes."""
-    outcomes, treated = page.numbers.outcomes, page.groups[1]
+    outcomes, (control, treated) = numbers.outcomes, groups_of(numbers)
     if not outcomes:
         return
     yield Heading("Outcomes within pairs")
     yield Paragraph(
-        f"{treated} minus {page.groups[0]} in each pair; outcomes of 0 and 1, and their changes, in percentage points."
+        f"{treated} minus {control} in each pair; outcomes of 0 and 1, and their changes, in percentage points."
     )
-    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT]
-    rows = [[*_estimated(outcome, outcome)] for outcome in outcomes]
-    if page.numbers.sets is not None:
-        others = f"the {len(page.numbers.groups) - 1} other groups"
+    if numbers.sets is not None:
+        others = f"the {len(numbers.groups) - 1} other groups"
         yield Paragraph(f"p of {treated} against {others} are corrected together (Holm), too.")
-        headings.insert(4, "p, corrected")
-        for row, outcome in zip(rows, outcomes, strict=True):
-            row.insert(4, probability(outcome.p_groups))
-    yield TextTable("Outcomes within pairs", headings, rows)
-    if page.numbers.method == METHOD:
+    yield _outcome_table(numbers)
+    if numbers.method == METHOD:
         yield Paragraph(agreements(outcomes))
-    yield from _hidden(outcomes, treated)
+    hidden = _hidden_table(outcomes)
+    if hidden is None:
+        yield Paragraph("No difference was found, so there is none that something hidden would have to explain.")
+    else:
+        words = (
+            "Two images of a pair look the same in what was measured and may still differ in something hidden, which "
+            f"makes the odds of being {treated} larger for one of them by some factor (Rosenbaum’s gamma). A p is the "
+            "largest that this factor allows; up to the “largest factor” the difference stays significant."
+        )
+        yield Folded("Could something hidden explain the difference?", (Paragraph(words), hidden))
     yield Heading("Adjusted for what still differs within pairs")
     yield Paragraph(
         "A pair is similar, not identical. Least squares of each pair’s difference in outcome on its differences in "
         "the covariates removes what these explain, as far as that is linear; each pair is one observation (HC3 "
         "errors)."
     )
-    headings = ["outcome", "difference", "95 % interval", "p", "pairs", _WITHOUT, "covariates", "not used"]
-    rows = [
-        [*_estimated(outcome, outcome.adjusted), str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
-        for outcome in outcomes
-    ]
-    if page.numbers.sets is not None:
-        headings.insert(4, "p, corrected")
-        for row, outcome in zip(rows, outcomes, strict=True):
-            row.insert(4, probability(outcome.adjusted_p_groups))
-    yield TextTable("Adjusted outcomes", headings, rows)
+    yield _outcome_table(numbers, adjusted=True)
     if any(outcome.experiment for outcome in outcomes):
-        yield from _experiments(outcomes)
+        yield Heading("Compared with the experiment")
+        yield Paragraph(_EXPERIMENT)
+        yield _experiment_table(outcomes)
+
+
+def effect_tables(numbers: MatchNumbers) -> list[TextTable]:
+    """The tables of outcomes that the terminal shows, too."""
+    outcomes = numbers.outcomes
+    compared = [_experiment_table(outcomes)] if any(outcome.experiment for outcome in outcomes) else []
+    hidden = _hidden_table(outcomes)
+    adjusted = _outcome_table(numbers, adjusted=True)
+    return [_outcome_table(numbers), *([hidden] if hidden else []), adjusted, *compared] if outcomes else []
+
+
+def groups_of(numbers: MatchNumbers) -> tuple[str, str]:
+    """Control and treated in words; of more than two groups the base, which is the first, is the treated one."""
+    first, *others = [named(numbers.treatment, group) for group in numbers.groups]
+    return (first, others[0]) if len(others) == 1 else ("other groups", first)
+
+
+def named(treatment: str, group: str) -> str:
+    """A group in words: a bare number needs its column."""
+    return f"{treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
 
 
 def agreements(outcomes: Sequence[MatchedOutcome]) -> str:
@@ -71,19 +83,12 @@ def agreements(outcomes: Sequence[MatchedOutcome]) -> str:
     return f"Agreement of the two images of a pair: {'; '.join(said)}."
 
 
-def _hidden(outcomes: Sequence[MatchedOutcome], treated: str) -> Iterator[Block]:
-    """How strong a hidden difference within pairs would have to be to explain the differences that were found."""
+def _hidden_table(outcomes: Sequence[MatchedOutcome]) -> TextTable | None:
+    """How strong a hidden difference within pairs would have to be to explain the differences; None without any."""
     if not any(math.isfinite(outcome.tolerated) or outcome.no_bounds for outcome in outcomes):
-        yield Paragraph("No difference was found, so there is none that something hidden would have to explain.")
-        return
+        return None
     headings = ["outcome", "largest factor", *(f"p at {gamma}" for gamma in GAMMAS if gamma > 1)]
-    words = Paragraph(
-        "Two images of a pair look the same in what was measured and may still differ in something hidden, which makes "
-        f"the odds of being {treated} larger for one of them by some factor (Rosenbaum’s gamma). A p is the largest "
-        "that this factor allows; up to the “largest factor” the difference stays significant."
-    )
-    table = TextTable("Hidden bias", headings, [[outcome.label, *_bounds(outcome)] for outcome in outcomes])
-    yield Folded("Could something hidden explain the difference?", (words, table))
+    return TextTable("Hidden bias", headings, [[outcome.label, *_bounds(outcome)] for outcome in outcomes])
 
 
 def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
@@ -93,11 +98,26 @@ def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
     return decimals(value)
 
 
-def _estimated(outcome: MatchedOutcome, found: MatchedOutcome | AdjustedPairs) -> tuple[str, ...]:
-    estimate = sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
-    ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
-    interval = ends if math.isfinite(found.low) else found.reason
-    return outcome.label, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"
+def _outcome_table(numbers: MatchNumbers, *, adjusted: bool = False) -> TextTable:
+    """The difference of each outcome within pairs, as found or adjusted."""
+    headings = ["outcome", "difference", "95 % interval", "p", "pairs", "pairs without both outcomes"]
+    rows = []
+    for outcome in numbers.outcomes:
+        found = outcome.adjusted if adjusted else outcome
+        estimate = sized(outcome, found.estimate) if math.isfinite(found.estimate) else f"not estimable: {found.reason}"
+        ends = " to ".join(sized(outcome, end, unit=False) for end in (found.low, found.high))
+        interval = ends if math.isfinite(found.low) else found.reason
+        row = [outcome.label, estimate, interval, probability(found.p), f"{found.n_pairs:,}", f"{found.n_missing:,}"]
+        if adjusted:
+            row += [str(outcome.adjusted.covariates), ", ".join(outcome.adjusted.left_out)]
+        if numbers.sets is not None:
+            row.insert(4, probability(outcome.adjusted_p_groups if adjusted else outcome.p_groups))
+        rows.append(row)
+    if adjusted:
+        headings += ["covariates", "not used"]
+    if numbers.sets is not None:
+        headings.insert(4, "p, corrected")
+    return TextTable("Adjusted outcomes" if adjusted else "Outcomes within pairs", headings, rows)
 
 
 def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:
@@ -108,15 +128,16 @@ def _bounds(outcome: MatchedOutcome) -> tuple[str, ...]:
     return (tolerated, *map(probability, outcome.largest_p[1:]))
 
 
-def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
-    yield Heading("Compared with the experiment")
-    yield Paragraph(
-        "An audit set the attribute on generated subjects and held all else; the pairs are photographs as collected. "
-        "Where the two differ by more than chance, either the pairs differ in something hidden or generated images do "
-        "not represent photographs. One being significant and the other not is no disagreement: the difference itself "
-        "is tested (z from both intervals; interval by square-and-add). The last column is the true difference that a "
-        "comparison of this size detects in 80 % of cases; smaller ones are easily missed."
-    )
+_EXPERIMENT: Final = (
+    "An audit set the attribute on generated subjects and held all else; the pairs are photographs as collected. "
+    "Where the two differ by more than chance, either the pairs differ in something hidden or generated images do "
+    "not represent photographs. One being significant and the other not is no disagreement: the difference itself "
+    "is tested (z from both intervals; interval by square-and-add). The last column is the true difference that a "
+    "comparison of this size detects in 80 % of cases; smaller ones are easily missed."
+)
+
+
+def _experiment_table(outcomes: Sequence[MatchedOutcome]) -> TextTable:
     interval = "95 % interval"
     headings = ("outcome", "experiment", "its effect", interval, "pairs", "minus experiment", interval, "p")
     rows = [
@@ -125,7 +146,7 @@ def _experiments(outcomes: Sequence[MatchedOutcome]) -> Iterator[Block]:
         for effect in outcome.experiment
         for row in (_compared(outcome, effect, adjusted=False), _compared(outcome, effect, adjusted=True))
     ]
-    yield TextTable("Matched effects compared with the experiment", (*headings, "detectable with 80 % power"), rows)
+    return TextTable("Matched effects compared with the experiment", (*headings, "detectable with 80 % power"), rows)
 
 
 def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted: bool) -> tuple[str, ...]:
@@ -147,27 +168,6 @@ def _compared(outcome: MatchedOutcome, effect: ExperimentComparison, *, adjusted
 
 
 MOST_SHOWN: Final = 15
-_SHARES: Final = ("accuracy_in_sample", "accuracy_cross_validated", "recall")
-
-
-def lines(numbers: MatchNumbers) -> list[str]:
-    """The answer: counts, reasons, the verdict, the covariates that differed most, outcomes."""
-    texts = [headline(numbers)]
-    texts += [f"  refused: {count} ({reason})" for reason, count in numbers.refused.items()]
-    if numbers.missing:
-        rows = ", ".join(map(str, numbers.missing_rows)) + (" …" if numbers.missing > len(numbers.missing_rows) else "")
-        images = "1 image, row" if numbers.missing == 1 else f"{numbers.missing} images, rows"
-        texts.append(f"  missing values: {images} {rows}")
-    warning = numbers.facts.get("warning")
-    texts += [f"  note: {note}" for note in (*numbers.notes, *filter(None, [warning]))]
-    for name in _SHARES:
-        share = numbers.facts.get(name)
-        if isinstance(share, float):
-            texts.append(f"  {spaced(name)}: {share:.4f}")
-    texts += [numbers.verdict, *_balance_lines(numbers)]
-    texts += [line for outcome in numbers.outcomes for line in outcome_lines(outcome)]
-    given = numbers.method == METHOD and numbers.outcomes
-    return [*texts, *([agreements(numbers.outcomes)] if given else [])]
 
 
 def headline(numbers: MatchNumbers) -> str:
@@ -188,77 +188,3 @@ def balance_rows(numbers: MatchNumbers) -> list[tuple[str, str, str]]:
 
 def _smd(value: float) -> str:
     return signed(value) if math.isfinite(value) else "unknown"
-
-
-def _balance_lines(numbers: MatchNumbers) -> list[str]:
-    """The covariates that differed most before, and how many more there are."""
-    rows = balance_rows(numbers)
-    if not rows:
-        return []
-    width = max(len(covariate) for covariate, _, _ in rows)
-    texts = [f"{'covariate':<{width}}  SMD before   after"]
-    texts += [f"{covariate:<{width}}  {before:>10} {after:>7}" for covariate, before, after in rows]
-    left = len(numbers.balance) - len(rows)
-    covariates = "1 more covariate" if left == 1 else f"{left} more covariates"
-    return [*texts, *([f"{covariates} differed less before: --json has all"] if left else [])]
-
-
-def outcome_lines(outcome: MatchedOutcome) -> list[str]:
-    """The difference of an outcome within pairs, its bounds under hidden bias, adjusted, and next to the experiment."""
-    scale, unit = (100, " points") if outcome.is_binary else (1, "")
-    adjusted = outcome.adjusted
-    covariates = "1 covariate" if adjusted.covariates == 1 else f"{adjusted.covariates} covariates"
-    corrected = outcome.adjusted_p_groups
-    p = f", p = {adjusted.p:.2g} ({corrected:.2g} corrected over the groups)" if math.isfinite(corrected) else ""
-    words = f"  adjusted for {covariates}: {_words(adjusted, scale, unit)}{p}"
-    texts = [*_difference_lines(outcome, scale, unit), words]
-    for effect in outcome.experiment:
-        texts.append(f"  experiment ({effect.name}, {effect.target}): {_words(effect, scale, unit)}")
-        for name, test in (("matched", effect.matched), ("adjusted", effect.adjusted)):
-            if test is None or math.isnan(test.p):
-                texts.append(f"    {name} minus experiment: {effect.reason or (test.reason if test else '')}")
-                continue
-            texts.append(
-                f"    {name} minus experiment: {scale * test.difference:+z.3g}{unit} ({scale * test.low:+z.3g} to "
-                f"{scale * test.high:+z.3g}), p = {test.p:.2g}; a difference below "
-                f"{scale * test.smallest_found:.2g}{unit} is easily missed"
-            )
-    return texts
-
-
-def _difference_lines(outcome: MatchedOutcome, scale: int, unit: str) -> list[str]:
-    missing = f", {outcome.n_missing} without both outcomes left out" if outcome.n_missing else ""
-    if math.isnan(outcome.estimate):
-        return [f"{outcome.label}: not estimable: {outcome.reason}{missing}"]
-    ends = outcome.reason
-    if math.isfinite(outcome.low):
-        ends = f"{scale * outcome.low:+z.3g} to {scale * outcome.high:+z.3g}"
-    pairs = "1 pair" if outcome.n_pairs == 1 else f"{outcome.n_pairs} pairs"
-    estimate = f"{scale * outcome.estimate:+z.3g}{unit} within {pairs}"
-    p = f"p = {outcome.p:.2g}"
-    if math.isfinite(outcome.p_groups):
-        p += f" ({outcome.p_groups:.2g} corrected over the groups)"
-    return [f"{outcome.label}: {estimate} ({ends}), {p}{missing}", f"  hidden bias: {_bias(outcome)}"]
-
-
-def _bias(outcome: MatchedOutcome) -> str:
-    if not outcome.gammas:
-        return outcome.no_bounds
-    if not outcome.discordant:
-        return "no pair differs"
-    if math.isnan(outcome.tolerated):
-        return f"not computed, since the difference is not significant (p = {outcome.largest_p[0]:.2g})"
-    least = "at least" if outcome.tolerated >= 100 else "up to"
-    pairs = "1 pair that differs" if outcome.discordant == 1 else f"{outcome.discordant} pairs that differ"
-    return (
-        "stays significant where two images of a pair differ in their odds of the treatment by a factor "
-        f"of {least} {outcome.tolerated:g} (Rosenbaum, {outcome.bounds_method}, {pairs})"
-    )
-
-
-def _words(effect: AdjustedPairs | ExperimentComparison, scale: int, unit: str) -> str:
-    if math.isnan(effect.estimate):
-        return f"not estimable: {effect.reason}"
-    if math.isnan(effect.low):
-        return f"{scale * effect.estimate:+z.3g}{unit}, {effect.reason}"
-    return f"{scale * effect.estimate:+z.3g}{unit} ({scale * effect.low:+z.3g} to {scale * effect.high:+z.3g})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -64,20 +65,6 @@ class Plane:
     curve: str
 
 
-@final
-@dataclass(frozen=True)
-class Scatter:
-    """F1 of each label before (across) and after (up) one mitigation; positions in per cent."""
-
-    index: int
-    points: tuple[tuple[float, float], ...]
-
-
-def letter_of(index: int) -> str:
-    """The letter of a mitigation."""
-    return LETTERS[index % len(LETTERS)]
-
-
 def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
     """The mitigations on the plane of two figures; None where fewer than two have both."""
     known = [(i, row) for i, row in enumerate(rows) if _value(row, across) is not None and _value(row, up) is not None]
@@ -88,7 +75,7 @@ def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
     points = tuple(
         Point(
             index,
-            letter_of(index),
+            LETTERS[index % len(LETTERS)],
             row["kind"],
             round(100 * x.fraction(_value(row, across) or 0.0), 2),
             round(100 - 100 * y.fraction(_value(row, up) or 0.0), 2),
@@ -108,20 +95,9 @@ def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
 def draw(plane: Plane, name: str, title: str, *, noise: bool = False) -> Markup:
     """The plot of a plane, a lettered mark per mitigation. noise: whether to join those that add noise."""
     line = svg.course(plane.curve, "noise-curve", height=100) if noise and plane.curve else Markup()
-    marks = svg.joined(_lettered(point) for point in plane.points)
-    words = "Letters as in the table."
-    content = svg.joined([line, marks])
-    return svg.plot(
-        name,
-        title,
-        words,
-        content,
-        up=plane.y_ticks,
-        across=plane.x_ticks,
-        zero=True,
-        css="lettered-plot",
-        height=HEIGHT,
-    )
+    content = svg.joined([line, *map(_lettered, plane.points)])
+    lettered = partial(svg.plot, zero=True, css="lettered-plot", height=HEIGHT)
+    return lettered(name, title, "Letters as in the table.", content, up=plane.y_ticks, across=plane.x_ticks)
 
 
 def _lettered(point: Point) -> Markup:
@@ -134,11 +110,13 @@ def _lettered(point: Point) -> Markup:
     return svg.tag("g", bar + circle + letter, class_=f"lettered {point.kind}")
 
 
-def draw_labels(scatter: Scatter, name: str) -> Markup:
-    """F1 of each label before and after, in a square."""
+def draw_labels(before: Mapping[str, Any], after: Mapping[str, Any], name: str) -> Markup:
+    """F1 of each label with the plain model (across) and with a mitigation (up), in a square."""
+    pairs = [(a["estimate"], b["estimate"]) for a, b in zip(before["label_f1"], after["label_f1"], strict=True)]
     dots = svg.joined(
-        svg.tag("circle", class_="dot", cx=round(SIDE * x / 100, 2), cy=round(SIDE * y / 100, 2), r=3.5)
-        for x, y in scatter.points
+        svg.tag("circle", class_="dot", cx=round(SIDE * x / 100, 2), cy=round(SIDE * (100 - y) / 100, 2), r=3.5)
+        for x, y in pairs
+        if x is not None and y is not None
     )
     words = "A dot per label: before, across, and after, up; on the line nothing changes."
     ticks = [Tick(SIDE * share, f"{100 * share:.0f}", share) for share in (0.0, 0.5, 1.0)]
@@ -167,15 +145,6 @@ def _interval(row: Mapping[str, Any], name: str) -> tuple[float | None, float | 
     figure = row[name] or {}
     low, high = figure.get("low"), figure.get("high")
     return (None, None) if low is None or high is None else (low, high)
-
-
-def scatter_of(rows: list[dict[str, Any]], index: int) -> Scatter:
-    """F1 of each label before and after one mitigation."""
-    pairs = [
-        (before["estimate"], after["estimate"])
-        for before, after in zip(rows[0]["label_f1"], rows[index]["label_f1"], strict=True)
-    ]
-    return Scatter(index, tuple((a, 100 - b) for a, b in pairs if a is not None and b is not None))
 
 
 _COLUMNS: Final[dict[str, tuple[str, Cell]]] = {
@@ -215,12 +184,11 @@ def page_of(numbers: MitigateNumbers) -> Page:
     doc = WrittenDocument(plain(numbers))
     rows = doc.value("/mitigations")
     trade, causal = plane(rows, "f1", "amplification"), plane(rows, "amplification", "changed")
-    scatters = [scatter_of(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"]
     parts = [
         summary(_answer(doc, numbers), *_cautions(doc)),
         Part("table", "Leakage and performance", tuple(_tables(doc)), "Table"),
         Part("trade", "Trade-off", (_trade(doc, trade),)),
-        Part("labels", "F₁ by label, before and after", tuple(_by_label(doc, scatters)), "Labels"),
+        Part("labels", "F₁ by label, before and after", tuple(_by_label(doc)), "Labels"),
         Part("audit", "Does less leakage mean less effect?", tuple(_audit(doc, causal)), "Audit"),
         Part("methods", "Methods", tuple(_methods(doc))),
     ]
@@ -353,10 +321,8 @@ def _lettered_table(
 ) -> TextTable:
     """A row per mitigation, with the letter of its marks in front."""
     table = tabulated(doc, title, "/mitigations", columns, caption)
-    letters = [
-        Markup('<span class="key-letter">{}</span>').format(letter_of(number)) for number in range(len(table.rows))
-    ]
-    rows = [(letter, *row) for letter, row in zip(letters, table.rows, strict=True)]
+    letter = Markup('<span class="key-letter">{}</span>')
+    rows = [(letter.format(LETTERS[place % len(LETTERS)]), *row) for place, row in enumerate(table.rows)]
     numbers = [number + 1 for number in table.numbers]
     return replace(table, headings=("", *table.headings), rows=rows, numbers=numbers, names=1)
 
@@ -394,17 +360,16 @@ def _ends(doc: WrittenDocument, point: Point, name: str) -> list[str]:
     return ["" if figure[end] is None else str(figure[end]) for end in ("estimate", "low", "high")]
 
 
-def _by_label(doc: WrittenDocument, scatters: Sequence[Scatter]) -> Iterator[Block]:
-    if not scatters:
+def _by_label(doc: WrittenDocument) -> Iterator[Block]:
+    plain_model, *others = doc.value("/mitigations")
+    shown = [place for place, row in enumerate(others, start=1) if row["kind"] != "noise"]
+    if not shown:
         return
-    yield Plots(
-        [
-            Plot(doc.text(f"/mitigations/{scatter.index}/name"), draw_labels(scatter, f"labels-{number}"))
-            for number, scatter in enumerate(scatters)
-        ],
-        "small-multiples",
-        _label_numbers(doc),
-    )
+    plots = [
+        Plot(doc.text(f"/mitigations/{place}/name"), draw_labels(plain_model, others[place - 1], f"labels-{number}"))
+        for number, place in enumerate(shown)
+    ]
+    yield Plots(plots, "small-multiples", _label_numbers(doc))
     yield Paragraph(
         "Across: F₁ of the model without mitigation; up: with it, in per cent. On the dashed line nothing changes.",
         "fine",

@@ -11,10 +11,7 @@ from transect.effects.identity_pairs import Preserved
 @final
 @dataclass(frozen=True, slots=True)
 class DistanceErrors:
-    """How far each attribute differs among nearest neighbours by one distance.
-
-    without_features: images that this distance leaves out.
-    """
+    """How far each attribute differs among nearest neighbours; without_features: images left out."""
 
     distance: str
     without_features: int

@@ -60,10 +60,7 @@ def nearest(name: str, values: Float[np.ndarray, "n d"], row: int, k: int) -> Ne
 
 
 def sheet(example: Example, pictures: PictureColumn) -> bytes:
-    """A PNG: a row for each distance, the image itself at the left, its neighbours from the nearest to the farthest.
-
-    Raises BadInput for a picture that cannot be read.
-    """
+    """A PNG: a row for each distance, the image itself at the left, its neighbours from the nearest to the farthest."""
     lines = [[example.row, *(image.row for image in each.images)] for each in example.nearest]
     wide = max(map(len, lines))
     step = _SIDE + _GAP

@@ -218,10 +218,7 @@ def _same(second: FeaturesLike, source: FeaturesLike) -> bool:
 def _attributes(
     table: pa.Table, attributes: Sequence[str], categorical: Sequence[str], identity: str | None
 ) -> tuple[dict[str, NDArray[np.generic]], dict[str, Kind]]:
-    """Each attribute's values and kind: texts, booleans and columns of two values are categorical, as are those named.
-
-    By default every numeric column but the identity.
-    """
+    """Each attribute's values and kind: texts, booleans, columns of two values and those named are categorical."""
     names = list(attributes) or files.numeric_columns(table, [files.ID, *filter(None, [identity])])
     if not names:
         raise BadInput("nothing to compare: expected --attribute COLUMN, or numeric columns in the table")
@@ -257,10 +254,7 @@ def _queries(count: int | None, seed: int, images: int) -> Int[np.ndarray, " q"]
 def _flat(
     source: FeaturesLike, role: str, table: pa.Table, ways: Sequence[Layers], notes: list[str]
 ) -> dict[str, Float[np.ndarray, "n d"]]:
-    """The features as a matrix for each way to take layers, by what tells it apart; one where there are no layers.
-
-    How their ids were compared with the table's goes to the notes.
-    """
+    """The features as a matrix for each way to take layers, by its name; notes: gets how ids were compared."""
     features, _, note = files.read_features(source, (), files.ids_of(table), role=role)
     notes += [note] if note else []
     if len(features) != table.num_rows:

@@ -48,10 +48,7 @@ class Photographs:
 
     @classmethod
     def open(cls, images: str | Path | TableLike | np.ndarray | Images, pictures: str | None = None) -> Photographs:
-        """A folder, run, data set (READER:PATH), pixels, or with `pictures` the table that has this column.
-
-        Raises BadInput for another source, UnknownName for a column that is not there.
-        """
+        """A folder, run, data set (READER:PATH), pixels, or with `pictures` the table that has this column."""
         if pictures is not None:
             return _of_table(images, pictures)
         if isinstance(images, str | Path) and Path(images).is_file():
@@ -67,10 +64,7 @@ class Photographs:
         return cls(pa.table({ID: list(known.ids)}), known.sha256, known.notes, None, known.stored)
 
     def pixels(self, row: int) -> UInt8[np.ndarray, "h w 3"] | None:
-        """The photograph of a row, its longer side at most LARGEST; None where there is none.
-
-        Raises BadInput for one that cannot be read.
-        """
+        """The photograph of a row, its longer side at most LARGEST; None where there is none."""
         stored = self.stored(row)
         if stored is None:
             return None

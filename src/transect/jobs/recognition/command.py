@@ -134,10 +134,18 @@ def recognition(
 
 
 def _blocks(numbers: RecognitionNumbers) -> list[Block]:
-    from transect.jobs.recognition import text
+    from transect.jobs.recognition import page, text
+    from transect.reports.columns import significant
 
-    blocks: list[Block] = []
-    for place, limit in enumerate(numbers.thresholds):
-        rates = text.headings(numbers), text.rate_rows(numbers, place)
-        blocks += [text.threshold_line(numbers, limit), rates, *text.differential_lines(numbers, place)]
-    return [*blocks, *text.closing_lines(numbers)]
+    blocks: list[Block] = [
+        f"threshold {significant(limit.threshold, 4)} ({numbers.metric} distance; {text.origin(numbers, limit)})"
+        for limit in numbers.thresholds
+    ]
+    for table in page.tables(numbers):
+        blocks += [f"{table.title}:", table.texts()]
+    return [
+        *blocks,
+        *text.missing_intervals(numbers),
+        *(f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out),
+        *(f"note: {note}" for note in numbers.notes),
+    ]

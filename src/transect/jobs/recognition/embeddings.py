@@ -46,10 +46,7 @@ COLUMNS = {"row": pa.int64(), "reason": pa.string(), "embedding": pa.list_(pa.fl
 @final
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The pictures of one part by row, as the bytes of their files. first: whether no part comes before.
-
-    points: landmarks by row, in pixels of the picture; None without.
-    """
+    """The pictures of one part by row, as bytes of files; landmarks in pixels, or None. first: no part comes before."""
 
     pictures: Mapping[int, bytes]
     first: bool
@@ -227,11 +224,7 @@ def embed(
 
     column: pictures as bytes, as Hugging Face's struct {bytes, path}, or paths below `root`. size: pixels that each is
     fitted into, None as they are. folder: where answers are kept, and read from where they exist; None to keep none.
-    landmarks: the column of landmarks, None for none.
-
-    Raises BadInput for a target of another task, no picture at all, or one that is damaged; TooManyFailures where the
-    target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises for a folder with
-    answers about other pictures, or of another target.
+    landmarks: the column of landmarks, None for none. Raises as `transect.recognition`.
     """
     target = asked.target
     if Task(target.task) is not Task.EMBEDDING:

@@ -4,7 +4,7 @@ distances on the images that several recognizers embedded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
@@ -24,19 +24,12 @@ from transect.effects.recognition import (
 )
 from transect.effects.verification import Metric
 from transect.errors import BadInput
-from transect.records import Effect, declared
-from transect.reports.blocks import Block, Paragraph, TextTable
+from transect.records import declared
+from transect.reports.blocks import TextTable
 from transect.reports.columns import significant
 
 if TYPE_CHECKING:
     from transect.jobs.recognition.run import RecognitionResult
-
-
-_TEXT: Final = (
-    "A picture fails to enrol where the recognizer finds no face, or no landmarks by which the face could be aligned. "
-    "It is in no comparison, so that the error rates say nothing about it. Pictures on which the model fails otherwise "
-    "are not counted here. Intervals are 95 %, by identity."
-)
 
 
 @final
@@ -78,26 +71,13 @@ def _of(name: str, failed: np.ndarray, people: NDArray[np.object_], rows: np.nda
     return EnrolmentNumbers(name, total, lost, lost / total, float(low[0]), float(high[0]))
 
 
-def blocks(numbers: Sequence[EnrolmentNumbers], group: str) -> Iterator[Block]:
-    """The part of the page."""
-    rows = [
-        (one.group, f"{one.images:,}", f"{one.failures:,}", f"{significant(100 * one.rate)} ({_ends(one)})")
-        for one in numbers
-    ]
-    yield Paragraph(_TEXT)
-    yield TextTable("Failures to enrol", (group, "pictures", "not enrolled", "share, %"), rows)
-
-
-def lines(numbers: Sequence[EnrolmentNumbers]) -> list[str]:
-    """The same as a line for each group."""
-    return [
-        f"not enrolled: {one.failures:,} of {one.images:,} of {one.group}, {100 * one.rate:.3g} % ({_ends(one)})"
-        for one in numbers
-    ]
-
-
-def _ends(one: EnrolmentNumbers) -> str:
-    return f"{significant(100 * one.low)} to {significant(100 * one.high)}"
+def enrolment_table(numbers: Sequence[EnrolmentNumbers], group: str) -> TextTable:
+    """The failures of each group, for terminal and page."""
+    rows = []
+    for one in numbers:
+        rate, low, high = (significant(100 * share) for share in (one.rate, one.low, one.high))
+        rows.append((one.group, f"{one.images:,}", f"{one.failures:,}", f"{rate} ({low} to {high})"))
+    return TextTable("Failures to enrol", (group, "pictures", "not enrolled", "share, %"), rows)
 
 
 @final
@@ -131,10 +111,7 @@ class Threshold:
 @final
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """False non-match rate and false match rate of one group at one threshold, with 95 % intervals.
-
-    reason: why one of them has no interval.
-    """
+    """FNMR and FMR of one group at one threshold, with 95 % intervals. reason: why one of them has no interval."""
 
     threshold: float
     fnmr: float
@@ -149,10 +126,7 @@ class Rates:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupNumbers:
-    """One group. genuine, impostor: comparisons of one person's images, and of two people's.
-
-    mean_distance: of genuine comparisons.
-    """
+    """One group. genuine, impostor: comparisons of one person's images, and of two people's."""
 
     group: str
     images: int
@@ -202,15 +176,6 @@ class Difference:
     p: float
     p_adjusted: float
     reason: str
-
-    @classmethod
-    def of_all(cls, effects: Mapping[str, Effect], other: str) -> tuple[Difference, ...]:
-        """The same numbers without the rest of the effects, corrected over them. effects: by group, against `other`."""
-        adjusted = holm(np.array([effect.p for effect in effects.values()], dtype=np.float64)).tolist()
-        return tuple(
-            cls(effect.name, group, other, effect.estimate, effect.low, effect.high, effect.p, p, effect.reason)
-            for (group, effect), p in zip(effects.items(), adjusted, strict=True)
-        )
 
 
 @final
@@ -316,18 +281,20 @@ class GroupDistances:
 
 
 def differences_of(errors: Sequence[GroupErrors], group: str) -> tuple[Difference, ...]:
-    """Mean distances of each group but the first less those of the first. group: the name of the column."""
+    """Mean distances of each group but the first less those of the first, p corrected over them. group: the column."""
     if not errors:
         return ()
-    effects = {part.group: difference_of_means(part, errors[0], "", group) for part in errors[1:]}
-    return Difference.of_all(effects, errors[0].group)
+    first, *others = errors
+    found = [difference_of_means(part, first, "", group) for part in others]
+    adjusted = holm(np.array([effect.p for effect in found], dtype=np.float64)).tolist()
+    return tuple(
+        Difference(each.name, part.group, first.group, each.estimate, each.low, each.high, each.p, p, each.reason)
+        for part, each, p in zip(others, found, adjusted, strict=True)
+    )
 
 
 def in_common(results: Mapping[str, RecognitionResult]) -> Bool[np.ndarray, " n"]:
-    """Rows that are usable for every recognizer.
-
-    Raises BadInput for results that are not of the same images, people, groups and pairs.
-    """
+    """Rows usable for every recognizer. Raises BadInput for results of other images, people, groups or pairs."""
     first, *others = results.values()
     for name, other in zip([*results][1:], others, strict=True):
         if not _same(first, other):
@@ -342,14 +309,13 @@ def _same(first: RecognitionResult, other: RecognitionResult) -> bool:
         and one.samples.keys() == two.samples.keys()
         and np.array_equal(one.people, two.people)
         and np.array_equal(one.groups, two.groups)
-        and all(_same_rows(rows, two.samples[name]) for name, rows in one.samples.items())
+        and all(np.array_equal(_rows(one, name), _rows(two, name)) for name in one.samples)
     )
 
 
-def _same_rows(one: Int[np.ndarray, " m"] | None, two: Int[np.ndarray, " m"] | None) -> bool:
-    if one is None or two is None:
-        return one is two
-    return np.array_equal(one, two)
+def _rows(benchmark: Benchmark, sample: str) -> Int[np.ndarray, " m"]:
+    rows = benchmark.samples[sample]
+    return np.arange(len(benchmark.people)) if rows is None else rows
 
 
 def gap_names(results: Mapping[str, RecognitionResult], sample: str) -> list[str]:

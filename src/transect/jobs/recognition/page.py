@@ -16,8 +16,14 @@ from markupsafe import Markup, escape
 
 from transect.effects.recognition import RATES, GapChange, GroupErrors, RateGap, RateName
 from transect.effects.verdicts import largest, subjects_by_interval
-from transect.jobs.recognition.numbers import DifferentialNumbers, GroupNumbers, RecognitionNumbers, Threshold, blocks
-from transect.jobs.recognition.text import missing_intervals
+from transect.jobs.recognition.numbers import (
+    DifferentialNumbers,
+    GroupNumbers,
+    RecognitionNumbers,
+    Threshold,
+    enrolment_table,
+)
+from transect.jobs.recognition.text import missing_intervals, origin
 from transect.reports import builder
 from transect.reports.blocks import (
     Answer,
@@ -53,6 +59,11 @@ _WORDS: Final[dict[RateName, tuple[str, str]]] = {
     "fnmr": ("Not matched (FNMR)", "of comparisons of one person’s images do not match"),
     "fmr": ("Falsely matched (FMR)", "of comparisons of two people of the group match"),
 }
+_ENROLMENT: Final = (
+    "A picture fails to enrol where the recognizer finds no face, or no landmarks by which the face could be aligned. "
+    "It is in no comparison, so that the error rates say nothing about it. Pictures on which the model fails otherwise "
+    "are not counted here. Intervals are 95 %, by identity."
+)
 _LIMITS: Final = (
     "The groups may also differ in other ways, such as the quality of their images: this compares groups, it does not "
     "show what causes a difference."
@@ -78,17 +89,13 @@ class Rate:
 
 
 def with_ends(value: float, low: float, high: float, scale: float = 1) -> Markup:
-    """A number and its interval as data; "unknown" where it is NaN.
-
-    >>> with_ends(0.5, 0.25, 0.75, 100).striptags()
-    '50 25 to 75'
-    """
+    """A number and its interval as data; "unknown" where it is NaN."""
     if not math.isfinite(value):
         return escape("unknown")
     shown, low_shown, high_shown = (_datum(scale * end) for end in (value, low, high))
     if not math.isfinite(low):
         return shown
-    return Markup('{} <span class="range">{} to {}</span>').format(shown, low_shown, high_shown)
+    return Markup('{} <span class="range">({} to {})</span>').format(shown, low_shown, high_shown)
 
 
 def _datum(value: float) -> Markup:
@@ -257,10 +264,7 @@ class Curve:
 @final
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Both plots of one sample. x_ticks, det_ticks, roc_ticks: per cent along the axis, and the text.
-
-    without: groups that have no line in the DET plot.
-    """
+    """Both plots of one sample, ticks in per cent along the axis. without: groups that have no line in the DET plot."""
 
     title: str
     det: tuple[Curve, ...]
@@ -272,10 +276,7 @@ class Panel:
 
 
 def write(result: RecognitionResult, folder: Path) -> Path:
-    """Writes the page, `recognition.json` (as `--json`) and the curves; returns the page's path.
-
-    The folder is made where it is missing.
-    """
+    """Writes the page, `recognition.json` (as `--json`) and the curves; returns the page's path."""
     page = builder.write(page_of(result), folder / "recognition.html", result.to_json())
     curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
     write_atomically(folder / CURVES, dumps(curves, indent=1) + "\n")
@@ -287,11 +288,11 @@ def page_of(result: RecognitionResult) -> Page:
     numbers = result.numbers
     still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
     question = f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?"
-    lost = tuple(blocks(numbers.enrolment, numbers.group)) if numbers.enrolment else ()
+    lost = (Paragraph(_ENROLMENT), enrolment_table(numbers.enrolment, numbers.group))
     parts = (
         Part("summary", "Summary", tuple(first_screen(numbers))),
         Part("errors", "Errors by group", tuple(_errors(numbers))),
-        *([Part("enrolment", "Failures to enrol", lost)] if lost else []),
+        *([Part("enrolment", "Failures to enrol", lost)] if numbers.enrolment else []),
         Part("curves", "Curves", tuple(_curves(result))),
         Part("differentials", "Differentials", tuple(_differentials(numbers))),
         Part("distances", "Distances of one person’s images", tuple(_distances(numbers)), "Distances"),
@@ -312,28 +313,19 @@ def _errors(numbers: RecognitionNumbers) -> Iterator[Block]:
         )
     )
     for place, limit in enumerate(numbers.thresholds):
-        origin = "as stated"
-        if limit.false_match_rate is not None:
-            wanted, reached = (
-                significant(None if x is None else 100 * x) for x in (limit.false_match_rate, limit.reached)
-            )
-            compared = f"{numbers.impostor_comparisons:,} comparisons of different people"
-            origin = f"at most {wanted} %: {reached} % of {compared} match; {interval_of(limit)}"
-        words = Markup('Threshold {} <span class="fine">{}</span>').format(significant(limit.threshold, 4), origin)
-        yield Heading(words)
+        words = Markup('Threshold {} <span class="fine">{}</span>')
+        yield Heading(words.format(significant(limit.threshold, 4), origin(numbers, limit)))
         for rate, title in _RATES.items():
             yield _rates(numbers, place, rate, title)
-    for reason in dict.fromkeys(missing_intervals(numbers)):
-        yield Paragraph(reason, "note")
-    yield Folded("Table of errors", (_error_table(numbers),))
+    yield from (Paragraph(reason, "note") for reason in missing_intervals(numbers))
+    yield Folded("Table of errors", (error_table(numbers),))
 
 
-def interval_of(limit: Threshold) -> str:
-    """The interval of a threshold that was set by a rate, or why it has none."""
-    if limit.low is None or limit.high is None:
-        return limit.reason
-    ends = f"95 % interval {significant(limit.low, 4)} to {significant(limit.high, 4)}"
-    return f"{ends}: {limit.reason}" if limit.reason else ends
+def tables(numbers: RecognitionNumbers) -> list[TextTable]:
+    """The tables that the terminal shows, too."""
+    changes = [_change_table(numbers)] if numbers.changes else []
+    lost = [enrolment_table(numbers.enrolment, numbers.group)] if numbers.enrolment else []
+    return [error_table(numbers), _differential_table(numbers), _distance_table(numbers), *changes, *lost]
 
 
 def _rates(numbers: RecognitionNumbers, place: int, rate: str, title: str) -> DotPlot:
@@ -363,7 +355,8 @@ def _marks(ends: tuple[float, ...], scale: Scale, filled: bool) -> list[Interval
     return [] if at is None else [Interval(at, low, high, filled=filled)]
 
 
-def _error_table(numbers: RecognitionNumbers) -> TextTable:
+def error_table(numbers: RecognitionNumbers) -> TextTable:
+    """Both rates of each group, in each sample and at each threshold."""
     rows = [
         (
             group.group,
@@ -407,17 +400,17 @@ def _curves(result: RecognitionResult) -> Iterator[Block]:
 def _curve_numbers(errors: Mapping[str, Sequence[GroupErrors]], shown: Collection[str]) -> TextTable:
     """Rates of the drawn groups at thresholds in equal steps of the curves; the JSON file has every threshold."""
     rows = [
-        (TITLES[name], str(group.group), *(f"{curve[place]:.6g}" for curve in _rates_of(group)))
+        (
+            TITLES[name],
+            str(group.group),
+            *(f"{curve[place]:.6g}" for curve in (group.curve, group.fmr_curve, group.fnmr_curve)),
+        )
         for name, groups in errors.items()
         for group in groups
         if group.group in shown
         for place in np.linspace(0, len(group.curve) - 1, min(SAVED, len(group.curve))).round().astype(int).tolist()
     ]
     return TextTable("Curves", ("images", "group", "threshold", "FMR", "FNMR"), rows)
-
-
-def _rates_of(group: GroupErrors) -> tuple[Float[np.ndarray, " p"], ...]:
-    return group.curve, group.fmr_curve, group.fnmr_curve
 
 
 def _plot(panel: Panel, kind: str, number: int) -> Plot:
@@ -436,12 +429,16 @@ def _differentials(numbers: RecognitionNumbers) -> Iterator[Block]:
         "As NIST reports them (IR 8429): each group’s rate over the geometric mean of all groups’, 1 where none "
         "differs, with its 95 % interval at this threshold."
     )
+    yield _differential_table(numbers)
+
+
+def _differential_table(numbers: RecognitionNumbers) -> TextTable:
     rows = [
         (TITLES[name], gap.rate.upper(), significant(gap.threshold, 4), _ratios(gap))
         for name, sample in numbers.samples.items()
         for gap in sample.differentials
     ]
-    yield TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean"), rows)
+    return TextTable("Differentials", ("images", "rate", "threshold", "ratio to the geometric mean"), rows)
 
 
 def _ratios(differential: DifferentialNumbers) -> str:
@@ -457,6 +454,10 @@ def _changes(numbers: RecognitionNumbers) -> Iterator[Block]:
         "gap among all, with its 95 % interval and p clustered by identity, since both rest on the same people; p is "
         "corrected over all changes (Holm). The interval says how much the gap can have changed."
     )
+    yield _change_table(numbers)
+
+
+def _change_table(numbers: RecognitionNumbers) -> TextTable:
     rows = [
         (
             f"{change.group} - {change.reference}",
@@ -470,7 +471,7 @@ def _changes(numbers: RecognitionNumbers) -> Iterator[Block]:
         for change in numbers.changes
     ]
     headings = ("groups", "gap of", "threshold", "all images", "matched images", "change", "p (Holm)")
-    yield TextTable("Change of each gap by matching", headings, rows)
+    return TextTable("Change of each gap by matching", headings, rows)
 
 
 def _scale(change: GapChange) -> float:
@@ -483,6 +484,10 @@ def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
         "2021), with 95 % intervals by identity and p corrected over groups (Holm). The paper compares this distance; "
         "it says nothing about errors without a threshold."
     )
+    yield _distance_table(numbers)
+
+
+def _distance_table(numbers: RecognitionNumbers) -> TextTable:
     rows: list[tuple[str, ...]] = []
     for name, sample in numbers.samples.items():
         for group in sample.groups:
@@ -493,7 +498,7 @@ def _distances(numbers: RecognitionNumbers) -> Iterator[Block]:
             p = f", p {'' if shown < 5e-5 else '= '}{probability(shown)}" if math.isfinite(shown) else ""
             rows.append((TITLES[name], gap.name, "", "", with_ends(gap.estimate, gap.low, gap.high) + p))
     headings = ("images", numbers.group, "identities", "comparisons", "mean distance")
-    yield TextTable("Distances of one person’s images", headings, rows)
+    return TextTable("Distances of one person’s images", headings, rows)
 
 
 def drawn_groups(groups: Sequence[GroupErrors]) -> tuple[str, ...]:

@@ -196,10 +196,10 @@ class RecognitionResult(JobResult[RecognitionNumbers]):
         )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Errors by sample and group at the first threshold."""
-        from transect.jobs.recognition.text import headings, rate_rows
+        """Errors by group, sample and threshold."""
+        from transect.jobs.recognition.page import error_table
 
-        return headings(self.numbers), rate_rows(self.numbers, 0)
+        return error_table(self.numbers).texts()
 
 
 def recognition(
@@ -351,10 +351,7 @@ def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, 
 
 
 def _matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]:
-    """The rows of the images in pairs, their reference images among them, and whether there are any of these.
-
-    Raises BadInput for a table that is none of `transect match`, or of another table.
-    """
+    """The rows of the images in pairs, their reference images among them, and whether there are any of these."""
     table = as_table(pairs, "--pairs")
     name = f"--pairs {pairs}" if isinstance(pairs, str | Path) else "--pairs"
     columns = [column for column in ("a", "b", *REFERENCES) if column in table.column_names]

@@ -22,7 +22,7 @@ from transect.jobs.recognition.run import RecognitionResult
 from transect.records import Estimate
 from transect.reports import builder
 from transect.reports.blocks import Answer, Block, DotPlot, Page, Paragraph, Part, Row, TextTable, summary
-from transect.reports.columns import decimals, probability
+from transect.reports.columns import Column, Table, decimals, probability
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, covering, tick_text
 from transect.runs.folder import slug
@@ -147,6 +147,22 @@ class RecognizerGap(Estimate):
     p_adjusted: float = math.nan
 
 
+_COLUMNS: Final[tuple[Column[RecognizerGap], ...]] = (
+    Column("recognizer", "recognizer"),
+    Column("images", lambda gap: TITLES[gap.sample]),
+    Column("difference", "gap"),
+    Column("of mean distance", lambda gap: decimals(gap.estimate)),
+    Column("95 % interval", lambda gap: ends_in_words(gap.low, gap.high, gap.reason)),
+    Column("relative, %", lambda gap: decimals(100 * gap.relative, 1)),
+    Column("p, corrected", "p_adjusted", "p"),
+)
+
+
+def ends_in_words(low: float, high: float, reason: str) -> str:
+    """The ends of an interval, or why there is none."""
+    return f"{decimals(low)} to {decimals(high)}" if math.isfinite(low) else reason
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class RecognizersNumbers:
@@ -217,28 +233,7 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """A row per recognizer, sample and gap."""
-        headings = (
-            "recognizer",
-            "images",
-            "difference",
-            "of mean distance",
-            "95 % interval",
-            "relative, %",
-            "p, corrected",
-        )
-        shown = [
-            (
-                gap.recognizer,
-                TITLES[gap.sample],
-                gap.gap,
-                decimals(gap.estimate),
-                f"{decimals(gap.low)} to {decimals(gap.high)}" if np.isfinite(gap.low) else gap.reason,
-                decimals(100 * gap.relative, 1),
-                probability(gap.p_adjusted),
-            )
-            for gap in self.numbers.gaps
-        ]
-        return headings, shown
+        return Table("Differences by recognizer", self.numbers.gaps, _COLUMNS).texts()
 
     def report(self, path: str | Path) -> Path:
         """Write recognizers.html and recognizers.json into the folder `path`; returns the page's path."""
@@ -283,10 +278,7 @@ def compare_recognizers(results: Mapping[str, RecognitionResult]) -> Recognizers
 def measure(
     names: Sequence[str], measured: Callable[[int, Path], RecognitionResult], out: Path
 ) -> dict[str, RecognitionResult]:
-    """Measure each recognizer and write its page to its own folder below `out`. Returns the results by name.
-
-    measured: from the place of a recognizer and its folder to its result. Raises BadInput for two of one name.
-    """
+    """Measure each recognizer, and write its page below `out`. Raises BadInput for two of one name."""
     folders = [out / slug(name) for name in names]
     if len(set(folders)) < len(names):
         raise BadInput("expected recognizers of different names, got one twice; rename one, or leave it out")

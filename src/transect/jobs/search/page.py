@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from transect.designs.search import History, apart
 from transect.designs.search.space import Space
-from transect.jobs.search.results import ERRORS, AnswerFaces, FailurePicture, Region, SearchNumbers, asked_of, verb_of
+from transect.jobs.search.results import ERRORS, AnswerFaces, FailurePicture, SearchNumbers, asked_of, verb_of
 from transect.reports import builder
 from transect.reports.album import reduced
 from transect.reports.blocks import (
@@ -61,8 +61,11 @@ def failure_pictures(
             break
         shown = pixels(part)
         for row in chosen[(chosen >= start) & (chosen < start + len(shown))]:
-            named = {name: float(column[row]) for name, column in values.items()}
-            pictures.append(FailurePicture(int(row) + 1, _labels(space, named), _png(shown[row - start]), places[row]))
+            labels = tuple(
+                (attribute.name, space.rounded(j, float(values[attribute.name][row])))
+                for j, attribute in enumerate(space.attributes)
+            )
+            pictures.append(FailurePicture(int(row) + 1, labels, _png(shown[row - start]), places[row]))
         start += len(shown)
     return pictures
 
@@ -110,13 +113,6 @@ def _figure(picture: FailurePicture) -> Markup:
     image = tag("img", src=data_address(picture.png), alt=f"Failure at call {picture.call}: {words}")
     caption = tag("figcaption", f"call {picture.call}: {words}")
     return tag("figure", tag("div", image, class_="frame") + caption, class_="shot")
-
-
-def _labels(space: Space, values: dict[str, float]) -> tuple[tuple[str, str], ...]:
-    """The searched attributes, and their values as text."""
-    return tuple(
-        (attribute.name, space.rounded(j, values[attribute.name])) for j, attribute in enumerate(space.attributes)
-    )
 
 
 def _png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
@@ -189,8 +185,9 @@ def _answer(doc: WrittenDocument, numbers: SearchNumbers) -> Answer:
         return Answer(
             [said.format(verb, overall, doc.text("/regions_reason"))], [Markup(" ").join(_counted(doc, numbers))]
         )
+    level = "94 %" if numbers.regions[0].n >= FEW else "90 %"  # at least, by the stopping rule (concepts/search.md)
     region = Markup("Where <strong>{}</strong>, it {} {} of {}.").format(
-        doc.text("/regions/0/words"), verb, _rate(doc, "/regions/0", level_of(numbers.regions[0])),
+        doc.text("/regions/0/words"), verb, _rate(doc, "/regions/0", level),
         doc.counted("/regions/0/n", "fresh image"),
     )  # fmt: skip
     whole = Markup("Over the whole searched space it {} {}.").format(verb, overall)
@@ -210,11 +207,6 @@ def _counted(doc: WrittenDocument, numbers: SearchNumbers) -> Iterator[Markup]:
         yield Markup("The fresh images are among the {} too; none of them helped to find the region.").format(
             doc.number("/calls", "count")
         )
-
-
-def level_of(region: Region) -> str:
-    """How often the interval of a region holds at least, by the stopping rule (docs/concepts/search.md)."""
-    return "94 %" if region.n >= FEW else "90 %"
 
 
 def _cautions(doc: WrittenDocument) -> Iterator[Block]:

@@ -48,11 +48,7 @@ _NOT_YES_OR_NO: Final = ("score", "loss", LENGTH, LIKELIHOOD)
 
 
 def question_of(target: TargetLike, questions: str | Path | None, question: str = "") -> TargetLike:
-    """The target that asks the model one question; the target itself without questions.
-
-    Raises BadInput for several questions of which none is named, or a name without a file; UnknownName for another
-    name; and what reading the file raises.
-    """
+    """The target that asks the model one question; the target itself without questions."""
     if questions is None:
         if question:
             raise BadInput("--question: expected --questions with it, got none; add --questions FILE")
@@ -68,12 +64,7 @@ def question_of(target: TargetLike, questions: str | Path | None, question: str 
 
 
 def outcome_of(target: Target, truth: str | None, wanted: str = "") -> str:
-    """What counts as a failure of a question: the outcome wanted, by default an error where a truth is stated, else a
-    refusal.
-
-    Raises BadInput for an outcome that the question has not, that is no yes or no, or that no truth enters although one
-    is stated.
-    """
+    """The outcome that counts as a failure: the one wanted, else an error where a truth is stated, else a refusal."""
     task, asked = Task(target.task), asked_in(describe(target))
     name = wanted or ("error" if truth is not None and task is Task.BINARY else USUAL)
     choose_outcomes(task, truth, (name,), asked=asked)
@@ -289,11 +280,7 @@ def search_for(
     seed: int = 0,
     options: SearchOptions | None = None,
 ) -> Search:
-    """The search of a world's space, checked.
-
-    Raises BadInput for fewer than 20 calls, a bad seed or alpha, a target whose answers are not right or wrong, or a
-    missing truth; UnknownName for another goal or method.
-    """
+    """The search of a world's space. Raises BadInput and UnknownName for what cannot be searched."""
     options = options or SearchOptions()
     _check_method(options, goal)
     if budget < SMALLEST:

@@ -141,10 +141,7 @@ class RuleBox:
 @final
 @dataclass(frozen=True, slots=True)
 class AttributeMap:
-    """Calls and failures by cell of two attributes; rows go along y from low to high.
-
-    low, high: Wilson intervals of the cells, row by row; NaN for cells without a call.
-    """
+    """Calls and failures by cell of two attributes, y upwards; low, high: Wilson intervals of the cells."""
 
     x: str
     y: str
@@ -273,10 +270,7 @@ def summary(
 
 
 def best_rule(space: Space, history: History) -> str:
-    """The rule that separates failures best in the calls until now, in words; "" where none does.
-
-    For a progress line: it is chosen on the calls that it is counted on.
-    """
+    """The rule that separates failures best, in words, for a progress line: it is chosen on these very calls."""
     rules = find_rules(history, space.thresholds)
     if not rules:
         return ""
@@ -497,10 +491,7 @@ def _exploration(search: Search) -> str:
 
 
 def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dict[str, Condition]:
-    """Each call's group along each searched attribute: its level, or the third of the searched space it lies in.
-
-    by: attributes whose combinations come last, as one condition.
-    """
+    """Each call's level, or third of the searched space, along each attribute; combinations of `by` come last."""
     values = space.values(history.points)
     conditions = {}
     for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
@@ -556,11 +547,7 @@ def mean_faces(
     pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
     by: Sequence[str] = (),
 ) -> list[AnswerFaces]:
-    """Mean pictures of right and of wrong answers: of all calls, then of each group of the named conditions.
-
-    pixels: a part's pictures, in the order of the calls, one part in memory at a time. Calls without an outcome are in
-    neither.
-    """
+    """Mean pictures of right and of wrong answers: of all calls, then of each group. pixels: of one part, in order."""
     conditions = conditions_of(search.space, history, by)
     places: list[tuple[str, str, np.ndarray]] = [("", "", np.ones(len(history), dtype=np.bool_))]
     for name in names:

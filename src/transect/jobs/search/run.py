@@ -39,7 +39,6 @@ from transect.jobs.search.results import (
 )
 from transect.protocols import Generator, Target, TargetLike
 from transect.records import Latents, Predictions, Task
-from transect.reports.records import Section
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, truths
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
@@ -60,11 +59,6 @@ class _Metering:
 
     part: int
     spent: tuple[float, ...]
-
-
-def reasons_of(folder: RunFolder, parts: int) -> list[str]:
-    """Why calls have no outcome, in their order; "" where they have one."""
-    return [str(reason) for part in range(parts) for reason in folder.read_part("calls", part)["reason"].to_pylist()]
 
 
 def pixels_of(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
@@ -91,10 +85,7 @@ def _paid_for(folder: RunFolder, part: int) -> tuple[int, float]:
 
 
 def conduct(search: Search, folder: RunFolder, budget: FailureBudget, progress: Progress) -> tuple[History, int]:
-    """All calls of a search and the number of their parts.
-
-    Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
-    """
+    """All calls of a search and the number of their parts. Errors that stop it keep what is done."""
     history, part = History.empty(len(search.space.attributes)), 0
     calls, money = 0, 0.0
     while len(history) < search.budget:
@@ -111,7 +102,8 @@ def next_batch(search: Search, folder: RunFolder, part: int, history: History, b
     """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
     if folder.has_part("calls", part):
         rows = folder.read_part("calls", part)
-        budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
+        reasons, failures = rows["reason"].to_pylist(), rows["failed"].to_pylist()
+        budget.add([reason if failed else "" for reason, failed in zip(reasons, failures, strict=True)])
         points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
         calls = Suggestions(points, np.array(rows["explored"].to_pylist(), dtype=np.bool_))
         return history.with_answers(calls, rows["failure"].to_numpy().astype(np.float64))
@@ -158,10 +150,6 @@ def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, "
     spent = _spent(search.target)
     write_atomically(path, canonical_json({"part": part, "spent": spent}))
     return np.array(spent)
-
-
-def _answers(rows: pa.Table) -> tuple[list[str], list[bool]]:
-    return rows["reason"].to_pylist(), rows["failed"].to_pylist()
 
 
 def _images(search: Search, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
@@ -301,22 +289,15 @@ def search(
     if not quiet:
         announce(request)
     try:
-        return run(request, default_folder(request) if out is None else Path(out), quiet=quiet)
+        folder = Path("runs") / f"search-{slug(request.target.name)}" if out is None else Path(out)
+        return run(request, folder, quiet=quiet)
     finally:
         if isinstance(target, str):
             costs.close([request.target])
 
 
-def default_folder(search: Search) -> Path:
-    """The run folder where none is named."""
-    return Path("runs") / f"search-{slug(search.target.name)}"
-
-
 def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
-    """Call the target until the budget is spent, and write the page; finished calls are read back.
-
-    Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
-    """
+    """Call the target until the budget is spent, and write the page; finished calls are read back."""
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
     with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         with resumable(out):
@@ -330,19 +311,16 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
 
 
 def _result(search: Search, folder: RunFolder, out: Path, history: History, parts: int) -> SearchResult:
-    reasons = reasons_of(folder, parts)
+    reasons = [str(reason) for part in range(parts) for reason in folder.read_part("calls", part)["reason"].to_pylist()]
     errors = error_tables(search, history, reasons, search.by)
     faces = mean_faces(search, history, errors.shown, parts, lambda part: pixels_of(folder, part), search.by)
     pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part))
-    sections = [*canary_drift.call_sections(out), *canary_drift.canary_sections(out), *_gate_sections(search)]
+    sections = [*canary_drift.call_sections(out), *canary_drift.canary_sections(out)]
+    if search.gates is not None:
+        sections.append(section_of(search.gates, "search", generator_entry(search.world)))
     numbers = replace(summary(search, history, paid(folder, parts), sections), errors=errors)
     columns = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
     return SearchResult(numbers, out, tuple(faces), tuple(pictures), pa.table({**columns, "reason": reasons}))
-
-
-def _gate_sections(search: Search) -> list[Section]:
-    gates = search.gates
-    return [] if gates is None else [section_of(gates, "search", generator_entry(search.world))]
 
 
 def announce(search: Search) -> None:
