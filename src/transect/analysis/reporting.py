@@ -30,13 +30,7 @@ from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import adjusted_table, edit_failures_section, edit_validity_section, groups_of
 from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
-from transect.analysis.verdicts import (
-    ALPHA,
-    Reestimator,
-    conclude,
-    failed_edits,
-    warnings_of,
-)
+from transect.analysis.verdicts import ALPHA, Reestimator, conclude, failed_edits, warnings_of
 from transect.datasets.labelled import SUBJECT
 from transect.effects.analysis import adjust, distinct_tests
 from transect.effects.clusters import clusters_of
@@ -245,10 +239,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _citations(
-    studies: Sequence[Findings],
-    effects: Sequence[Effect],
-    sections: Sequence[Section],
-    further: Sequence[str],
+    studies: Sequence[Findings], effects: Sequence[Effect], sections: Sequence[Section], further: Sequence[str]
 ) -> list[dict[str, str]]:
     experimental = any(study.design.basis == "experimental" for study in studies)
     texts = [TRANSECTS, COUNTERFACTUAL] if experimental else [TRANSECTS]
@@ -410,12 +401,7 @@ def rate(
         say(line, error=True)
 
 
-def report(
-    folder: Path,
-    *,
-    shares: Sequence[TableLike] = (),
-    settings: ReportSettings | None = None,
-) -> AuditResult:
+def report(folder: Path, *, shares: Sequence[TableLike] = (), settings: ReportSettings | None = None) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
     shares: populations' shares to project to. settings: how errors are counted; what it sets is stored in the
@@ -433,11 +419,7 @@ def report(
     return result
 
 
-def _report(
-    folder: Path,
-    shares: Sequence[TableLike],
-    settings: ReportSettings,
-) -> AuditResult:
+def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
     interval = boundaries.check_boundary(boundary) or boundaries.BOUNDARY.read(folder)
     paths = runs_of(folder)

@@ -370,12 +370,7 @@ def _slopes(answers: Answers, name: str, column: Float[np.ndarray, " n"]) -> lis
     return [(label, (column - known.mean()) / size)]
 
 
-def _row(
-    answers: Answers,
-    name: str,
-    values: Float[np.ndarray, " n"],
-    chosen: Float[np.ndarray, " n"],
-) -> list[object]:
+def _row(answers: Answers, name: str, values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]) -> list[object]:
     """Ratio (or standardized difference), its ends, E-values of both, images, note."""
     low, middle, high, n, reason = _measured(answers, values, chosen)
     e = EValue(np.nan, np.nan)

@@ -191,8 +191,7 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
     if not known.any():
         return point(np.nan, label=label, n=0, reason=NO_ANSWER if rows.any() else NO_IMAGE)
     if side.binary:
-        found = share(values[known], side.subjects[known])
-        return point(found.value, low=found.low, high=found.high, label=label, n=found.n)
+        return share(values[known], side.subjects[known]).dot(label)
     _, groups = np.unique(side.subjects[known], return_inverse=True)
     counts, sums = np.bincount(groups).astype(np.float64), np.bincount(groups, weights=values[known])
     interval = intervals.mean_interval(sums[:, None], counts[:, None])

@@ -12,14 +12,7 @@ from jaxtyping import Float
 
 from transect.analysis.sections.answers import drawn, point, table
 from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
-from transect.experiment.canaries import (
-    FALSE_ALARMS,
-    FOLDER,
-    CanaryRecord,
-    distances_of,
-    tested,
-    warnings,
-)
+from transect.experiment.canaries import FALSE_ALARMS, FOLDER, CanaryRecord, distances_of, tested, warnings
 from transect.experiment.costs import TargetCalls, read_calls
 from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name

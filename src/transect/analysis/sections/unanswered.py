@@ -14,9 +14,9 @@ from transect.analysis.sections.answers import (
     bounds_cells,
     compared,
     condition,
+    dots,
     drawn,
     image_groups,
-    point,
     share,
     table,
     words,
@@ -173,15 +173,7 @@ def _reasons(answers: Answers) -> Table:
 
 def _figure(groups: list[Group], rates: dict[str, list[Share]]) -> Figure:
     """A panel per outcome, a dot per group."""
-    panels = {
-        kind: {
-            "share of images": [
-                point(r.value, low=r.low, high=r.high, label=group.label, n=r.n)
-                for group, r in zip(groups, shares, strict=True)
-            ]
-        }
-        for kind, shares in rates.items()
-    }
+    panels = {kind: {"share of images": dots(groups, shares)} for kind, shares in rates.items()}
     title = "How often is there no answer, and in which group?"
     caption = "(share of the images sent, %, with 95 % intervals)"
     return drawn("rows", title, caption, panels, "share of images", "proportion")
