@@ -244,13 +244,20 @@ class Share(NamedTuple):
         return point(self.value, low=self.low, high=self.high, label=label, n=self.n)
 
 
-def share(values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]) -> Share:
-    """The share of ones among zeros and ones; NaN does not count."""
+def by_subject(
+    values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    """The sum of each subject's known values, and their number; one subject with none where nothing is known."""
     known = np.isfinite(values)
     _, who = np.unique(subjects[known], return_inverse=True)
-    counts = np.bincount(who).astype(np.float64)
-    hits = np.bincount(who, weights=values[known])
-    if not len(counts):
+    sums = np.bincount(who, values[known], minlength=1).astype(np.float64)
+    return sums, np.bincount(who, minlength=1).astype(np.float64)
+
+
+def share(values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]) -> Share:
+    """The share of ones among zeros and ones; NaN does not count."""
+    hits, counts = by_subject(values, subjects)
+    if not counts.sum():
         return Share(np.nan, np.nan, np.nan, 0, 0)
     low, high = wilson_clustered(hits[:, None], counts[:, None])
     return Share(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum()))

@@ -307,8 +307,7 @@ def _rows(
 def _mean(
     first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"], sent: Bool[np.ndarray, "n cells"]
 ) -> float:
-    both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
-    return float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
+    return known_mean(level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan)))
 
 
 EDIT_VALIDITY_KEY: Final = "edit-validity"

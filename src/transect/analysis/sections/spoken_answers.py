@@ -403,8 +403,8 @@ def _refusals_table(
 
 
 def _reasons(asked: Asked) -> Table:
-    reasons = [(str(one.status), one.reason) for of_image in asked.said for one in of_image if one.reason]
-    counted = sorted(((pair, reasons.count(pair)) for pair in set(reasons)), key=lambda entry: (-entry[1], entry[0]))
+    reasons = Counter((str(one.status), one.reason) for of_image in asked.said for one in of_image if one.reason)
+    counted = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
     heads = [("what became of it", "text"), ("why", "text"), ("answers", "count")]
     return table("Why there is no answer", heads, [[status, why, n] for (status, why), n in counted])
 

@@ -21,6 +21,7 @@ from transect.jobs.export.words import (
     level,
     outcome,
     plain_text,
+    rate_cells,
     rate_numbers,
     table,
     target_rows,
@@ -179,8 +180,8 @@ def _data(results: Mapping[str, Any]) -> list[str]:
 
 
 def _analyses(results: Mapping[str, Any]) -> list[str]:
-    overall = [_rate_row(row, results) for row in results["rates"] if row["order"] == 0]
-    single = [[cell(row, results), *_rate_row(row, results)] for row in results["rates"] if row["order"] == 1]
+    overall = [rate_cells(row, results) for row in results["rates"] if row["order"] == 0]
+    single = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] == 1]
     interval, images = f"{level(results)} interval", "Images"
     crossed = ("Attributes together", *_RATES[:2], "Lowest", "Highest", "Combinations", "Not estimable")
     return [
@@ -196,10 +197,6 @@ def _analyses(results: Mapping[str, Any]) -> list[str]:
         "### Attributes together",
         *table(crossed, list(_combinations(results)), "No combination of attributes was estimated."),
     ]
-
-
-def _rate_row(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
-    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
 
 
 def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:

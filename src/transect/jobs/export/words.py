@@ -88,6 +88,11 @@ def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
     return rounded(row["rate"], style), ends
 
 
+def rate_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+    """A rate as a row of texts: model, outcome, rate, interval, images."""
+    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
+
+
 def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """The levels that a rate is at, as people read them: "glasses on", "light level −4"; "all images" for none."""
     attributes = next(study["attributes"] for study in results["studies"] if study["name"] == row["study"])
