@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from jaxtyping import Float
 
 from transect import __version__
-from transect.analysis import findings, finished_run, rater_report, verdicts
+from transect.analysis import findings, finished_run, rater_report
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.finished_run import Run, TargetOutcomes
@@ -30,13 +29,7 @@ from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import adjusted_table, edit_failures_section, edit_validity_section, groups_of
 from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
-from transect.analysis.verdicts import (
-    ALPHA,
-    Reestimator,
-    conclude,
-    failed_edits,
-    warnings_of,
-)
+from transect.analysis.verdicts import ALPHA, Estimates, conclude, failed_edits, warnings_of
 from transect.datasets.labelled import SUBJECT
 from transect.effects.analysis import adjust, distinct_tests
 from transect.effects.clusters import clusters_of
@@ -57,7 +50,6 @@ from transect.reports.records import Section
 from transect.reports.wording import short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
-from transect.runs import report_options as boundaries
 from transect.runs.environment import one_algebra_thread
 from transect.runs.folder import FinishedRun, read_spec, write_atomically
 from transect.runs.json_records import plain
@@ -89,17 +81,13 @@ def publish(
     limits: Sequence[str] = (),
     sections: Sequence[Section] = (),
     margins: Mapping[str, float] | None = None,
-    again: Reestimator | None = None,
+    again: Estimates | None = None,
     cautions: Sequence[str] = (),
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
-    All effects and interactions are one family: their p-values are adjusted together (Holm).
-
-    controls: the negative control of each study, or None. shares: populations to project to. limits: further limits
-    that the page states. sections: further sections, after the standard ones. margins: of equivalence, by outcome.
-    again: estimates an effect with an interval of another level, for verdicts. cautions: what must be checked first,
-    before what is found here.
+    All effects and interactions are one family: their p-values are adjusted together (Holm). controls: one a study, or
+    None. sections: after the standard ones. cautions: what must be checked first, before what is found here.
     """
     from transect.reports.page import publish as write_page
 
@@ -245,10 +233,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _citations(
-    studies: Sequence[Findings],
-    effects: Sequence[Effect],
-    sections: Sequence[Section],
-    further: Sequence[str],
+    studies: Sequence[Findings], effects: Sequence[Effect], sections: Sequence[Section], further: Sequence[str]
 ) -> list[dict[str, str]]:
     experimental = any(study.design.basis == "experimental" for study in studies)
     texts = [TRANSECTS, COUNTERFACTUAL] if experimental else [TRANSECTS]
@@ -332,15 +317,11 @@ def edit_sections(run: Run, answers: Sequence[Answers], effects: Sequence[Effect
     failed = np.zeros(int(rows.sum()), dtype=np.bool_)
     for name in (name for name in edits.column_names if name.startswith("fails.")):
         failed |= edits[name].to_numpy(zero_copy_only=False)[rows]
-    groups = groups_of(_labels(run), run.spec.generator.label_levels)
+    names = run.spec.generator.label_levels
+    labels = {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
+    groups = groups_of(labels, names)
     found = edit_failures_section(run.spec.name, run.design, run.attributes, failed, run.people, groups, answers)
     return [*about, *([found] if found is not None else [])]
-
-
-def _labels(run: Run) -> Mapping[str, Float[np.ndarray, " n"]]:
-    """The labels of the photographs, one value for all images of each."""
-    names = run.spec.generator.label_levels
-    return {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
 
 
 def interpolation_sections(folder: Path) -> list[Section]:
@@ -410,17 +391,8 @@ def rate(
         say(line, error=True)
 
 
-def report(
-    folder: Path,
-    *,
-    shares: Sequence[TableLike] = (),
-    settings: ReportSettings | None = None,
-) -> AuditResult:
-    """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
-
-    shares: populations' shares to project to. settings: how errors are counted; what it sets is stored in the
-    folder, the rest is as stored.
-    """
+def report(folder: Path, *, shares: Sequence[TableLike] = (), settings: ReportSettings | None = None) -> AuditResult:
+    """Analyse a finished run folder, or every study under it, and write its effects, results and page again."""
     with one_algebra_thread():
         result = _report(folder, shares, settings or ReportSettings())
     if differing := manifest.write(folder):
@@ -433,13 +405,9 @@ def report(
     return result
 
 
-def _report(
-    folder: Path,
-    shares: Sequence[TableLike],
-    settings: ReportSettings,
-) -> AuditResult:
+def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings) -> AuditResult:
     by, boundary = as_names(settings.by), settings.boundary
-    interval = boundaries.check_boundary(boundary) or boundaries.BOUNDARY.read(folder)
+    interval = report_options.check_boundary(boundary) or report_options.BOUNDARY.read(folder)
     paths = runs_of(folder)
     specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
     runs = [finished_run.read(path) for path in paths]
@@ -470,8 +438,8 @@ def _report(
     if settings.bins:
         report_options.write_bins(folder, cut_points)
     if boundary is not None:
-        boundaries.check_boundary_has_steps(any(study.in_steps for study in studies))
-        boundaries.BOUNDARY.write(folder, boundary)
+        report_options.check_boundary_has_steps(any(study.in_steps for study in studies))
+        report_options.BOUNDARY.write(folder, boundary)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
@@ -497,7 +465,7 @@ def _report(
         limits=notes,
         sections=[*fitted, *interpolation_sections(folder), *rated],
         margins=margin,
-        again=verdicts.Estimates({run.spec.name: run for run in runs}, cut_points),
+        again=Estimates({run.spec.name: run for run in runs}, cut_points),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

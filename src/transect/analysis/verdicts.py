@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, TypeAlias, final, runtime_checkable
+from typing import Final, TypeAlias, final
 
 import numpy as np
 
@@ -147,17 +147,6 @@ def _unmoved(answers: Answers) -> Iterator[Doubt]:
 ALPHA: Final = 0.05
 
 
-@runtime_checkable
-class Reestimator(Protocol):
-    """Estimates effects of finished studies again, with intervals of another level."""
-
-    def __call__(self, study: str, effect: Effect, confidence: float, /) -> Effect:
-        """One of the study's effects with an interval of this level."""
-
-    def pairs(self, study: str, effect: Effect, confidence: float, /) -> tuple[Effect, ...]:
-        """The differences between every two groups of the effect's attribute: observed images, or two at once."""
-
-
 _VerdictKey: TypeAlias = tuple[str, str, str, str]
 """Study, target, outcome, attribute."""
 
@@ -197,7 +186,7 @@ def judge_all(
     studies: Sequence[Findings],
     effects: Sequence[Effect],
     margins: Mapping[str, float],
-    again: Reestimator | None = None,
+    again: Estimates | None = None,
     *,
     tests: int = 0,
     unshown: Collection[int] = (),
@@ -222,7 +211,8 @@ def judge_all(
         said: dict[_VerdictKey, float] = {}
         for whose, indices in _by_attribute(study, effects, of_study).items():
             margin = margin_of(margins, whose[2], effects[indices[0]].unit.partition(" per ")[0])
-            if not _about_truth(study, whose) and not _repeats(study, whose, margin, said):
+            of_truth = whose[2] in OF_TRUTH and whose[3] == truth_of(study, whose[1])
+            if not of_truth and not _repeats(study, whose, margin, said):
                 said[whose] = margin
                 evidence = _Evidence(study, spread, margin, tests, untested, shown.difference(unshown))
                 verdicts.append(_judged(whose, indices, effects, evidence, again))
@@ -262,11 +252,6 @@ def _by_attribute(study: Findings, effects: Sequence[Effect], indices: range) ->
     return groups
 
 
-def _about_truth(study: Findings, whose: _VerdictKey) -> bool:
-    _, target, outcome, attribute = whose
-    return outcome in OF_TRUTH and attribute == truth_of(study, target)
-
-
 def _repeats(study: Findings, whose: _VerdictKey, margin: float, said: Mapping[_VerdictKey, float]) -> bool:
     """Whether the verdict on an outcome that this one mirrors says the same: unless another margin was stated."""
     name, target, outcome, attribute = whose
@@ -275,11 +260,7 @@ def _repeats(study: Findings, whose: _VerdictKey, margin: float, said: Mapping[_
 
 
 def _judged(
-    whose: _VerdictKey,
-    indices: Sequence[int],
-    effects: Sequence[Effect],
-    evidence: _Evidence,
-    again: Reestimator | None,
+    whose: _VerdictKey, indices: Sequence[int], effects: Sequence[Effect], evidence: _Evidence, again: Estimates | None
 ) -> AttributeVerdict:
     study, target, outcome, attribute = whose
     doubt = next((not_judged(each) for each in evidence.study.answers if each.target == target), "")
@@ -305,7 +286,7 @@ def _judged(
     return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
 
 
-def _beyond(effect: Effect, evidence: _Evidence, again: Reestimator | None) -> bool:
+def _beyond(effect: Effect, evidence: _Evidence, again: Estimates | None) -> bool:
     """Whether an effect that has no test is larger than the margin, at a level shared by all that have none."""
     if effect.test_method != UNTESTED or again is None or not min(abs(effect.low), abs(effect.high)) > evidence.margin:
         return False
@@ -321,7 +302,7 @@ def _lead(effects: Sequence[Effect], known: Sequence[int], shown: Collection[int
 
 
 def _ends(
-    whose: _VerdictKey, contrasts: Sequence[Effect], study: Findings, again: Reestimator | None
+    whose: _VerdictKey, contrasts: Sequence[Effect], study: Findings, again: Estimates | None
 ) -> tuple[float, float]:
     name, target, outcome, attribute = whose
     found = ((each.measure.target, each.measure.outcome) == (target, outcome) for each in study.answered)
@@ -396,7 +377,7 @@ class Selection:
 
 
 def select(
-    studies: Sequence[Findings], effects: Sequence[Effect], picked: Sequence[int], again: Reestimator | None = None
+    studies: Sequence[Findings], effects: Sequence[Effect], picked: Sequence[int], again: Estimates | None = None
 ) -> Selection:
     """The picked effects, with intervals whose false coverage rate is at most 5 % and shrunken estimates.
 
@@ -433,7 +414,7 @@ def conclude(
     studies: Sequence[Findings],
     effects: Sequence[Effect],
     margins: Mapping[str, float],
-    again: Reestimator | None = None,
+    again: Estimates | None = None,
     *,
     tests: int = 0,
 ) -> tuple[list[AttributeVerdict], Selection]:
@@ -485,7 +466,7 @@ def _outcome(run: Run, target: str, outcome: str) -> Outcome:
     return TargetOutcomes(run, entry).outcome(outcome)
 
 
-def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Reestimator | None) -> Picked:
+def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Estimates | None) -> Picked:
     if level == CONFIDENCE:
         return Picked(index, effect.low, effect.high, mean)
     if again is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, Protocol, final
+from typing import Any, Final, Generic, Literal, final
 
 from markupsafe import Markup
 
@@ -117,36 +117,19 @@ class DotPlot:
     numbers: TextTable | None = None
 
 
-class Estimated(Protocol):
-    """What has an estimate and an interval."""
-
-    @property
-    def estimate(self) -> float:
-        """The estimate, NaN where there is none."""
-
-    @property
-    def low(self) -> float:
-        """The lower end of its interval, NaN where there is none."""
-
-    @property
-    def high(self) -> float:
-        """The upper end."""
-
-    @property
-    def reason(self) -> str:
-        """Why there is no estimate or no interval."""
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Dots(Generic[Item]):
-    """Shares of records as dots with intervals, in per cent. name: of the drawings, once on a page."""
+    """Shares of records as dots with intervals, in per cent. name: of the drawings, once on a page.
+
+    value: of a record what has `estimate`, `low`, `high` (NaN where there is none) and `reason`.
+    """
 
     caption: str
     name: str
     records: Sequence[Item]
     label: Callable[[Item], str]
-    value: Callable[[Item], Estimated]
+    value: Callable[[Item], Any]
 
 
 @final

@@ -128,12 +128,7 @@ def environment() -> Environment:
 
 
 def write(page: Page, path: Path, numbers: object = None) -> Path:
-    """Write the page, and its numbers as JSON under the same name beside it; returns the path of the page.
-
-    The folder is made where it is missing; the same page gives the same bytes. numbers: a record, None for no JSON.
-
-    Raises RunFolderError when the folder cannot be written.
-    """
+    """Write the page, with its numbers (None: without) as JSON under the same name beside it; returns its path."""
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
     write_atomically(path, build(page))

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
+from transect.effects.contrasts import known_mean
 from transect.records import DECLARED, Attribute, Design, Predictions, Task
 from transect.reports.records import Example, Gallery, Strip
 from transect.runs.pictures import packed
@@ -195,12 +196,7 @@ def _changing(values: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:
     """Where the answer changes as it does on average between the first level and the one that differs most from it;
     where no answer does, or nothing changes on average, wherever it changes at all.
     """
-    means = np.array(
-        [
-            level[np.isfinite(level)].mean() if np.isfinite(level).any() else np.nan
-            for level in np.moveaxis(values, -1, 0)
-        ]
-    )
+    means = np.array([known_mean(level) for level in np.moveaxis(values, -1, 0)])
     differences = means - means[0]
     if np.isfinite(differences).any() and np.nanmax(np.abs(differences)) > 0:
         most = int(np.nanargmax(np.abs(differences)))

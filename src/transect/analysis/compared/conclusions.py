@@ -14,7 +14,7 @@ from transect.reports.columns import decimals, significant
 from transect.reports.wording import outcome_words
 from transect.runs.wording import counted, spaced
 
-LISTED: Final = ("better", "worse", "differs")
+LISTED: Final[tuple[Standing, ...]] = ("better", "worse", "differs")
 """Verdicts that claim a difference, whose interval allows for its selection and does not hold 0."""
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "better": ("+", "better"),
@@ -47,7 +47,6 @@ _SHIFTED: Final = {
         "Images with the object (misses) decide which is better."
     ),
 }
-_TOLD: Final[tuple[Standing, ...]] = ("better", "worse", "differs")
 _MINUS: Final = re.compile(r"(?<!\w)-(?=\d)")
 MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
@@ -186,7 +185,7 @@ def _answer(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
             (each for each in conclusions if each.verdict == verdict),
             key=lambda each: (rows[each.row].kind != "gap", -abs(rows[each.row].estimate)),
         )
-        for verdict in _TOLD
+        for verdict in LISTED
     }
     told = [text for verdict, found in parts.items() for text in _told(verdict, found, rows, after=parts)]
     if not told:

@@ -129,17 +129,13 @@ def images_of(folders: Sequence[Path]) -> list[tuple[Path, list[Run]]]:
     """The runs of each folder. Raises BadInput where the images of two folders differ."""
     runs = [(folder, runs_in(folder)) for folder in folders]
     for folder, others in runs[1:]:
-        _check_images(runs[0][0], runs[0][1], folder, others)
+        first, own = runs[0]
+        if len(own) != len(others) or not all(same_images(*pair) for pair in zip(own, others, strict=True)):
+            raise BadInput(
+                f"{folder}: expected a run on the images of {first}, got other images; rerun one of them with the same "
+                "generator, attributes, subjects, size and seed"
+            )
     return runs
-
-
-def _check_images(folder: Path, runs: Sequence[Run], other: Path, others: Sequence[Run]) -> None:
-    alike = len(runs) == len(others) and all(same_images(*pair) for pair in zip(runs, others, strict=True))
-    if not alike:
-        raise BadInput(
-            f"{other}: expected a run on the images of {folder}, got other images; rerun one of them with the same "
-            "generator, attributes, subjects, size and seed"
-        )
 
 
 def names_of(chosen: Sequence[tuple[Path, str]]) -> list[str]:
@@ -174,10 +170,12 @@ def paired_outcomes(models: Sequence[Model[TargetEntry]]) -> tuple[list[PairedOu
     pairs: list[PairedOutcome] = []
     notes: list[str] = []
     for reference, model in _with_references(models):
-        for place, (run, target) in _common_studies(reference, model):
-            made, why = _of_study(reference, model, place, run, target)
-            pairs += made
-            notes += why
+        places = {run.spec.name: place for place, (run, _) in enumerate(reference.studies)}
+        for run, target in model.studies:
+            if run.spec.name in places:
+                made, why = _of_study(reference, model, places[run.spec.name], run, target)
+                pairs += made
+                notes += why
     alone = _alone(models, "its question")
     notes += alone
     if not pairs and len(alone) == len(models):
@@ -208,13 +206,6 @@ def _alone(models: Sequence[Model[_Entry]], question: str) -> list[str]:
     paired = {each.name for pair in _with_references(models) for each in pair}
     alone = [model.name for model in models if model.name not in paired]
     return [f"{name} is not compared: no other model was asked {question}" for name in alone]
-
-
-def _common_studies(
-    first: Model[TargetEntry], model: Model[TargetEntry]
-) -> Iterator[tuple[int, tuple[Run, TargetEntry]]]:
-    names = [run.spec.name for run, _ in first.studies]
-    return ((names.index(run.spec.name), (run, target)) for run, target in model.studies if run.spec.name in names)
 
 
 def _of_study(
@@ -277,25 +268,16 @@ class Measured:
 def measured(pair: PairedOutcome) -> list[Measured]:
     """Everything that is compared in one outcome of two models: the rate first, then attribute by attribute."""
     first, second, who = _subjects_and_cells(pair)
-    rate = paired_models.rate_difference(first, second, pair.is_share, answers=pair.answers, who=who, seed=_seed(pair))
+    seed = pair.run.design.seed
+    rate = paired_models.rate_difference(first, second, pair.is_share, answers=pair.answers, who=who, seed=seed)
     directed = pair.outcome in WORSE_WHEN_LARGER
     rows = [_measured(pair, "rate", "", "mean over subjects", rate, (rate,), directed=directed)]
     found = _between_levels(pair) if pair.run.design.levels else _between_groups(pair)
     return [*rows, *found]
 
 
-def _seed(pair: PairedOutcome) -> int:
-    return pair.run.design.seed
-
-
 About: TypeAlias = tuple[str, str, str, str, str]
 """Study, model, reference, outcome and its unit."""
-
-
-def measured_gap(about: About, attribute: str, name: str, gap: Gap, pairs: Sequence[Gap]) -> Iterator[Measured]:
-    """The effect and the gap of two levels of an experiment's attribute. pairs: the gaps of every two of its levels."""
-    yield _numbers(about, "effect", attribute, name, gap.difference, (), observed=False, directed=False)
-    yield _numbers(about, "gap", attribute, name, gap, pairs, observed=False, directed=True)
 
 
 def _measured(
@@ -364,7 +346,7 @@ def _gap_between(
 ) -> Gap:
     share, answers = pair.is_share, pair.answers
     return paired_models.gap_between_levels(
-        first, second, axis, ends, share, answers=answers, who=who, seed=_seed(pair)
+        first, second, axis, ends, share, answers=answers, who=who, seed=pair.run.design.seed
     )
 
 
@@ -424,7 +406,8 @@ def _of_two(reference: Model[PairsEntry], model: Model[PairsEntry]) -> Iterator[
             for name in run.design.levels:
                 gaps = dict(_preferences_gaps(run, sides, name))
                 for words, gap in gaps.items():
-                    yield from measured_gap(about, name, words, gap, list(gaps.values()))
+                    yield _numbers(about, "effect", name, words, gap.difference, (), observed=False, directed=False)
+                    yield _numbers(about, "gap", name, words, gap, list(gaps.values()), observed=False, directed=True)
 
 
 def _preferences_gaps(run: Run, sides: Sequence[AskedPairs], name: str) -> Iterator[tuple[str, Gap]]:

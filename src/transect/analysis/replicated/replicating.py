@@ -293,7 +293,6 @@ def _times(effect: WorldEffect, factor: float) -> WorldEffect:
     return replace(effect, estimate=effect.estimate * factor, low=ends[0], high=ends[1])
 
 
-WORKS: Final = several_worlds.TRANSPORT_SOURCES
 _NO_TWINS: Final = (
     "--combine: expected subjects that are in both runs, got none in common: nothing says how wrong the rendering is, "
     "and summaries alone cannot; render the subjects of the photographs too, or drop --combine"
@@ -443,9 +442,6 @@ def _told(finding: Finding, found: Transported) -> Combined:
     return replace(one, text=conclusions.combined_sentence(one))
 
 
-_ORDER: Final = tuple(conclusions.MARKS)
-
-
 def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
     """The same effects in the worlds of finished runs, and whether they replicate."""
     if combine and len(folders) != 2:
@@ -462,7 +458,7 @@ def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combi
         combined=combined,
         answer=(*numbers.answer, *(each.text for each in combined[: conclusions.MOST])),
         notes=(*numbers.notes, *notes),
-        works=(*numbers.works, *WORKS),
+        works=(*numbers.works, *several_worlds.TRANSPORT_SOURCES),
     )
 
 
@@ -497,7 +493,7 @@ def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, f
 
     def order(finding: Finding) -> tuple[int, float]:
         sizes = [abs(each.estimate) for each in finding.worlds if math.isfinite(each.estimate)]
-        return _ORDER.index(finding.verdict), -max(sizes, default=0.0)
+        return list(conclusions.MARKS).index(finding.verdict), -max(sizes, default=0.0)
 
     ordered = sorted(made, key=order)
     return tuple(replace(finding, text=conclusions.sentence(finding)) for finding in ordered)

@@ -35,11 +35,6 @@ from transect.runs.spec import PairsEntry, TargetEntry
 from transect.runs.wording import counted
 
 
-def is_about_two(requirement: Requirement, runs: Sequence[Run]) -> bool:
-    """Whether a requirement is of a question about two images: by its outcome, or by the target that it names."""
-    return requirement.outcome == PREFERRED or any(preferred_named(run, requirement.target) for run in runs)
-
-
 def asked_in(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, PairsEntry]]:
     """The questions that a requirement is about, with their runs."""
     if requirement.kind != "difference" or not requirement.attribute:
@@ -172,7 +167,7 @@ def judge(folder: Path, requirements: Sequence[Requirement]) -> tuple[Checked, .
     for name, sound in reading_named(requirements):
         if sound.kind in _JOB_OF:
             raise BadInput(f"{name}: expected the folder of {_JOB_OF[sound.kind]}, got an audit; check that folder")
-        if is_about_two(sound, runs):
+        if sound.outcome == PREFERRED or any(preferred_named(run, sound.target) for run in runs):
             asked = asked_in(name, sound, runs)
             rows += [_checked_preference(name, sound, run, entry) for run, entry in asked]
             continue

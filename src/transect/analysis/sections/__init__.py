@@ -1,7 +1,4 @@
-"""From what targets answered to the sections of a report: sensitivity, adjustment, thresholds, balance, comparison.
-
-Each module turns the answers of one or several studies into an entry of `results.json` (see `report.analyses`).
-"""
+"""From what targets answered to the sections of a report, entries of `results.json`."""
 
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.build import build

@@ -17,6 +17,7 @@ from transect.analysis.sections.answers import (
     Split,
     compared,
     covariates,
+    drawn,
     named,
     number,
     point,
@@ -45,7 +46,7 @@ from transect.effects.regression import MEANS_SOURCE, OLS_SOURCE, difference_in_
 from transect.effects.samples import Labels
 from transect.ratings.perceived_attributes import OF_THE_PICTURE
 from transect.records import Attribute, Effect
-from transect.reports.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
 from transect.runs.wording import counted
 
@@ -92,12 +93,14 @@ def section(answers: Answers) -> Section:
         for name in columns_of
         if name not in columns
     ]
+    low, high = PROPENSITIES
+    beside = _BESIDE.format(clipped=100 * MOST_CLIPPED, low=100 * low, high=100 * high, effective=FEWEST_EFFECTIVE)
     kind = "perceived attributes" if answers.perceived else "attributes"
     head = Section(
         key="adjustment",
         study=answers.study,
         title=f"Errors of {short_name(answers.target)} by {kind}, adjusted",
-        text=[_beside()],
+        text=[beside],
     )
     if not columns:
         return replace(head, warnings=warnings)
@@ -152,20 +155,11 @@ def _left_out(answers: Answers) -> list[str]:
     return [f"Not adjusted for {' and '.join(names)}, which raters say of the picture; name it with --covariate."]
 
 
-def _beside() -> str:
-    low, high = PROPENSITIES
-    return _BESIDE.format(clipped=100 * MOST_CLIPPED, low=100 * low, high=100 * high, effective=FEWEST_EFFECTIVE)
-
-
 def _levels(
     attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
 ) -> dict[str, list[str]]:
     """Named levels where values are levels; other columns, as mean ratings, keep their values or are cut in three."""
     return {name: list(attributes[name].levels) for name, values in columns.items() if named(attributes, name, values)}
-
-
-def _name(level: str) -> str:
-    return words(level)
 
 
 def _with_raters(fit: CoefficientTable, more: AddedByRaters | None) -> Float[np.ndarray, " k"] | None:
@@ -174,25 +168,19 @@ def _with_raters(fit: CoefficientTable, more: AddedByRaters | None) -> Float[np.
 
 
 def _figure(fit: CoefficientTable, more: AddedByRaters | None) -> Figure:
-    series = []
+    series = {}
     spreads = {"SD by image (as published)": fit.image_sd, "SD by subject": fit.subject_sd}
     whole_sd = _with_raters(fit, more)
     for name, spread in (spreads if whole_sd is None else {**spreads, "SD by subject and rater": whole_sd}).items():
         rows = list(zip(fit.names, fit.coefficients, spread, fit.images, fit.notes, strict=True))[:SHOWN]
-        points = [
-            point(value, low=value - sd, high=value + sd, label=_name(level), n=int(n), reason=note)
+        series[name] = [
+            point(value, low=value - sd, high=value + sd, label=words(level), n=int(n), reason=note)
             for level, value, sd, n, note in rows
         ]
-        series.append(Series(name=name, points=points))
-    panel = Panel(heading="Levels", y_words="log odds of an error", unit="number", series=series)
     left = len(fit.names) - SHOWN
     largest = f" ({SHOWN} largest of {len(fit.names)})" if left > 0 else ""
-    return Figure(
-        kind="rows",
-        title=f"Coefficients, sorted by size{largest}",
-        caption="(bars are one SD to either side)",
-        panels=[panel],
-    )
+    title, caption = f"Coefficients, sorted by size{largest}", "(bars are one SD to either side)"
+    return drawn("rows", title, caption, {"Levels": series}, "log odds of an error")
 
 
 def _coefficients(fit: CoefficientTable, more: AddedByRaters | None) -> Table:
@@ -202,7 +190,7 @@ def _coefficients(fit: CoefficientTable, more: AddedByRaters | None) -> Table:
     columns = [("level", "text"), ("log odds", "number"), *((name, "number") for name in spreads)]
     columns += [("images", "count"), ("note", "text")]
     rows = [
-        [_name(level), value, *sds, int(n), fit.reason or note]
+        [words(level), value, *sds, int(n), fit.reason or note]
         for level, value, *sds, n, note in zip(
             fit.names, fit.coefficients, *spreads.values(), fit.images, fit.notes, strict=True
         )
@@ -370,12 +358,7 @@ def _slopes(answers: Answers, name: str, column: Float[np.ndarray, " n"]) -> lis
     return [(label, (column - known.mean()) / size)]
 
 
-def _row(
-    answers: Answers,
-    name: str,
-    values: Float[np.ndarray, " n"],
-    chosen: Float[np.ndarray, " n"],
-) -> list[object]:
+def _row(answers: Answers, name: str, values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]) -> list[object]:
     """Ratio (or standardized difference), its ends, E-values of both, images, note."""
     low, middle, high, n, reason = _measured(answers, values, chosen)
     e = EValue(np.nan, np.nan)

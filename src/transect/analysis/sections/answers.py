@@ -15,7 +15,7 @@ from transect.effects.interrogation import Bounds, Condition
 from transect.effects.intervals import wilson_clustered
 from transect.effects.observational import cut
 from transect.effects.outcomes import Truth
-from transect.effects.samples import MOST_LEVELS
+from transect.effects.samples import MOST_LEVELS, one_hot
 from transect.effects.verification import Verified
 from transect.ratings.perceived_attributes import OF_THE_PICTURE, PerceivedAttribute
 from transect.records import Annotations, Attribute, Design, Task
@@ -239,14 +239,25 @@ class Share(NamedTuple):
     hits: int
     n: int
 
+    def dot(self, label: str) -> Point:
+        """The share as a point of a figure."""
+        return point(self.value, low=self.low, high=self.high, label=label, n=self.n)
+
+
+def by_subject(
+    values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    """The sum of each subject's known values, and their number; one subject with none where nothing is known."""
+    known = np.isfinite(values)
+    _, who = np.unique(subjects[known], return_inverse=True)
+    sums = np.bincount(who, values[known], minlength=1).astype(np.float64)
+    return sums, np.bincount(who, minlength=1).astype(np.float64)
+
 
 def share(values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"]) -> Share:
     """The share of ones among zeros and ones; NaN does not count."""
-    known = np.isfinite(values)
-    _, who = np.unique(subjects[known], return_inverse=True)
-    counts = np.bincount(who).astype(np.float64)
-    hits = np.bincount(who, weights=values[known])
-    if not len(counts):
+    hits, counts = by_subject(values, subjects)
+    if not counts.sum():
         return Share(np.nan, np.nan, np.nan, 0, 0)
     low, high = wilson_clustered(hits[:, None], counts[:, None])
     return Share(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum()))
@@ -268,6 +279,11 @@ def image_groups(answers: Answers) -> list[Group]:
             Group(f"{words(name)}: {group}", np.asarray(found.codes == code)) for code, group in enumerate(found.groups)
         ]
     return groups
+
+
+def dots(groups: Sequence[Group], shares: Sequence[Share]) -> list[Point]:
+    """The share of each group as a point."""
+    return [each.dot(group.label) for group, each in zip(groups, shares, strict=True)]
 
 
 def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Table:
@@ -323,8 +339,6 @@ def covariates(
 
 
 def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]) -> dict[str, Float[np.ndarray, " n"]]:
-    from transect.effects.samples import one_hot
-
     known = values[np.isfinite(values)]
     whole = bool(np.isin(known, range(len(attribute.levels))).all())
     indicators = one_hot({name: values}, levels={name: attribute.levels} if whole else None)

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from transect.analysis.sections.answers import (
     BALAKRISHNAN,
     Answers,
+    by_subject,
     condition,
     drawn,
     nominal,
@@ -191,10 +192,8 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
     if not known.any():
         return point(np.nan, label=label, n=0, reason=NO_ANSWER if rows.any() else NO_IMAGE)
     if side.binary:
-        found = share(values[known], side.subjects[known])
-        return point(found.value, low=found.low, high=found.high, label=label, n=found.n)
-    _, groups = np.unique(side.subjects[known], return_inverse=True)
-    counts, sums = np.bincount(groups).astype(np.float64), np.bincount(groups, weights=values[known])
+        return share(values[known], side.subjects[known]).dot(label)
+    sums, counts = by_subject(values[known], side.subjects[known])
     interval = intervals.mean_interval(sums[:, None], counts[:, None])
     mean, n = float(sums.sum() / counts.sum()), int(counts.sum())
     return point(mean, low=float(interval.low[0]), high=float(interval.high[0]), label=label, n=n)
@@ -362,8 +361,8 @@ def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
         groups = _halves(answers, by)
         panels = [
             panel(name, distributions({name: values}, groups))
-            for name, values in answers.values.items()
-            if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values)
+            for name, values in _varying(answers.values).items()
+            if name != by
         ]
         drawn += figures(f"{answers.study}: distributions by {words(by)}", panels)
     return drawn

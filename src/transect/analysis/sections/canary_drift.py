@@ -12,14 +12,8 @@ from jaxtyping import Float
 
 from transect.analysis.sections.answers import drawn, point, table
 from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
-from transect.experiment.canaries import (
-    FALSE_ALARMS,
-    FOLDER,
-    CanaryRecord,
-    distances_of,
-    tested,
-    warnings,
-)
+from transect.effects.contrasts import known_mean
+from transect.experiment.canaries import FALSE_ALARMS, FOLDER, CanaryRecord, distances_of, tested, warnings
 from transect.experiment.costs import TargetCalls, read_calls
 from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
@@ -86,15 +80,10 @@ def _rounds(canaries: Mapping[str, Any]) -> Table:
     heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
     heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
     rows = [
-        [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place])]
+        [number * canaries["every"], other[place], known[place], known_mean(distances[:, 0, place])]
         for place, number in enumerate(canaries["rounds"])
     ]
     return table("Rounds", heads, rows)
-
-
-def _mean(values: Float[np.ndarray, " images"]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def _figure(canaries: Mapping[str, Any]) -> Figure:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import point, table, with_ends, words
 from transect.effects.clusters import by_person, people_with
-from transect.effects.contrasts import level_differences
+from transect.effects.contrasts import known_means, level_differences
 from transect.effects.curves import SOURCES as BANDS_SOURCES
 from transect.effects.curves import Band, difference_band, mean_band, rate_band
 from transect.effects.rates import SOURCES as CHANGES_SOURCES
@@ -106,13 +106,11 @@ def _rates(along: _Along) -> _Curve:
 def _changes(along: _Along) -> _Curve:
     grid, who, seed = along.grid, along.who, along.seed
     d = np.stack([level_differences(grid[:, 0], grid[:, k]) for k in range(1, grid.shape[1])], axis=1)
-    n = np.isfinite(d).sum(axis=0)
-    mean = np.divide(np.nansum(d, axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
     if along.measure.is_share:
         band = difference_band(d, grid.shape[2] * along.measure.answers, who, seed=seed)
     else:
         band = mean_band(d, seed=seed) if who is None else mean_band(*by_person(d, who), seed=seed)
-    return _Curve(along, True, along.levels[1:], mean, people_with(d, who), band)
+    return _Curve(along, True, along.levels[1:], known_means(d, axis=0), people_with(d, who), band)
 
 
 def _figure(outcome: str, curves: Sequence[_Curve]) -> Figure:

@@ -21,7 +21,6 @@ from transect.analysis.sections.answers import (
     compared,
     drawn,
     ends,
-    point,
     share,
     table,
     with_ends,
@@ -170,14 +169,7 @@ _NO_RANGE: Final = "a number without a range has no worst case"
 def groups_of(
     labels: Mapping[str, Float[np.ndarray, " n"]], names: Mapping[str, Sequence[str]]
 ) -> dict[str, list[Group]]:
-    """By label of the photographs: its groups, where it has two to six values. names: of each label's levels.
-
-    >>> smile = groups_of({"smile": np.array([0.0, 1.0, 1.0]), "id": np.arange(3.0) * 7}, {"smile": ["no", "yes"]})
-    >>> [(group.label, group.inside.tolist()) for group in smile["smile"]]
-    [('smile: no', [True, False, False]), ('smile: yes', [False, True, True])]
-    >>> len(smile["id"])
-    3
-    """
+    """By label of the photographs: its groups, where it has two to six values. names: of each label's levels."""
     found = {}
     for name, values in labels.items():
         levels = np.unique(values[np.isfinite(values)])
@@ -266,7 +258,7 @@ def _figure(counted: Sequence[_Counted]) -> Figure:
     panels: dict[str, dict[str, list[Point]]] = {}
     for what, label, found in counted:
         dots = panels.setdefault(what, {"share of images": []})["share of images"]
-        dots.append(point(found.value, low=found.low, high=found.high, label=label, n=found.n))
+        dots.append(found.dot(label))
     caption = "(share of the images, %, with 95 % intervals by person)"
     return drawn("rows", "Where do edits fail?", caption, panels, "images that fail", "proportion")
 
@@ -315,8 +307,7 @@ def _rows(
 def _mean(
     first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"], sent: Bool[np.ndarray, "n cells"]
 ) -> float:
-    both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
-    return float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
+    return known_mean(level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan)))
 
 
 EDIT_VALIDITY_KEY: Final = "edit-validity"
@@ -512,10 +503,7 @@ def _coverage_figure(
     counts = np.bincount(cells, minlength=len(labels))
     passed = counts - np.bincount(cells[failed], minlength=len(labels))
     order = np.argsort(passed / np.maximum(counts, 1), kind="stable")[:EDIT_VALIDITY_SHOWN]
-    points = []
-    for place in sorted(order.tolist()):
-        found = _passing(failed, people, cells == place)
-        points.append(point(found.value, low=found.low, high=found.high, label=labels[place], n=found.n))
+    points = [_passing(failed, people, cells == place).dot(labels[place]) for place in sorted(order.tolist())]
     more = f", the {EDIT_VALIDITY_SHOWN} of {len(labels)} that fail most" if len(labels) > EDIT_VALIDITY_SHOWN else ""
     title, panels = f"Which cells of the grid can the generator produce{more}?", {"Cells": {"": points}}
     return drawn("rows", title, "(the numbers are images)", panels, "images that pass every gate", "proportion")

@@ -334,11 +334,8 @@ def threshold_rates_rates(answers: Answers, groups: Grouping, best: float) -> tu
             ends = (row.estimate, row.low, row.high)
             low, high = more.widened(4 * k + MEASURES.index(row.measure), place, ends) if more else ends[1:]
             stated = replace(row, low=low, high=high)
-            decided.append(
-                Decided(
-                    cut, not answers.cut and k == 0, place, of_tuned(row) if k and not answers.at_thresholds else stated
-                )
-            )
+            shown = of_tuned(row) if k and not answers.at_thresholds else stated
+            decided.append(Decided(cut, not answers.cut and k == 0, place, shown))
     return decided, reason
 
 
@@ -567,15 +564,10 @@ def _by_attribute_table(found: Mapping[str, tuple[Rate, ...]], conditions: Mappi
         heads += [*with_ends(measure, "proportion"), (f"{measure}: images", "count")]
     heads += [("subjects", "count"), ("not counted", "count")]
     rows = []
-    for name, rates in zip(_by_attribute_names(conditions), zip(*found.values(), strict=True), strict=True):
+    names = ["all", *(f"{words(name)}: {group}" for name, each in conditions.items() for group in each.groups)]
+    for name, rates in zip(names, zip(*found.values(), strict=True), strict=True):
         cells: list[object] = [name]
         for rate in rates:
             cells += [rate.estimate, rate.low, rate.high, rate.n_images]
         rows.append([*cells, rates[0].n_subjects, sum(rates[0].excluded.values())])
     return table(_TITLE, heads, rows)
-
-
-def _by_attribute_names(conditions: Mapping[str, Condition]) -> Iterator[str]:
-    yield "all"
-    for name, each in conditions.items():
-        yield from (f"{words(name)}: {group}" for group in each.groups)

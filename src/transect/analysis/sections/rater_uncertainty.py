@@ -255,23 +255,14 @@ def _middles(values: Float[np.ndarray, " n"]) -> tuple[float, ...]:
 
 def differences(answers: Answers, parted: Mapping[str, Split], raters: Raters) -> dict[str, AddedByRaters]:
     """What raters add to the variance of each attribute's unadjusted difference, and of that by least squares."""
-    return _added(answers, parted, raters, _two)
 
-
-_Estimate = Callable[[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Sequence[Float[np.ndarray, " n"]]], list[float]]
-"""From errors, sides and what is held equal to as many estimates for every attribute."""
-
-
-def _added(
-    answers: Answers, parted: Mapping[str, Split], raters: Raters, estimate: _Estimate
-) -> dict[str, AddedByRaters]:
     def statistic(means: Float[np.ndarray, "n q"], _: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
         errors = raters.errors(answers, means)
         estimates: list[float] = []
         for name, split in parted.items():
             values = raters.columns({name: split.chosen}, means)[name]
             chosen = half(values, split.at) if name in raters.answers else split.chosen
-            estimates += estimate(errors, chosen, list(raters.columns(split.others, means).values()))
+            estimates += _two(errors, chosen, list(raters.columns(split.others, means).values()))
         return np.array(estimates)
 
     if not parted:

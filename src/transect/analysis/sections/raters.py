@@ -18,6 +18,7 @@ from transect.annotation.agreement.coefficients import INTERVAL_SOURCE as ALPHA_
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement, rater_reliability, spread
 from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
 from transect.annotation.agreement.numbers import notice, simulated_count
+from transect.effects.contrasts import known_means
 from transect.effects.image_validation import Rule
 from transect.effects.outcomes import Truth
 from transect.records import Annotations, Attribute, Design, Task
@@ -87,7 +88,7 @@ class Rated:
     @property
     def mean(self) -> Float[np.ndarray, " n"]:
         """The mean answer about each image, NaN without one."""
-        return _means_of_rows(self.ratings)
+        return known_means(self.ratings, axis=1)
 
     @property
     def majority(self) -> Float[np.ndarray, " n"]:
@@ -96,14 +97,6 @@ class Rated:
         most = counts.max(axis=1)
         alone = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
         return np.where(alone, np.asarray(self.values)[counts.argmax(axis=1)], np.nan)
-
-
-def _means_of_rows(values: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
-    """The mean of the finite values of each row; NaN without one."""
-    known = np.isfinite(values)
-    n = known.sum(axis=1)
-    sums = np.where(known, values, 0.0).sum(axis=1)
-    return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
 
 
 @final
@@ -522,7 +515,7 @@ def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
     """How far people's answers lie towards yes, 0 to 1."""
     if truth.comparison in ("==", "!=") or rated.scale == "nominal":
         answers = Truth(truth.text, rated.name, truth.comparison, truth.value).of({rated.name: rated.ratings.ravel()})
-        return _means_of_rows(answers.reshape(rated.ratings.shape))
+        return known_means(answers.reshape(rated.ratings.shape), axis=1)
     share = (rated.mean - rated.low) / rated.width
     return 1 - share if truth.comparison in ("<", "<=") else share
 

@@ -25,6 +25,7 @@ from transect.analysis.sections.answers import (
     with_ends,
     words,
 )
+from transect.effects.contrasts import known_means
 from transect.effects.image_validation import PRUNING_SOURCE, Pruning
 from transect.effects.instruments import CONDITIONAL_F, instrumental
 from transect.effects.instruments import SOURCE as INSTRUMENTS_SOURCE
@@ -36,7 +37,7 @@ from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.effects.sensitivity import PerceptionMatrix, perception_sensitivity
 from transect.records import Effect
-from transect.reports.records import Figure, FigureKind, Panel, Section, Series, Table, Unit
+from transect.reports.records import Figure, FigureKind, Point, Section, Table, Unit
 from transect.reports.wording import short_name
 
 SHOWN: Final = 8
@@ -126,22 +127,16 @@ def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[
     shown, figures = _changes(moves), []
     total = sum(effects[0].kind == "contrast" for effects in moves)
     for unit in dict.fromkeys(effects[0].unit for effects in shown):
-        panels = [_panel(names, effects) for effects in shown if effects[0].unit == unit]
+        panels: dict[str, dict[str, list[Point]]] = {}
+        for effects in (each for each in shown if each[0].unit == unit):
+            points = [dot(each, _called(name), each.n_images) for name, each in zip(names, effects, strict=True)]
+            panels[_title(effects[0])] = {"": points}
         more = f" (the {len(shown)} of {total} contrasts that move most)" if total > len(shown) else ""
         caption = "(each row is of the images left after that step)"
         title = f"How contrasts move with each exclusion{more}"
-        figures.append(Figure(kind="rows", title=title, caption=caption, panels=panels))
+        style: Unit = "points" if unit == "proportion" else "number"
+        figures.append(drawn("rows", title, caption, panels, "difference", style))
     return figures
-
-
-def _panel(names: Sequence[str], effects: tuple[Effect, ...]) -> Panel:
-    points = [dot(effect, _called(name), effect.n_images) for name, effect in zip(names, effects, strict=True)]
-    return Panel(
-        heading=_title(effects[0]),
-        y_words="difference",
-        unit=_unit(effects[0]),
-        series=[Series(name="", points=points)],
-    )
 
 
 def _called(name: str) -> str:
@@ -253,9 +248,7 @@ def _at_end(
     grid = answers.by_level(values, varied)
     first, last = (grid[:, end] for end in ends)
     both = np.isfinite(first) & np.isfinite(last)
-    n = both.sum(axis=1)
-    sums = (np.where(both, part, 0.0).sum(axis=1) for part in (first, last))
-    low, high = (np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0) for total in sums)
+    low, high = (known_means(np.where(both, part, np.nan), axis=1) for part in (first, last))
     return low, high
 
 

@@ -16,12 +16,13 @@ from transect.analysis.sections.answers import (
     Answers,
     Group,
     Share,
+    bounds_cells,
     condition,
     dot,
+    dots,
     drawn,
     ends,
     image_groups,
-    point,
     share,
     table,
     with_ends,
@@ -112,8 +113,7 @@ def bounds_table(answers: Answers, asked: Asked) -> Table | None:
                     levels[:, 0], levels[:, place], scale=scale, binary=measured.binary, sent=pairs, people=answers.who,
                     seed=answers.design.seed,
                 )  # fmt: skip
-                range_of = [found.smallest, found.largest, found.low, found.high]
-                rows.append([f"{text}, {measured.name}", int(missing.sum()), *range_of, found.reason])
+                rows.append([f"{text}, {measured.name}", int(missing.sum()), *bounds_cells(found), found.reason])
     if not rows:
         return None
     unit: Unit = "number" if number else "points"
@@ -146,8 +146,6 @@ def quoted_section(answers: Answers, asked: Asked) -> Section:
     ]
     return Section(
         key="said",
-        study=answers.study,
-        target=answers.target,
         title="What was asked and said",
         text=[f"What the value means: {question.meaning}"] * bool(question.meaning) + [*limits, _RULE],
         tables=[_asked(asked), *(_quotes(answers, asked, name) for name in answers.values)],
@@ -242,8 +240,6 @@ def judge_section(answers: Answers, asked: Asked) -> Section | None:
     tables += [_scores(asked, scorers)] if scorers else []
     return Section(
         key="judged",
-        study=answers.study,
-        target=answers.target,
         title=f"{'Judged' if judge else 'Scored'} texts: {short_name(answers.target)}",
         text=text,
         tables=tables,
@@ -332,10 +328,7 @@ def _agreement(checked: Sequence[CodeAgreement]) -> list[Table]:
         for effect in each.effects
     ]  # fmt: skip
     corrected = [("corrected", "points"), ("low", "points"), ("high", "points"), ("note", "text")]
-    found = [
-        table("The judge against people", [*heads, ("note", "text")], rows),
-        table("Who coded", about, counts),
-    ]
+    found = [table("The judge against people", [*heads, ("note", "text")], rows), table("Who coded", about, counts)]
     by = [("code", "text"), ("effect", "text"), ("by the judge", "points")]
     return [*found, *([table("Effects corrected with people's codes", [*by, *corrected], effects)] if effects else [])]
 
@@ -384,8 +377,6 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
     shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
     return Section(
         key="not_answered",
-        study=answers.study,
-        target=answers.target,
         title="Refused, hedged or unreadable",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
         figures=[_refusals_figure(groups, shares)],
@@ -412,22 +403,14 @@ def _refusals_table(
 
 
 def _reasons(asked: Asked) -> Table:
-    reasons = [(str(one.status), one.reason) for of_image in asked.said for one in of_image if one.reason]
-    counted = sorted(((pair, reasons.count(pair)) for pair in set(reasons)), key=lambda entry: (-entry[1], entry[0]))
+    reasons = Counter((str(one.status), one.reason) for of_image in asked.said for one in of_image if one.reason)
+    counted = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
     heads = [("what became of it", "text"), ("why", "text"), ("answers", "count")]
     return table("Why there is no answer", heads, [[status, why, n] for (status, why), n in counted])
 
 
 def _refusals_figure(groups: list[Group], shares: dict[Status, list[Share]]) -> Figure:
-    panels = {
-        NAMES[status]: {
-            "share of answers": [
-                point(each.value, low=each.low, high=each.high, label=group.label, n=each.n)
-                for group, each in zip(groups, of_status, strict=True)
-            ]
-        }
-        for status, of_status in shares.items()
-    }
+    panels = {NAMES[status]: {"share of answers": dots(groups, each)} for status, each in shares.items()}
     title = "How often is there no answer, and at which level?"
     caption = "(share of the wordings sent, %, with 95 % intervals by subject)"
     return drawn("rows", title, caption, panels, "share of answers", "proportion")
@@ -466,8 +449,6 @@ def option_section(answers: Answers, asked: Asked) -> Section | None:
     title, caption = "Which option, at which level?", "(share of answers, %, with 95 % intervals)"
     return Section(
         key="options",
-        study=answers.study,
-        target=answers.target,
         title="Options chosen",
         text=[*_OPTIONS_TEXT, *([_LIKELY] if np.isfinite(likely).any() else [])],
         figures=[drawn("rows", title, caption, panels, "share of answers", "proportion")],
@@ -518,8 +499,6 @@ def wording_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     return Section(
         key="prompts",
-        study=answers.study,
-        target=answers.target,
         title="Does the wording matter?",
         text=list(_PROMPTS_TEXT),
         figures=[_prompts_figure(found)],
@@ -606,8 +585,6 @@ def place_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     return Section(
         key="places",
-        study=answers.study,
-        target=answers.target,
         title="Does the place of an option matter?",
         text=list(_PLACES_TEXT),
         figures=[_places_figure(first, options)],
@@ -652,7 +629,7 @@ _TOKENS_TEXT: Final = (
 )
 
 
-def token_section(answers: Answers, asked: Asked) -> Section:
+def token_section(_: Answers, asked: Asked) -> Section:
     """The section on tokens."""
     every = [one for of_image in asked.said for one in of_image]
     uncounted = sum(one.tokens_sent is None or one.tokens_received is None for one in every)
@@ -667,8 +644,6 @@ def token_section(answers: Answers, asked: Asked) -> Section:
     ]
     return Section(
         key="tokens",
-        study=answers.study,
-        target=answers.target,
         title="What the answers took",
         text=[_TOKENS_TEXT],
         tables=[table("Texts and tokens", [("what", "text"), ("in all", "count"), ("per image", "number")], rows)],
@@ -698,4 +673,4 @@ def sections(answers: Answers) -> list[Section]:
     built = [part(answers, answers.asked) for part in parts]
     heading = f"Answers to {short_name(answers.target)}"
     found = (section for section in built if section is not None)
-    return [replace(section, group=heading) for section in found]
+    return [replace(section, study=answers.study, target=answers.target, group=heading) for section in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -14,14 +15,14 @@ from transect.analysis.sections.answers import (
     bounds_cells,
     compared,
     condition,
+    dots,
     drawn,
     image_groups,
-    point,
     share,
     table,
     words,
 )
-from transect.effects.contrasts import level_differences
+from transect.effects.contrasts import known_mean, level_differences
 from transect.effects.interrogation import SOURCES as BOUNDS
 from transect.effects.interrogation import group_bounds, paired_bounds
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
@@ -80,11 +81,10 @@ def _paired(answers: Answers, name: str, values: Float[np.ndarray, " n"]) -> lis
         if np.isfinite(first[sent]).all() and np.isfinite(second[sent]).all():
             continue
         both = level_differences(np.where(sent, first, np.nan), np.where(sent, second, np.nan))
-        found = float(both[np.isfinite(both)].mean()) if np.isfinite(both).any() else np.nan
         shares = [float(np.isfinite(x[sent]).mean()) for x in (first, second)]
         text = f"{words(name)}: {attribute.label(levels[0])} to {attribute.label(levels[level])}"
         bounds = paired_bounds(first, second, sent, people=answers.who, seed=answers.design.seed)
-        rows.append([text, *shares, found, *bounds_cells(bounds), bounds.reason])
+        rows.append([text, *shares, known_mean(both), *bounds_cells(bounds), bounds.reason])
     return rows
 
 
@@ -165,23 +165,14 @@ def _table(kind: str, groups: list[Group], rates: list[Share]) -> Table:
 
 
 def _reasons(answers: Answers) -> Table:
-    reasons = [reason for reason in answers.failures if reason]
-    counts = {reason: reasons.count(reason) for reason in sorted(set(reasons))}
-    rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
+    counts = sorted(Counter(filter(None, answers.failures)).items(), key=lambda pair: (-pair[1], pair[0]))
+    rows = [[reason, kind_of(reason), n] for reason, n in counts]
     return table("Reasons, verbatim", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 
 
 def _figure(groups: list[Group], rates: dict[str, list[Share]]) -> Figure:
     """A panel per outcome, a dot per group."""
-    panels = {
-        kind: {
-            "share of images": [
-                point(r.value, low=r.low, high=r.high, label=group.label, n=r.n)
-                for group, r in zip(groups, shares, strict=True)
-            ]
-        }
-        for kind, shares in rates.items()
-    }
+    panels = {kind: {"share of images": dots(groups, shares)} for kind, shares in rates.items()}
     title = "How often is there no answer, and in which group?"
     caption = "(share of the images sent, %, with 95 % intervals)"
     return drawn("rows", title, caption, panels, "share of images", "proportion")

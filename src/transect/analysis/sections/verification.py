@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.sections.answers import Answers, drawn, point, share, table, words
+from transect.analysis.sections.answers import Answers, by_subject, drawn, point, share, table, words
 from transect.effects import intervals, multiplicity, resampling, verification
+from transect.effects.contrasts import known_mean, known_means
 from transect.effects.observational import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
@@ -115,7 +116,7 @@ def _edits(answers: Answers, verified: Verified) -> Iterator[_Edit]:
 def _edit_row(answers: Answers, verified: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> _Row:
     """Non-match rate and mean distance after one edit."""
     rate, low, high, n, *ends = _non_matches(answers.subjects, verified, mask)
-    sums, counts = _sums(answers.subjects, verified.distance, mask)
+    sums, counts = by_subject(np.where(mask, verified.distance, np.nan), answers.subjects)
     far = intervals.mean_interval(sums[:, None], counts[:, None])
     mean = sums.sum() / counts.sum() if counts.sum() else np.nan
     edit = _edit_words(answers, name, level)
@@ -133,16 +134,6 @@ def _at(verified: Verified, threshold: float) -> Float[np.ndarray, " n"]:
 def _edit_words(answers: Answers, name: str, level: float) -> str:
     attribute, first = answers.attributes[name], answers.design.levels[name][0]
     return f"{words(name)}: {attribute.label(first)} to {attribute.label(level)}"
-
-
-def _sums(
-    subjects: Int[np.ndarray, " n"], values: Float[np.ndarray, " n"], mask: Bool[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
-    known = mask & np.isfinite(values)
-    people, who = np.unique(subjects[known], return_inverse=True)
-    n = max(len(people), 1)
-    sums = np.bincount(who, values[known], n).astype(np.float64)
-    return sums, np.bincount(who, minlength=n).astype(np.float64)
 
 
 def _non_matches(
@@ -181,12 +172,10 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
             d = (shares[k] - shares[0])[:, None]
             interval = intervals.mean_difference_interval(d, binary=True)
             p, _ = resampling.sign_flip(d, seed=answers.design.seed)
-            known = np.isfinite(d)
-            estimate = float(d[known].mean()) if known.any() else np.nan
             ends = (float(interval.low[0]), float(interval.high[0]))
             names = f"{attribute.label(levels[0])} to {attribute.label(level)}"
             row |= {
-                "difference": (names, estimate, *ends, float(p[0]), int(known.sum())),
+                "difference": (names, known_mean(d), *ends, float(p[0]), int(np.isfinite(d).sum())),
                 "basis": "set",
                 "reason": "" if interval.methods[0] else "no two subjects whose difference varies",
             }
@@ -196,10 +185,7 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
 
 def _shares(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " subjects"]:
     """Each subject's share of non-matches among some of its images; NaN without one."""
-    known = mask & np.isfinite(verified.non_match)
-    sums = answers.grid(np.where(known, verified.non_match, 0.0)).sum(axis=1)
-    counts = answers.grid(known.astype(np.float64)).sum(axis=1)
-    return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
+    return known_means(answers.grid(np.where(mask, verified.non_match, np.nan)), axis=1)
 
 
 def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, cast, get_args
 import pyarrow as pa
 
 from transect.errors import BadInput, MissingExtra
-from transect.jobs.export.words import cell, effect_cells, effect_headings, level, outcome, rate_numbers, tests
+from transect.jobs.export.words import cell, effect_cells, effect_headings, level, rate_cells, tests
 from transect.reports.saving import FONT, SavedFigure, saved_figures
 from transect.runs.folder import write_atomically
 from transect.texts import words_of
@@ -83,11 +83,7 @@ def _effects(results: Mapping[str, Any]) -> str:
 
 
 def _rates(results: Mapping[str, Any]) -> str:
-    rows = [
-        [cell(row, results), row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
-        for row in results["rates"]
-        if row["order"] <= 1
-    ]
+    rows = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] <= 1]
     headings = ["Images with", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images"]
     caption = f"Rates by level, shares in per cent: {results['title']}."
     return latex_table(caption, "transect-rates", headings, rows, 3)

@@ -12,15 +12,16 @@ from typing import Any, Final
 
 from transect.jobs.export.words import (
     SHARES,
+    attribute_rows,
     bullets,
     cell,
     document,
     effect_cells,
     effect_headings,
-    effect_name,
     level,
     outcome,
     plain_text,
+    rate_cells,
     rate_numbers,
     table,
     target_rows,
@@ -42,6 +43,7 @@ _TASKS: Final = {
 }
 """The names of tasks on the Hugging Face Hub; "other" where it has none."""
 _RATES: Final = ("Model", "Outcome", "Rate or mean")
+_HEADINGS: Final = ("Study", "Attribute", "Meaning", "Levels", "Source")
 _UNTESTED: Final = "Attributes that are not in this table were not varied: this run says nothing about them."
 
 
@@ -77,7 +79,7 @@ def _metrics(results: Mapping[str, Any], study: str, target: str) -> list[dict[s
         if row["order"] == 0 and row["rate"] is not None
     ]
     changes = [
-        _metric(f"{row['outcome']}_change", f"{outcome(row, results)}, {effect_name(row)}", row["estimate"], row)
+        _metric(f"{row['outcome']}_change", f"{outcome(row, results)}, {spaced(row['name'])}", row["estimate"], row)
         for row in mine(results["effects"])
         if row["estimate"] is not None
     ]
@@ -106,30 +108,31 @@ def card(results: Mapping[str, Any], model: str) -> str:
         "The sections are those of Mitchell et al. 2019. Every number comes from one audit with Transect "
         f"{version}: {plain_text(results['title'])}. Fill in the lines that begin with **To state**.",
     ]
-    parts = (_details, _use, _factors, _metrics_used, _data, _training, _analyses, _ethics, _caveats)
-    return document([*head, *(line for part in parts for line in part(results))])
-
-
-def _details(results: Mapping[str, Any]) -> list[str]:
-    open_points = "who made the model, when, its version and licence, and whom to ask"
-    return [
-        "",
-        "## Model details",
-        *table(("As audited", "Task", "Study", "Settings"), target_rows(results), "The run has no target."),
-        *to_state(open_points),
-    ]
-
-
-def _use(_: Mapping[str, Any]) -> list[str]:
-    return ["## Intended use", *to_state("what the model is for, who uses it, and for what it must not be used")]
+    return document(
+        [
+            *head,
+            "",
+            "## Model details",
+            *table(("As audited", "Task", "Study", "Settings"), target_rows(results), "The run has no target."),
+            *to_state("who made the model, when, its version and licence, and whom to ask"),
+            "## Intended use",
+            *to_state("what the model is for, who uses it, and for what it must not be used"),
+            *_factors(results),
+            *_metrics_used(results),
+            *_data(results),
+            "## Training data",
+            *to_state("what the model was trained on; an audit does not see it"),
+            *_analyses(results),
+            "## Ethical considerations",
+            *bullets([ATTRIBUTE_NOTE]),
+            *to_state("whom an error harms, which risks were weighed, and what was done about them"),
+            "## Caveats and recommendations",
+            *bullets(results["limits"]),
+        ]
+    )
 
 
 def _factors(results: Mapping[str, Any]) -> list[str]:
-    rows = [
-        [study["name"], spaced(entry["name"]), entry["meaning"], ", ".join(entry["labels"]), entry["source"] or "–"]
-        for study in results["studies"]
-        for entry in study["attributes"]
-    ]
     how = "set by experiment on rendered or generated images"
     if any(study["basis"] != "experimental" for study in results["studies"]):
         how = "observed, so that differences are associations"
@@ -137,7 +140,7 @@ def _factors(results: Mapping[str, Any]) -> list[str]:
         "## Factors",
         "",
         f"Attributes were {how}.",
-        *table(("Study", "Attribute", "Meaning", "Levels", "Source"), rows, "No attribute was varied."),
+        *table(_HEADINGS, attribute_rows(results), "No attribute was varied."),
         _UNTESTED,
         *to_state("other factors that matter where the model is used, as cameras, places and groups"),
     ]
@@ -164,7 +167,7 @@ def _data(results: Mapping[str, Any]) -> list[str]:
             f"{study['images']:,}",
             study["population"] or "–",
             str(study["seed"]),
-            _failures(study),
+            "; ".join(f"{target['name']}: {target['n_failed']:,}" for target in study["targets"]),
         ]
         for study in results["studies"]
     ]
@@ -176,17 +179,9 @@ def _data(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _failures(study: Mapping[str, Any]) -> str:
-    return "; ".join(f"{target['name']}: {target['n_failed']:,}" for target in study["targets"])
-
-
-def _training(_: Mapping[str, Any]) -> list[str]:
-    return ["## Training data", *to_state("what the model was trained on; an audit does not see it")]
-
-
 def _analyses(results: Mapping[str, Any]) -> list[str]:
-    overall = [_rate_row(row, results) for row in results["rates"] if row["order"] == 0]
-    single = [[cell(row, results), *_rate_row(row, results)] for row in results["rates"] if row["order"] == 1]
+    overall = [rate_cells(row, results) for row in results["rates"] if row["order"] == 0]
+    single = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] == 1]
     interval, images = f"{level(results)} interval", "Images"
     crossed = ("Attributes together", *_RATES[:2], "Lowest", "Highest", "Combinations", "Not estimable")
     return [
@@ -202,10 +197,6 @@ def _analyses(results: Mapping[str, Any]) -> list[str]:
         "### Attributes together",
         *table(crossed, list(_combinations(results)), "No combination of attributes was estimated."),
     ]
-
-
-def _rate_row(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
-    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
 
 
 def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -226,18 +217,6 @@ def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:
 def _extreme(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     rate, ends = rate_numbers(row)
     return f"{rate} ({ends}), {cell(row, results)}"
-
-
-def _ethics(_: Mapping[str, Any]) -> list[str]:
-    return [
-        "## Ethical considerations",
-        *bullets([ATTRIBUTE_NOTE]),
-        *to_state("whom an error harms, which risks were weighed, and what was done about them"),
-    ]
-
-
-def _caveats(results: Mapping[str, Any]) -> list[str]:
-    return ["## Caveats and recommendations", *bullets(results["limits"])]
 
 
 def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:

@@ -84,7 +84,10 @@ def export(
         return _result(path, to, folder, variation.write_variation(path, folder))
     results = words.results_of(path)
     if to in ("mlflow", "wandb"):
-        place = _logged(to, results, path, folder, project)
+        if to == "mlflow":
+            place = formats.to_mlflow(results, path, folder, project)
+        else:
+            place = formats.to_wandb(results, words.tables_of(results), path, folder, project)
         return ExportResult(ExportNumbers(str(path), to, str(folder), (), place), folder)
     writers: dict[str, Callable[[], list[Path]]] = {
         "csv": lambda: words.write_csv(words.tables_of(results), folder),
@@ -101,9 +104,3 @@ def _result(run: Path, to: str, out: Path, files: Sequence[Path]) -> ExportResul
 
 def _targets(results: dict[str, Any]) -> str:
     return ", ".join(dict.fromkeys(target["name"] for study in results["studies"] for target in study["targets"]))
-
-
-def _logged(to: str, results: dict[str, Any], run: Path, out: Path, project: str) -> str:
-    if to == "mlflow":
-        return formats.to_mlflow(results, run, out, project)
-    return formats.to_wandb(results, words.tables_of(results), run, out, project)

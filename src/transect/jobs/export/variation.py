@@ -9,6 +9,7 @@ from typing import Any, Final
 from transect.errors import BadInput
 from transect.jobs.export.words import (
     SHARES,
+    attribute_rows,
     bullets,
     cell,
     document,
@@ -29,7 +30,6 @@ from transect.reports.document import rounded
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json
-from transect.runs.wording import spaced
 
 _TASKS: Final = ("detection", "embedding")
 _NEGATIVE, _POSITIVE, _SCORES = ("miss", "non_match"), ("false_alarm",), ("distance", "score")
@@ -76,19 +76,6 @@ def _audit_evaluated(results: Mapping[str, Any]) -> list[str]:
 
 
 def _audit_groups(results: Mapping[str, Any]) -> list[str]:
-    rows = [
-        [
-            study["name"],
-            spaced(entry["name"]),
-            entry["meaning"],
-            ", ".join(entry["labels"]),
-            entry["source"] or "–",
-            f"{study['subjects']:,}",
-            f"{study['images']:,}",
-        ]
-        for study in results["studies"]
-        for entry in study["attributes"]
-    ]
     experimental = all(study["basis"] == "experimental" for study in results["studies"])
     how = (
         "The run set each attribute: the same subjects are in every group, so that a difference is an effect of it."
@@ -102,7 +89,7 @@ def _audit_groups(results: Mapping[str, Any]) -> list[str]:
         how,
         "",
         ATTRIBUTE_NOTE,
-        *table(head, rows, "No attribute was varied."),
+        *table(head, attribute_rows(results, "subjects", "images"), "No attribute was varied."),
         *to_state("which of these groups matter where the system is used, and which are missing"),
     ]
 
@@ -353,7 +340,12 @@ def write_variation(run: Path, out: Path) -> list[Path]:
     Raises BadInput for another run, and for numbers of another version.
     """
     path = out / FILE
-    write_atomically(path, document([*_HEAD, *_body(run), *_missing()]))
+    missing = [
+        "## 8. What this run does not show",
+        *bullets(["Performance elsewhere: with other people, sensors, places and thresholds."]),
+        *to_state(*_OPEN, "what the differences mean for the people concerned, and what was decided"),
+    ]
+    write_atomically(path, document([*_HEAD, *_body(run), *missing]))
     return [path]
 
 
@@ -368,11 +360,3 @@ def _body(run: Path) -> list[str]:
                 f"{run / _RECOGNITION}: expected the numbers of a recognition benchmark, got other ones; {again}"
             ) from None
     return sections_of_audit(results_of(run), run)
-
-
-def _missing() -> list[str]:
-    return [
-        "## 8. What this run does not show",
-        *bullets(["Performance elsewhere: with other people, sensors, places and thresholds."]),
-        *to_state(*_OPEN, "what the differences mean for the people concerned, and what was decided"),
-    ]

@@ -13,13 +13,7 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.results import read
-from transect.reports.wording import (
-    correction_name,
-    effect_numbers,
-    outcome_words,
-    rate_style,
-    unit_words,
-)
+from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, unit_words
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
@@ -44,6 +38,16 @@ def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
+def attribute_rows(results: Mapping[str, Any], *counts: str) -> list[list[str]]:
+    """A row of texts for each attribute: study, name, meaning, levels, source, and counts of the study."""
+    return [
+        [study["name"], spaced(entry["name"]), entry["meaning"], ", ".join(entry["labels"]), entry["source"] or "–"]
+        + [f"{study[key]:,}" for key in counts]
+        for study in results["studies"]
+        for entry in study["attributes"]
+    ]
+
+
 def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """What was counted, as "miss rate"."""
     task = tasks(results).get((row["study"], row["target"]), "")  # none of a question about two images
@@ -63,7 +67,7 @@ def effect_headings(results: Mapping[str, Any]) -> list[str]:
 def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
     """An effect as a row of texts."""
     estimate, ends, p = effect_numbers(row)
-    named = [effect_name(row), row["target"], outcome(row, results)]
+    named = [spaced(row["name"]), row["target"], outcome(row, results)]
     return [*named, estimate, ends, unit_words(row["unit"]), p, f"{row['n_subjects']:,}"]
 
 
@@ -71,11 +75,6 @@ def tests(results: Mapping[str, Any]) -> str:
     """How p was adjusted, and over how many tests."""
     family = results["family"]
     return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests."
-
-
-def effect_name(row: Mapping[str, Any]) -> str:
-    """What changed: an attribute and its levels."""
-    return spaced(row["name"])
 
 
 def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -87,6 +86,11 @@ def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
     if row["low"] is not None:
         ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
     return rounded(row["rate"], style), ends
+
+
+def rate_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+    """A rate as a row of texts: model, outcome, rate, interval, images."""
+    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
 
 
 def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:

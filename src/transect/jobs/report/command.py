@@ -28,8 +28,7 @@ def report(
         str, typer.Argument(metavar="DIR", help="A finished run, or a folder of studies; also an address as s3://….")
     ],
     shares: Annotated[
-        list[Path] | None,
-        typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeatable."),
+        list[Path] | None, typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeatable.")
     ] = None,
     perceived: Perceived = None,
     ratings: Ratings = None,

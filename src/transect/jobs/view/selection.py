@@ -9,6 +9,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.effects.contrasts import known_means
 from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import Answers, Index, RunColumns, asked
 from transect.records import Design
@@ -106,18 +107,10 @@ def subject_effects(
     levels = levels.reshape(design.subjects, -1, design.shape[axis])
     if not ordered:
         complete = np.isfinite(levels).all(axis=-1, keepdims=True)
-        means = _mean(np.where(complete, levels, np.nan), axis=1)
+        means = known_means(np.where(complete, levels, np.nan), axis=1)
         return np.asarray(means.max(axis=1) - means.min(axis=1))
     order = np.argsort(design.levels[attribute])
-    return _mean(levels[..., order[-1]] - levels[..., order[0]], axis=1)
-
-
-def _mean(values: np.ndarray, axis: int) -> np.ndarray:
-    """The mean of what is known; NaN where nothing is."""
-    known = np.isfinite(values)
-    count = known.sum(axis=axis)
-    total = np.where(known, values, 0).sum(axis=axis)
-    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
+    return known_means(levels[..., order[-1]] - levels[..., order[0]], axis=1)
 
 
 def _passing(index: Index, wanted: Wanted) -> Bool[np.ndarray, " n"]:

@@ -1,1 +1,0 @@
-"""Sections of a report on a model that answers in words."""
