@@ -24,10 +24,7 @@ _RECENT: Final = 600.0
 
 
 def of_rater(project: Project, rater: int) -> tuple[int, int]:
-    """Tasks that a rater has answered, and these with an even share of the answers still to be given.
-
-    The share is among those who can answer, and no larger than the images that the rater has not had.
-    """
+    """Tasks that a rater has answered, and these with an even share of the answers still to be given."""
     regular = (items.c.gold.is_(None), tasks.c.repeat.is_(False))
     mine = (tasks.c.rater_id == rater, tasks.c.state == "answered")
     free = sa.case((sa.or_(items.c.done, items.c.taken >= items.c.wanted), 0), else_=items.c.wanted - items.c.taken)

@@ -256,11 +256,7 @@ def open_project(
     create: bool = True,
     photographs: str | None = None,
 ) -> Project:
-    """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
-
-    questions: the paper's by default; of a run's texts those of its judge. create: False refuses a place without an
-    annotation. photographs: those that an inversion began with; kept in the database.
-    """
+    """Open the annotation of a place, as `sources.source_of` reads it; create: make it where there is none yet."""
     questionnaire = _stated(place, questions)
     address = address or default_database(place)
     return _open(place, address, questionnaire, _pictures(place, address, photographs), create)

@@ -125,7 +125,7 @@ class OnRay:
         try:
             for task in tasks:
                 waiting.append(remote.remote(*fixed, task))
-                while waiting and (self._done(waiting[0]) or len(waiting) == IN_FLIGHT * workers):
+                while waiting and (ray.wait([waiting[0]], timeout=0)[0] or len(waiting) == IN_FLIGHT * workers):
                     yield self._taken(waiting)
                 self._make_room(waiting, workers)
             while waiting:
@@ -142,9 +142,6 @@ class OnRay:
         restore(self._before)
         if self._joined:
             read_again(self._ray)
-
-    def _done(self, reference: Any) -> bool:
-        return bool(self._ray.wait([reference], timeout=0)[0])
 
     def _make_room(self, waiting: deque[Any], workers: int) -> None:
         """Wait until fewer tasks than workers are unfinished."""

@@ -31,10 +31,7 @@ CALLS_FOLDER: Final = "call_counts"
 @final
 @dataclass(frozen=True, slots=True)
 class TargetCalls:
-    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text it was sent.
-
-    money: that all programs so far spent on it, in `currency`; 0 where that is not known.
-    """
+    """The calls to one target, one for each text; money: what all programs so far spent on it, 0 if not known."""
 
     target: str
     counts: CallCounts
@@ -195,10 +192,7 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
 
 
 def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
-    """Seconds to render and predict one image, timed on at most eight; metered targets are not called for this.
-
-    A first image warms up and shows whether targets answer.
-    """
+    """Seconds to render and predict one image, on at most eight after a first; metered targets are not called."""
     from transect.targets.guard import guarded
 
     sample = world.sample(design.subject_seeds(0, 1))

@@ -125,24 +125,19 @@ def check_torch(path: Path) -> None:
 
 
 def check_operations(name: str, file: Any, pickles: int = 1) -> None:
-    """Count the operations of the first pickles of a file without running them. Raises BadInput for too many.
-
-    file: has read and readline. A stream that is no pickle is left to its reader, which fails at the same place.
-    """
+    """Count the operations of a file's first pickles without running them; what is no pickle is left to its reader."""
     operations = 0
     try:
         for _ in range(pickles):
             for _operation in pickletools.genops(file):
                 operations += 1
                 if operations > MOST_OPERATIONS:
-                    raise BadInput(f"{name}: {too_many_operations()}")
+                    raise BadInput(
+                        f"{name}: expected at most {MOST_OPERATIONS} operations in a pickle of weights, found more; "
+                        "the file is hostile"
+                    )
     except (ValueError, IndexError, OverflowError, MemoryError):
         return
-
-
-def too_many_operations() -> str:
-    """The refusal in words."""
-    return f"expected at most {MOST_OPERATIONS} operations in a pickle of weights, found more; the file is hostile"
 
 
 def parquet_table(

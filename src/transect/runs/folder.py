@@ -231,10 +231,7 @@ class RunFolder:
 
 @final
 class FinishedRun:
-    """A run folder opened for reading; record: its run.json.
-
-    memory: bytes of parts that are kept once read, so that no file is read twice; none by default.
-    """
+    """A run folder opened for reading; record: its run.json; memory: bytes of parts that are kept once read."""
 
     def __init__(self, path: Path, memory: int = 0) -> None:
         self.path = path
@@ -256,10 +253,7 @@ class FinishedRun:
     def read_part(
         self, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
     ) -> pa.Table:
-        """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there.
-
-        A part that will not be kept is not unpacked further.
-        """
+        """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there."""
         if (table, index) not in self._parts:
             if self._full:
                 return part_files.read_part(self.path, table, index, only=only, without=without)

@@ -176,10 +176,7 @@ def _link(place: Path) -> RunFolderError:
 
 
 def lock_folder(folder: Path) -> Claim | BaseFileLock:
-    """Make the folder and take its lock, which the operating system frees when the process ends.
-
-    A link to the folder itself, or above it, is followed: it is yours.
-    """
+    """Make the folder and take its lock, which the operating system frees when the process ends."""
     if found := working_folders.mount_of(folder):
         return take_claim(*found)
     file = folder / LOCK

@@ -34,10 +34,7 @@ _announced: ContextVar[bool] = ContextVar("announced", default=False)
 
 @final
 class Progress:
-    """Counts finished items of `label`; writes to standard error only; silent when `quiet`.
-
-    quote: after this many items, one line estimates the time that all of them take; 0 for none.
-    """
+    """Counts items of `label` on standard error; quote: after so many, one line estimates the time of all; 0: none."""
 
     def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False, quote: int = 0) -> None:
         self.label, self.total, self.done, self._quote = label, total, done, quote
@@ -172,11 +169,8 @@ def fill_table(
     stored: Callable[[pa.Table], object] | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Make and write the parts of `table` that the folder lacks, in order, with a progress bar.
-
-    rows: the number of rows of each part, for the bar. make: the rows of a part. stored: called with each part that was
-    there already. progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is
-    skipped.
+    """Make and write in order the parts of `table` that the folder lacks; stored: called with each that was there.
+    progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is skipped.
     """
     with progress or Progress(title, sum(rows), quiet=quiet) as bar, resumable(folder.path):
         for part, count in enumerate(rows):

@@ -1,7 +1,4 @@
-"""Answers of simulated raters are counted apart, since they say nothing about people: examples/simulated_raters.py.
-
-The figures of agreement as records; NaN where a figure is not known, null in JSON.
-"""
+"""Figures of agreement as records, NaN where not known. Simulated raters say nothing of people: they count apart."""
 
 from __future__ import annotations
 
@@ -134,10 +131,7 @@ class PairFigures:
 @final
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All figures of agreement of a project, by question; pairs: what questions about pairs say, by study.
-
-    simulated: answers of simulated raters, which say nothing about people.
-    """
+    """A project's agreement, by question, and of pairs by study; simulated: answers of simulated raters."""
 
     answers: int
     simulated: int

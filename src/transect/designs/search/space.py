@@ -22,7 +22,7 @@ from transect.designs.levels import ends, unknown_attribute
 from transect.designs.search.interrogation import cells
 from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Generator, World
+from transect.protocols import World
 from transect.records import Attribute, Latents
 from transect.runs.capabilities import sample_unedited
 from transect.runs.wording import spaced
@@ -38,9 +38,7 @@ _CHANCE: Final = 1.2
 @final
 @dataclass(frozen=True, slots=True)
 class LatentPart:
-    """Orthonormal directions of a latent space. directions float64 [m, k]; ranked float64 [m, q]: coordinates along
-    each, ascending, as a sample of subjects has them.
-    """
+    """Orthonormal directions [m, k] of a latent space; ranked [m, q]: a sample's coordinates along each, ascending."""
 
     directions: Float[np.ndarray, "m k"]
     ranked: Float[np.ndarray, "m q"]
@@ -97,11 +95,6 @@ def _directions(rows: Float[np.ndarray, "n k"], count: int) -> Float[np.ndarray,
         return np.eye(k)[:count]
     signs = np.sign(principal[:, np.abs(principal).argmax(axis=1)].diagonal())
     return np.asarray(principal[:count] * signs[:count, None])
-
-
-def latent_part_of(world: Generator, seeds: Int[np.ndarray, " n"], count: int) -> LatentPart:
-    """The latent part of a world's subjects of these seeds. Raises BadInput as `latent_part` does."""
-    return latent_part(world.sample(seeds), count)
 
 
 KINDS: Final = ("attributes", "conditions", "latent")
@@ -271,7 +264,7 @@ def space_of(
     space = _attributes(texts, known, world.read(sample_unedited(world, seeds)))
     if kind == "attributes":
         return space
-    latent = latent_part_of(world, seeds, latent_dims)
+    latent = latent_part(world.sample(seeds), latent_dims)
     return Space(
         (*space.attributes, *latent.attributes), np.vstack([space.ranked, latent.ranked]), space.stepped, latent
     )

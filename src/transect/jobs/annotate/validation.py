@@ -31,10 +31,7 @@ FILE: Final = "validation.json"
 def of_generator(
     study: RatedStudy, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
 ) -> Validation:
-    """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
-
-    condition, quality: names of questions; what the first asks is an attribute that was varied or is known.
-    """
+    """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean."""
     shown, good = _named(study, condition), _named(study, quality)
     run = study.audited
     intended = columns.columns_of(run.images, "intended")

@@ -68,10 +68,7 @@ class ColumnCompared:
 @final
 @dataclass(frozen=True, slots=True)
 class TableCompared:
-    """One table of a run. place: the study's folder within the run, "" of the run itself.
-
-    same_bytes: whether every part, or the file, is the same, bit for bit. columns: those whose values differ.
-    """
+    """A table of a run; place: the study's folder, ""; same_bytes: of every part; columns: whose values differ."""
 
     place: str
     table: str
@@ -88,11 +85,7 @@ class TableCompared:
 @final
 @dataclass(frozen=True, slots=True)
 class ReproduceNumbers:
-    """A rerun compared with its run.
-
-    versions: those that are others; settings: what follows from them in the run's description. left_out: what was not
-    rerun or compared, a sentence each.
-    """
+    """A rerun compared with its run; versions: that differ; settings: what follows; left_out: what was not compared."""
 
     run: str
     again: str
