@@ -138,10 +138,7 @@ def check_price(price: float) -> None:
 
 
 def estimate(project: Project, price: float) -> dict[str, object]:
-    """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
-
-    Items whose answer is known are asked as often as the others by a market's batch, and count.
-    """
+    """Answers wanted, also to known items, their cost at `price` each, and what an hour earns at the median time."""
     check_price(price)
     with project.database.reading() as connection:
         wanted = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0))).scalar_one()

@@ -269,10 +269,7 @@ def change(
     work: Callable[[Project], _T],
     photographs: str | None = None,
 ) -> _T:
-    """What `work` makes of the annotation of a place; where there is none yet, and `work` raises, none is created.
-
-    Hence `work` is done twice then, first on a database that is thrown away.
-    """
+    """What `work` makes of a place's annotation; where none is, first tried on a database that is thrown away."""
     questionnaire, there = _stated(place, questions), address or default_database(place)
     pictures = _pictures(place, there, photographs)
     exists = _kept_in(there, "questionnaire") is not None

@@ -127,7 +127,8 @@ class OnRay:
                 waiting.append(remote.remote(*fixed, task))
                 while waiting and (ray.wait([waiting[0]], timeout=0)[0] or len(waiting) == IN_FLIGHT * workers):
                     yield self._taken(waiting)
-                self._make_room(waiting, workers)
+                if len(waiting) >= workers:  # wait until fewer tasks than workers are unfinished
+                    ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
             while waiting:
                 yield self._taken(waiting)
         finally:
@@ -142,11 +143,6 @@ class OnRay:
         restore(self._before)
         if self._joined:
             read_again(self._ray)
-
-    def _make_room(self, waiting: deque[Any], workers: int) -> None:
-        """Wait until fewer tasks than workers are unfinished."""
-        if len(waiting) >= workers:
-            self._ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
 
     def _taken(self, waiting: deque[Any]) -> Any:
         from ray.exceptions import RayError

@@ -222,11 +222,7 @@ def needed(world: World) -> bool:
 
 
 def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
-    """The check of a study: the requested one, or the world's own where attributes are learned; None elsewhere.
-
-    On the reference generator, the shipped network reads what no target does; so it does where a learned model edits
-    photographs and no target is given.
-    """
+    """The check of a study: the one requested, or the world's own where attributes are learned; else None."""
     requested = check is not None and not check.empty
     if not design.levels:
         if requested:
@@ -378,11 +374,7 @@ def _text(limits: Limits) -> bytes:
 def passing(
     keeper: Gatekeeper, seeds: Int[np.ndarray, " s"], first: int
 ) -> tuple[Int[np.ndarray, " s"], Latents, Images, pa.Table]:
-    """Subjects of a part with their latents and images, drawn again where requested, and their edits table.
-
-    first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
-    never passes keeps its last draw, and its failures are counted.
-    """
+    """Subjects of a part with latents, images and edits table, drawn again where requested; the last draw stays."""
     draws = np.ones(len(seeds))
     if keeper.check.redraw:
         drawn = [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)]

@@ -126,11 +126,7 @@ def is_plain(value: object) -> bool:
 def recipe_of_target(
     given: object, opened: Target, options: Mapping[str, object], name: str = ""
 ) -> TargetRecipe | None:
-    """How a worker opens a target.
-
-    None where this process must ask it: an object, a function of an interactive session, and a target that counts its
-    calls, so that one process alone spends its budget.
-    """
+    """How a worker opens a target; None for an object, a function, and one that counts its calls."""
     if isinstance(given, AskedSpec):
         options = {**options, **given.settings()}
         given = given.source

@@ -233,11 +233,7 @@ def read_parquet(
 
 
 def check_table(table: pa.Table, name: str, size: int) -> None:
-    """Bound the rows of a table that was read, and what its values take once each row has its own.
-
-    Arrow repeats values without repeating their bytes: by dictionaries, views and runs. The first are counted row by
-    row, runs are refused.
-    """
+    """Bound a table's rows and their values unpacked: dictionaries, views row by row; runs are refused."""
     check_rows(name, size, table.num_rows)
     check(name, size, _unpacked_size(table, name))
 

@@ -81,11 +81,7 @@ def write_json(path: Path, value: object, indent: int | None = 2) -> None:
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none; text as UTF-8.
-
-    A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through. Links
-    inside a run folder, which another person may have made, are refused.
-    """
+    """Put `content` at `path` so that a reader, or a kill, sees all of it or none; links in a run are refused."""
     with _replacing(path) as file:
         file.write(encodable(content).encode() if isinstance(content, str) else content)
 
@@ -279,10 +275,7 @@ class FinishedRun:
         return next(missing, parts)
 
     def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
-        """One part less the columns `without`, which are not unpacked; its SHA-256, which needs them, is not compared.
-
-        What is read is checked by the checksums of its pages.
-        """
+        """One part less the columns `without`, checked by its pages' checksums: its SHA-256 would need them all."""
         return part_files.read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:

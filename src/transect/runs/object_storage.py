@@ -104,10 +104,7 @@ class Store:
         return mark
 
     def create(self, name: str, content: bytes) -> str | None:
-        """Write an object where there is none. Returns its mark; None where another content is there.
-
-        A write whose answer was lost counts as done: the object is there with this content.
-        """
+        """Write an object and return its mark, though the answer was lost; None where another content is there."""
         with self._asking(name, of_bucket=True):
             mark = _tried(lambda: self._put_if(name, content, "create"))
         self._begun = True

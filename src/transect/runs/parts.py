@@ -186,11 +186,8 @@ def fill_table(
 
 @final
 class Background:
-    """Runs pieces of work one after another, in one thread, while the caller makes the next; a context manager.
-
-    After a piece fails, no further piece starts; its error is raised by the next call, or at the end. At the end
-    everything that was started or submitted is finished first, also where the caller fails: then the caller's error
-    is raised.
+    """Runs work one after another in a thread; a context manager. After a failure no further piece starts.
+    The next call, or the end, raises it; the end first finishes all that was submitted, and a caller's error wins.
     """
 
     def __init__(self) -> None:

@@ -47,10 +47,7 @@ _mounts: dict[Path, Mount] = {}
 
 
 def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
-    """The folder of a place: itself on this machine; of an address the working folder, with its small files.
-
-    wanted: which of them. What is on the storage now is fetched again when an address is opened again.
-    """
+    """The folder of a place: itself, or of an address a working folder with its small files, those `wanted`."""
     if not is_address(place):
         return Path(place)
     address = checked(place)

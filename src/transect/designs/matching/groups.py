@@ -21,10 +21,7 @@ class NoSet(BadInput):
 @final
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Matched sets: one image of each group in the order of `groups`, the base first, and its distance to each other.
-    refused, near: of base images by reason with the group that has no match, and (nearest image of that group,
-    distance).
-    """
+    """Sets of an image of each group, the base first, and its distance to the others; refused, near: of base images."""
 
     groups: tuple[str, ...]
     rows: Int[np.ndarray, "sets groups"]

@@ -45,11 +45,8 @@ def greedy(sample: Sample, *, caliper: float = np.inf, search: Search | None = N
 
 @final
 class _Queue:
-    """Every treated image at the smallest distance that it can still have; the smallest of all comes first.
-
-    bounds, listed: [rows, k], each treated image's candidates by lower bound of the distance; those before `at` were
-    looked at. known: measured ones, a heap per row. reach: all others are at least so far. exact: `known` holds the
-    first of all by distance and position, so that those at the reach itself may be trusted too; tied: that is needed.
+    """Every treated image by the smallest distance that it can still have: candidates by lower bound, known distances.
+    reach: all others are at least so far. exact: `known` holds the first of all; tied: that is needed.
     """
 
     def __init__(self, sample: Sample, search: Search) -> None:

@@ -1,9 +1,5 @@
-"""In what space is distance measured? Blocks with weights, standard units, Mahalanobis.
-
-The input and the result of every matching method: images with constraints on pairs, and pairs.
-
-Rows are images; a is the treated image of a pair (treatment 1), b the control (treatment 0), by position in the
-sample.
+"""The metric of distances (weighted blocks, standard units, Mahalanobis), and what every method takes and gives.
+Rows are images; a is the treated image of a pair (treatment 1), b the control (0), by position in the sample.
 """
 
 from __future__ import annotations

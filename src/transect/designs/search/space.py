@@ -109,10 +109,8 @@ _SYNTAX: Final = "expected NAME, NAME=LOW:HIGH for values evenly between, or NAM
 @final
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Attributes that a search varies. ranked float64 [d, q]: each one's values, ascending, at evenly spaced ranks.
-
-    Whatever is uniform in the cube has each attribute as the population has it, and all independent. stepped: names of
-    attributes that take only the levels that you name. latent: whose coordinates the last attributes are.
+    """Attributes that a search varies: each one's values, ascending, at even ranks [d, q]; all are independent.
+    stepped: attributes that take only the levels that you name. latent: whose coordinates the last attributes are.
     """
 
     attributes: tuple[Attribute, ...]

@@ -417,7 +417,7 @@ def plain(world: World) -> World:
 
 def of_plain_world(study: Study) -> Study:
     """The study on the world itself where it is moved in steps."""
-    recipe = study.recipe and replace(study.recipe, world=study.recipe.world.without_steps())
+    recipe = study.recipe and replace(study.recipe, world=replace(study.recipe.world, steps=""))
     return replace(study, world=plain(study.world), recipe=recipe)
 
 

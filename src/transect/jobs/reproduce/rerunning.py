@@ -51,11 +51,7 @@ CHAT: Final = "chat"
 @final
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the reader says: targets by name, and files by the option of audit that names them, as `generator`.
-
-    trust: models that open on the record's word. budget: the most calls to each target that counts them; None asks none
-    of them. answers: the folder of the files that keep what such targets answer.
-    """
+    """What the reader says; trust: models opened on the record's word; budget: calls to each metered target."""
 
     targets: Mapping[str, TargetLike] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
