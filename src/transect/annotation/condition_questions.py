@@ -1,7 +1,4 @@
-"""Questions about the conditions that a run set, as McDuff et al. 2019 asked: how good a picture is, and what it shows.
-
-A generator's conditions are its own (race and gender of a conditional GAN): no file that ships can ask for them.
-"""
+"""Questions about the conditions that a run set, whose names are its generator's own (McDuff et al. 2019)."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ _QUESTION: Final = "[[question]]"
 
 
 def questions_of(spec: RunSpec) -> str:
-    """The TOML of the questions: the picture's quality, then one about each attribute that the run varied.
-
-    A question has the attribute's name, and a level for each one that was set. Raises BadInput where nothing was.
-    """
+    """The TOML of the questions: the picture's quality, then one about each attribute that the run varied."""
     levels = spec.design.levels
     varied = [attribute for attribute in spec.attributes if attribute.name in levels]
     if not varied:

@@ -58,10 +58,7 @@ class Unusable(BadInput):
 
 @final
 class Database:
-    """An open annotation database of the current version; safe to share between threads.
-
-    make: begin one where there is none. Raises BadInput for an address that cannot be used or another database.
-    """
+    """An open annotation database of the current version, safe to share between threads; make: begin one."""
 
     def __init__(self, address: str | Path, make: bool = True) -> None:
         self.address, self._make = shown(address), make

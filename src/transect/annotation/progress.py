@@ -24,10 +24,7 @@ _RECENT: Final = 600.0
 
 
 def of_rater(project: Project, rater: int) -> tuple[int, int]:
-    """Tasks that a rater has answered, and these with an even share of the answers still to be given.
-
-    The share is among those who can answer, and no larger than the images that the rater has not had.
-    """
+    """Tasks that a rater has answered, and these with an even share of the answers still to be given."""
     regular = (items.c.gold.is_(None), tasks.c.repeat.is_(False))
     mine = (tasks.c.rater_id == rater, tasks.c.state == "answered")
     free = sa.case((sa.or_(items.c.done, items.c.taken >= items.c.wanted), 0), else_=items.c.wanted - items.c.taken)
@@ -141,10 +138,7 @@ def check_price(price: float) -> None:
 
 
 def estimate(project: Project, price: float) -> dict[str, object]:
-    """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
-
-    Items whose answer is known are asked as often as the others by a market's batch, and count.
-    """
+    """Answers wanted, also to known items, their cost at `price` each, and what an hour earns at the median time."""
     check_price(price)
     with project.database.reading() as connection:
         wanted = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0))).scalar_one()

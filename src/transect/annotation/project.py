@@ -256,11 +256,7 @@ def open_project(
     create: bool = True,
     photographs: str | None = None,
 ) -> Project:
-    """Open the annotation of a place, as `sources.source_of` reads it; create it where there is none yet.
-
-    questions: the paper's by default; of a run's texts those of its judge. create: False refuses a place without an
-    annotation. photographs: those that an inversion began with; kept in the database.
-    """
+    """Open the annotation of a place, as `sources.source_of` reads it; create: make it where there is none yet."""
     questionnaire = _stated(place, questions)
     address = address or default_database(place)
     return _open(place, address, questionnaire, _pictures(place, address, photographs), create)
@@ -273,10 +269,7 @@ def change(
     work: Callable[[Project], _T],
     photographs: str | None = None,
 ) -> _T:
-    """What `work` makes of the annotation of a place; where there is none yet, and `work` raises, none is created.
-
-    Hence `work` is done twice then, first on a database that is thrown away.
-    """
+    """What `work` makes of a place's annotation; where none is, first tried on a database that is thrown away."""
     questionnaire, there = _stated(place, questions), address or default_database(place)
     pictures = _pictures(place, there, photographs)
     exists = _kept_in(there, "questionnaire") is not None

@@ -347,10 +347,7 @@ def check_examples(questionnaire: Questionnaire) -> None:
 
 
 def render_examples(questionnaire: Questionnaire, home: Path) -> Path:
-    """The folder of pictures `<question>-<level>.png` below `home`; those of the same settings are made once.
-
-    Raises BadInput as `check_examples` does.
-    """
+    """The folder of pictures `<question>-<level>.png` below `home`; those of the same settings are made once."""
     check_examples(questionnaire)
     wanted = {
         f"{question.name}-{place}": level.example

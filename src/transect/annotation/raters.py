@@ -175,10 +175,7 @@ def environment_password() -> str | None:
 
 
 def set_password(database: Database) -> str | None:
-    """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
-
-    Returns a new one, to be shown once. Sessions of the administrator end where it changes.
-    """
+    """Set TRANSECT_ADMIN_PASSWORD, else keep what was set before, else make one, which is returned to be shown once."""
     password, stored = environment_password(), database.setting(_SETTING)
     if password is None:
         if stored is not None:

@@ -161,10 +161,7 @@ class Photographs:
 
 
 def source_of(place: str | Path, photographs: str | Path | None = None) -> dict[str, Source]:
-    """The images at a place by study: a run folder (also of `invert`), a folder of studies or of images, READER:PATH.
-
-    photographs: of an inversion or encoding, what has the codes; None shows reconstructions alone.
-    """
+    """Images of a run folder (also of `invert`), a folder or READER:PATH, by study; photographs: those inverted."""
     texts = is_texts(place)
     path = Path(place)
     studies = [] if texts else studies_of(path)

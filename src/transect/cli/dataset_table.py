@@ -24,10 +24,7 @@ _AT_ONCE: Final = 64
 
 
 def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
-    """The rows of a data set: id, subject, and the columns named. Levels by name where there are more than two.
-
-    Raises BadInput for a name twice or one that is taken, UnknownName for an attribute that there is not.
-    """
+    """The rows of a data set: id, subject, and the columns named; levels by name where there are more than two."""
     from transect.effects.outcomes import Truth
 
     attributes = {attribute.name: attribute for attribute in images.attributes}
@@ -47,11 +44,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
 
 
 def people_by_cell(images: LabelledImages, names: Sequence[str]) -> list[dict[str, Any]]:
-    """People and images at each combination of levels, also those that nobody has (Table 1 of McDuff et al. 2019).
-
-    What has no label of one of the attributes is counted last, as "unknown" of all. Raises UnknownName for an attribute
-    that there is not, BadInput for one without levels.
-    """
+    """People and images at each combination of levels, also the empty ones (Table 1 of McDuff et al. 2019)."""
     known = {attribute.name: attribute for attribute in images.attributes}
     for name in names:
         if name not in known:

@@ -291,10 +291,7 @@ _LONGEST = 120
 def check_in_words(
     spec: str, questions: str, options: Mapping[str, Any], images: Images, timeout: float, *, json: bool
 ) -> None:
-    """Ask a model every question about the first image, and print what it said and what that was read as.
-
-    Raises BadInput where no call about a question came through.
-    """
+    """Ask a model every question about the first image, and print what it said and what that was read as."""
     from transect.experiment import costs
     from transect.experiment.opened_targets import open_target
     from transect.targets.guard import guarded

@@ -1,7 +1,4 @@
-"""Labelled photographs as a study's images: readers of data sets, as worlds whose attributes cannot be set.
-
-A reader knows the layout of one kind of data set and returns LabelledImages, for audits and for training.
-"""
+"""Readers of data sets: each knows one layout, and returns LabelledImages, a world whose attributes cannot be set."""
 
 from __future__ import annotations
 

@@ -178,10 +178,7 @@ def objects_table(path: Path, part: str) -> Path:
 
 
 def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
-    """Columns id, split, gender and 0 or 1 for each kind of object but person, of the pictures with a gender.
-
-    No picture is opened. Returns also how many pictures have no gender by their captions.
-    """
+    """Columns id, split, gender, 0 or 1 for each kind but person; and how many pictures have no gender by captions."""
     folder_of(path, "COCO's folder")
     columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
     lost = 0

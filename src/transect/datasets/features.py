@@ -69,10 +69,7 @@ _AGAIN: Final = "make them: transect invert (the command of a finished run only 
 @final
 @dataclass(frozen=True, slots=True)
 class InvertedCodes:
-    """Codes float64 [n, d] of images by id, NaN where the search failed; codes of w+ are the layers' w in a row.
-
-    generator: the description of the one that renders them; empty in files of older versions.
-    """
+    """Codes [n, d] by id, NaN where the search failed, w+ in a row; generator: what renders them, or empty."""
 
     ids: tuple[str, ...]
     codes: Float[np.ndarray, "n d"]
@@ -243,10 +240,7 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
 
 
 def numbers(table: pa.Table, name: str, role: str) -> Float[np.ndarray, " n"]:
-    """A numeric or boolean column as float64, null as NaN.
-
-    Raises BadInput for another type, and for whole numbers beyond 2**53, which float64 would round.
-    """
+    """A numeric or boolean column as float64, null as NaN; whole numbers that float64 would round are refused."""
     values = column(table, name, role)
     if not _scalar(values.type):
         raise BadInput(f"{role} column {name!r}: expected numbers, got {values.type}")

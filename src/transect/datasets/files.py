@@ -183,10 +183,7 @@ def columns_of(source: Path) -> dict[str, list[Any]]:
 
 
 def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """Columns of a table as CelebA has it: a number of rows, names, and cells between blanks; or of Kaggle's CSV of it.
-
-    The first line, the number of rows, may be missing. head: the columns, of a file that is rows alone.
-    """
+    """Columns of a table as CelebA has it, or Kaggle's CSV of it; head: the columns, of a file that is rows alone."""
     if source.suffix == ".csv":
         return columns_of(source)
     try:

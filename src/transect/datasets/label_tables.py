@@ -32,12 +32,7 @@ class LabelTable:
 
 
 def label_table(text: str) -> LabelTable:
-    """The labels of READER:PATH, by annotators' words alone where the reader is coco or imsitu.
-
-    COCO: 0 or 1 for each kind of object but person, gender by captions, and the official parts train and val of 2014 or
-    2017. imSitu: verb, gender by the frames' agents, and the official parts train, dev and test. Pictures whose
-    annotators name no gender are left out and counted. Of other readers: their labels as `open_dataset` has them.
-    """
+    """Labels of READER:PATH; of coco and imsitu by annotators' words alone, without pictures that name no gender."""
     reader = text.partition(":")[0]
     if reader not in ("coco", "imsitu"):
         return _of_images(open_dataset(text))

@@ -144,11 +144,7 @@ _MOST_NAMED = 10
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a reader; options as of `open_dataset`.
-
-    limit: drawn by a fixed seed and kept in order, since many data sets are sorted by a label. strict: refuse a broken
-    header where the labels name the file; else count it.
-    """
+    """A request to a reader; options as of `open_dataset`. A limit is drawn: many data sets are sorted by a label."""
 
     image_size: int | None = None
     crop: Crop | None = None
@@ -378,11 +374,7 @@ def joined(
     parts: Sequence[str] = (),
     about: str = "",
 ) -> Rows:
-    """The rows of labels whose images are there, and what is left out, counted.
-
-    names: of each row's image, as `files` has them; the ids are these. labels: of chosen rows. wanted: which rows are
-    of the part that was asked for. people: who is on each image; by default somebody else.
-    """
+    """The rows of labels whose images are there and of the part asked for, and what is left out, counted."""
     in_part = [row for row in range(len(names)) if wanted is None or wanted[row]]
     kept = [row for row in in_part if names[row] in files]
     left = {
@@ -428,11 +420,7 @@ def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
 
 
 def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tuple[int, int]], tuple[str, ...]]:
-    """The rows whose images can be read, the sizes of these, and the ids of the others.
-
-    most: decode each image, and refuse more that cannot be read; None: a sound header is enough. strict: refuse the
-    first.
-    """
+    """Rows whose images can be read, their sizes, the others' ids; most: decode each, and refuse more than these."""
     good, sizes, reasons = [], set(), {}
     lost = Counter(rows.left_out)
     for row, name in enumerate(rows.ids):

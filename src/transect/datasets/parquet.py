@@ -1,8 +1,4 @@
-"""Parquet as Hugging Face `datasets` writes it, and as `transect render --data-set` does: pictures inside the table.
-
-The image column is a struct {bytes, path}, or bytes; the other columns are labels. Names of classes stand in the
-schema's metadata. `true.<name>` of a rendered data set is the attribute <name>; what was intended is left out.
-"""
+"""Parquet as Hugging Face `datasets` and `transect render --data-set` write it: pictures inside the table, or bytes."""
 
 from __future__ import annotations
 

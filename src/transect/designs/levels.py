@@ -132,9 +132,7 @@ def levels_from(
     attributes: Iterable[Attribute],
     usual: Mapping[str, tuple[float, ...]] | None = None,
 ) -> dict[str, tuple[float, ...]]:
-    """Levels from the command line's texts or a mapping; where it names none (None) those of `usual`, else the default
-    levels.
-    """
+    """Levels from texts or a mapping; where it names none (None), those of `usual`, else the default levels."""
     defaults = dict(usual or {})
     if not isinstance(vary, Mapping):
         return parse_vary([vary] if isinstance(vary, str) else vary, attributes, defaults=defaults)

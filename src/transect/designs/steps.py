@@ -138,11 +138,7 @@ class Steps(_Within):
 
 
 def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> list[tuple[Steps, tuple[float, ...]]]:
-    """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
-
-    unit: what λ = 1 is, from `UNITS`. Raises UnknownName or BadInput: an unknown name or unit, levels, a λ outside
-    [-1, 1] (1,000 in units of the direction), no 0 among them, a repeated name.
-    """
+    """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary; unit: from `UNITS`."""
     chosen: list[tuple[Steps, tuple[float, ...]]] = []
     for text in texts:
         name = text.partition("=")[0].strip()
@@ -160,9 +156,7 @@ def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> l
 
 
 def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares: np.ndarray) -> Latents:
-    """Latents on the lines between pairs of rows, (1 - share) * first + share * second, with the first's interventions,
-    seeds.
-    """
+    """Latents on the lines between pairs of rows, with the first's interventions and seeds."""
     start, end = latents.take(first), latents.take(second)
     weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))
     return replace(start, values=(1 - weight) * start.values + weight * end.values)

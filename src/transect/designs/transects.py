@@ -31,11 +31,7 @@ def transect_design(
     hold: str | Sequence[str] = (),
     usual: Mapping[str, tuple[float, ...]] | None = None,
 ) -> Design:
-    """The full-factorial design over `vary`. usual: levels where `vary` names none, as `levels_from` has them.
-
-    Raises BadInput for an empty design, no subjects, a negative seed, more than 10,000 cells, or an attribute
-    both varied and held; UnknownName for a name that the world does not have.
-    """
+    """The full-factorial design over `vary`; usual: levels where it names none, as `levels_from` has them."""
     levels = levels_from(vary, attributes, usual)
     if not levels:
         raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")

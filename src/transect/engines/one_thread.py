@@ -18,11 +18,7 @@ def one_thread() -> None:
 
 @final
 class _OneThread:
-    """Operations run on one core in float32, since how they are split can change the last bit.
-
-    PyTorch counts threads for each thread that calls it; type and precision are the process's, which the last to leave
-    puts back.
-    """
+    """Operations run on one core in float32, since how they are split can change the last bit; the last puts back."""
 
     def __init__(self) -> None:
         self._lock, self._own = threading.Lock(), threading.local()

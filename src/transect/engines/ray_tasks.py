@@ -125,9 +125,10 @@ class OnRay:
         try:
             for task in tasks:
                 waiting.append(remote.remote(*fixed, task))
-                while waiting and (self._done(waiting[0]) or len(waiting) == IN_FLIGHT * workers):
+                while waiting and (ray.wait([waiting[0]], timeout=0)[0] or len(waiting) == IN_FLIGHT * workers):
                     yield self._taken(waiting)
-                self._make_room(waiting, workers)
+                if len(waiting) >= workers:  # wait until fewer tasks than workers are unfinished
+                    ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
             while waiting:
                 yield self._taken(waiting)
         finally:
@@ -142,14 +143,6 @@ class OnRay:
         restore(self._before)
         if self._joined:
             read_again(self._ray)
-
-    def _done(self, reference: Any) -> bool:
-        return bool(self._ray.wait([reference], timeout=0)[0])
-
-    def _make_room(self, waiting: deque[Any], workers: int) -> None:
-        """Wait until fewer tasks than workers are unfinished."""
-        if len(waiting) >= workers:
-            self._ray.wait(list(waiting), num_returns=len(waiting) - workers + 1)
 
     def _taken(self, waiting: deque[Any]) -> Any:
         from ray.exceptions import RayError

@@ -24,11 +24,7 @@ FALSE_ALARMS: Final = 0.01
 @final
 @dataclass(frozen=True, slots=True)
 class CanaryRecord:
-    """What a run keeps of one target's canaries.
-
-    every: answers between rounds; images: how many are asked about again; rounds: their numbers. distances [images,
-    rounds, rounds]: between the answers to an image, None where one is missing.
-    """
+    """What a run keeps of a target's canaries: images asked again each `every` answers, and answers' distances."""
 
     target: str
     every: int

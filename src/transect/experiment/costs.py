@@ -31,10 +31,7 @@ CALLS_FOLDER: Final = "call_counts"
 @final
 @dataclass(frozen=True, slots=True)
 class TargetCalls:
-    """The calls to one target of a run. in_words: to a model that is asked in words, a call for each text it was sent.
-
-    money: that all programs so far spent on it, in `currency`; 0 where that is not known.
-    """
+    """The calls to one target, one for each text; money: what all programs so far spent on it, 0 if not known."""
 
     target: str
     counts: CallCounts
@@ -44,11 +41,7 @@ class TargetCalls:
 
 
 def keep_calls(folder: Path, targets: Sequence[Target]) -> None:
-    """Write the counts of each target that has them into a run folder.
-
-    A target that this program did not call leaves those of an earlier program as they are, so that a finished run
-    stays as it was although other runs use the same file of answers.
-    """
+    """Write the counts of targets into a run folder; a target that this program did not call keeps its earlier ones."""
     for target in targets:
         _keep(folder, slug(target.name), target.name, target, target, in_words=answers_in_words(target))
         judge = target.coders.judge if isinstance(target, AskedTarget) else None
@@ -106,15 +99,9 @@ def quotes(targets: Sequence[Target], images: int, side: int) -> list[Quote]:
         # Targets that read the same kept answers in different ways ask about an image once.
         first = next((other for other in made if quote.answers_of and other.answers_of == quote.answers_of), None)
         made.append(replace(quote, calls=0, cost=0.0, tokens=0, shared_with=first.target) if first else quote)
-        made += _judging(target, images)
+        if isinstance(target, AskedTarget) and (judge := target.coders.judge) is not None and judge.metered:
+            made.append(judge.quote(target.name, target.question, images))
     return made
-
-
-def _judging(target: Target, images: int) -> list[Quote]:
-    """What judging a target's texts costs at most; nothing of a judge whose calls are not counted."""
-    if not isinstance(target, AskedTarget) or (judge := target.coders.judge) is None or not judge.metered:
-        return []
-    return [judge.quote(target.name, target.question, images)]
 
 
 def total(quotes: Sequence[Quote]) -> Cost:
@@ -200,10 +187,7 @@ def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) ->
 
 
 def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
-    """Seconds to render and predict one image, timed on at most eight; metered targets are not called for this.
-
-    A first image warms up and shows whether targets answer.
-    """
+    """Seconds to render and predict one image, on at most eight after a first; metered targets are not called."""
     from transect.targets.guard import guarded
 
     sample = world.sample(design.subject_seeds(0, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final
 
@@ -50,20 +50,6 @@ def with_people(measured: Measured, world: World, latents: Latents) -> Measured:
     return replace(measured, people=known[SUBJECT].to_numpy().astype(np.int64))
 
 
-def intentions(
-    world: EditsPhotographs, attributes: dict[str, Attribute], measures: Measured, own_models: Collection[str]
-) -> dict[str, Intended | str]:
-    """What each attribute should read as, or why that is not known.
-
-    attributes: those that vary. own_models: attributes that a model of the user's reads; of others the network that
-    ships knows the levels by their names.
-    """
-    return {
-        name: _intended(world, attribute, measures, named=name not in own_models)
-        for name, attribute in attributes.items()
-    }
-
-
 def _intended(world: EditsPhotographs, attribute: Attribute, measures: Measured, *, named: bool) -> Intended | str:
     as_it_is, name = world.as_they_are[attribute.name], attribute.name
     stated = world.intended_readings().get(name) or (_by_name(attribute) if named else {})
@@ -100,10 +86,7 @@ def read_as_levels() -> frozenset[str]:
 
 
 def with_outside(judged: Judged, world: World, latents: Latents, images: Images, own: Images) -> Judged:
-    """The judgement, and which images changed outside of what was to be edited; as it is where nothing is outside.
-
-    own: the subjects as they are, in order; as many images of each follow one another.
-    """
+    """The judgement, and which images changed outside of what was to be edited; own: the subjects as they are."""
     masks = _masks(world, latents)
     if masks is None or masks.all():
         return judged
@@ -239,11 +222,7 @@ def needed(world: World) -> bool:
 
 
 def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
-    """The check of a study: the requested one, or the world's own where attributes are learned; None elsewhere.
-
-    On the reference generator, the shipped network reads what no target does; so it does where a learned model edits
-    photographs and no target is given.
-    """
+    """The check of a study: the one requested, or the world's own where attributes are learned; else None."""
     requested = check is not None and not check.empty
     if not design.levels:
         if requested:
@@ -373,8 +352,12 @@ def _intentions(
     photographs = edited(world)
     if photographs is None:
         return None
-    varied = {each.name: each for each in _learned(world).attributes if each.name in design.levels}
-    return intentions(photographs, varied, measures, check.attributes.keys())
+    # Where no model of the user's reads an attribute, the network that ships knows its levels by their names.
+    return {
+        each.name: _intended(photographs, each, measures, named=each.name not in check.attributes)
+        for each in _learned(world).attributes
+        if each.name in design.levels
+    }
 
 
 def _text(limits: Limits) -> bytes:
@@ -391,11 +374,7 @@ def _text(limits: Limits) -> bytes:
 def passing(
     keeper: Gatekeeper, seeds: Int[np.ndarray, " s"], first: int
 ) -> tuple[Int[np.ndarray, " s"], Latents, Images, pa.Table]:
-    """Subjects of a part with their latents and images, drawn again where requested, and their edits table.
-
-    first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
-    never passes keeps its last draw, and its failures are counted.
-    """
+    """Subjects of a part with latents, images and edits table, drawn again where requested; the last draw stays."""
     draws = np.ones(len(seeds))
     if keeper.check.redraw:
         drawn = [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)]

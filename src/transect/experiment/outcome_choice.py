@@ -42,12 +42,7 @@ def choose_outcomes(
 
 
 def shared_out(wanted: Sequence[str], targets: Sequence[Target]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Which of the outcomes wanted are counted of which target, and a line for each that some targets lack.
-
-    Questions have options and codes of their own: an outcome that is only of answers in words is counted where it
-    exists. A target that has none of those wanted has its usual ones, (). Every other outcome is left with every
-    target, and so is one that no target has: `choose_outcomes` refuses it.
-    """
+    """Which outcomes are counted of which target (an outcome of answers in words where it exists), and what lacks."""
     possible = {target.name: _offered_by(target) for target in targets}
     lacking = {
         name: [target for target, known in possible.items() if name not in known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -40,10 +40,6 @@ class WorldRecipe:
     def plain(self) -> bool:
         """Whether it is texts alone; a generator may be an object."""
         return self.dataset is not None or is_plain(self.settings.generator)
-
-    def without_steps(self) -> WorldRecipe:
-        """The world that is moved in steps, itself."""
-        return replace(self, steps="")
 
     def open(self) -> World:
         """The world. Raises as opening it for the first time."""
@@ -126,11 +122,7 @@ def is_plain(value: object) -> bool:
 def recipe_of_target(
     given: object, opened: Target, options: Mapping[str, object], name: str = ""
 ) -> TargetRecipe | None:
-    """How a worker opens a target.
-
-    None where this process must ask it: an object, a function of an interactive session, and a target that counts its
-    calls, so that one process alone spends its budget.
-    """
+    """How a worker opens a target; None for an object, a function, and one that counts its calls."""
     if isinstance(given, AskedSpec):
         options = {**options, **given.settings()}
         given = given.source

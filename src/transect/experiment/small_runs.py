@@ -20,11 +20,7 @@ MOST_SHARE: Final = 0.2
 
 
 def control_design(design: Design, world: World, targets: Sequence[Target]) -> Design | None:
-    """The first subjects of an experiment at two opposite hues of the background; None where that makes no sense.
-
-    None for a population study, a world without such a nuisance, a study that varies or holds it, or a target that
-    counts its calls (`metered = True`).
-    """
+    """The first subjects at two opposite hues of the background; None where that makes no sense or costs calls."""
     nuisances = {attribute.name for attribute in world.attributes if attribute.role == "nuisance"}
     metered = any(is_metered(target) for target in targets)
     if (

@@ -49,10 +49,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Images of whole subjects, with the seeds of the subjects and the true values by image.
-
-    checked: the part of the table of edits; None where edits are not checked.
-    """
+    """Images of whole subjects, their seeds and true values; checked: the part of the table of edits, if any."""
 
     seeds: Int[np.ndarray, " s"]
     images: Images
@@ -71,10 +68,7 @@ class Rendered:
 def render_part(
     world: World, design: Design, keeper: edits.Gatekeeper | None, subjects: range, *, with_landmarks: bool = False
 ) -> Rendered:
-    """Render these subjects of a design.
-
-    keeper: judges edits, and draws subjects again where it is asked to. with_landmarks: whether a target needs them.
-    """
+    """Render these subjects of a design; keeper: judges edits, and draws subjects again where asked."""
     seeds = design.subject_seeds(subjects.start, subjects.stop)
     checked = None
     if keeper is None:
@@ -119,11 +113,7 @@ class MadePart:
 @final
 @dataclass(frozen=True, slots=True)
 class StudyWork:
-    """What a worker needs of a study. facts: what its world and models say of themselves, which must be the same there.
-
-    planned: images of the study, of which limits.max_failures may fail. checked: whether edits are checked.
-    with_landmarks: whether a target needs the landmarks of faces.
-    """
+    """What a worker needs of a study; facts: of its world and models, which must be the same there."""
 
     recipe: StudyRecipe
     design: Design
@@ -189,10 +179,7 @@ class OpenedStudy:
 
 
 def answer_rows(ids: Sequence[str], answers: Predictions, *, coded: bool = False) -> tuple[pa.Table, ...]:
-    """The rows of each table of a target's answers: predictions, and what was said in words where it answers so.
-
-    coded: whether a judge or functions look at its texts, so that there is a third.
-    """
+    """The rows of each table of a target's answers: predictions, what was said in words, and codes of these."""
     predictions = columns.predictions_table(ids, answers)
     if answers.said is None:
         return (predictions,)
@@ -330,10 +317,7 @@ class Study:
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
-    """Ask the targets of a finished study about a negative control, if it has an affordable one, into a folder beside.
-
-    Where too many images fail, the incomplete folder is ignored.
-    """
+    """Ask a finished study's targets about a negative control, if affordable; with too many failures it is ignored."""
     design = small_runs.control_design(study.design, study.world, study.targets)
     if design is None:
         return
@@ -360,10 +344,7 @@ def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) 
 
 
 def fill(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
-    """As `run`; a study without targets has its images alone.
-
-    engine: where parts are made. This process alone writes them, in order, and the bytes are the same from any engine.
-    """
+    """As `run`; a study without targets has its images alone. From any engine the bytes are the same."""
     spec = study.spec()
     with RunFolder(out, spec.to_json()) as folder, resumable(out):
         costs.announce(study, folder, engine, quiet=quiet)
@@ -471,10 +452,7 @@ class _Source:
 @final
 @dataclass(frozen=True, slots=True)
 class _PartImages:
-    """How many images a part has, their identifiers, and the images: as rendered, or read once from a finished part.
-
-    Where every answer is there too, nothing asks for the last two: a finished part is not read again on resuming.
-    """
+    """How many images a part has, and on demand (not where all answers are there) their ids and the images."""
 
     count: int
     ids: Callable[[], list[str]]

@@ -55,10 +55,7 @@ def quotes(asked: Sequence[PairwiseQuestion], pairs: int) -> list[Quote]:
 @final
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The questions about two images of one study. matched: pairs of two subjects; None for those of each subject.
-
-    budgets: of the questions' failures, for the whole run.
-    """
+    """The questions about two images of one study; matched: pairs of two subjects, else those of each subject."""
 
     asked: tuple[PairwiseQuestion, ...]
     world: World
@@ -93,10 +90,7 @@ class Asking:
         images: Callable[[], Images],
         storing: Background,
     ) -> None:
-        """Ask about a part's pairs what is not stored yet, and have it stored. A matched pair is in its first's part.
-
-        subjects: of the part. ids, images: of whole subjects, cell by cell; only called where something is asked.
-        """
+        """Ask and store what a part's pairs lack; a matched pair is in its first's part. ids, images: called late."""
         for asked, budget in zip(self.asked, self.budgets, strict=True):
             table = pairs_table(slug(asked.name))
             if self.folder.has_part(table, part):

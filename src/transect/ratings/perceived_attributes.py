@@ -196,10 +196,7 @@ def _middles(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def perceived_attributes(ratings: Ratings, known: Mapping[str, Attribute]) -> dict[str, PerceivedAttribute]:
-    """What raters saw, by name with `PREFIX`; people's answers first, else the file with a value per image.
-
-    A column without any value is left out, and so are levels in no order whose numbers are no indices.
-    """
+    """What raters saw, by name with `PREFIX`; people's answers first, else the file with a value per image."""
     attributes = {}
     for name in dict.fromkeys([*ratings.people, *ratings.columns]):
         by_people = name in ratings.people
@@ -251,11 +248,7 @@ def names_in(perceived: TableLike | None, people: TableLike | None) -> frozenset
 
 
 def resolved(name: str, own: Collection[str], perceived: Mapping[str, PerceivedAttribute]) -> str:
-    """The attribute that a user's name means: the run's own first, else what raters saw; the name itself where neither.
-
-    A perceived attribute may be named as its rating, as the run's attribute that it is about, or either with
-    `perceived_`.
-    """
+    """The attribute that a user's name means: the run's own first, else what raters saw; else the name itself."""
     if name in own:
         return name
     bare = name.removeprefix(PREFIX)

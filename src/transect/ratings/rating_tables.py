@@ -149,10 +149,7 @@ class Ratings:
     asked_people: Mapping[str, RatedQuestion] = field(default_factory=dict)
 
     def about(self, known: Mapping[str, Attribute]) -> Ratings:
-        """The same, with answers to questions of other names under the run's attributes that they are about.
-
-        Levels in no order whose numbers are no indices are left out: nothing can count with them.
-        """
+        """The same, with answers to questions of other names under the run's attributes that they are about."""
         columns, people = self._called(known)
         return replace(
             self,
@@ -251,11 +248,7 @@ def check(perceived: TableLike | None, rules: Sequence[str], people: TableLike |
 def attach(
     folder: Path, perceived: TableLike | None, rules: Sequence[str], people: TableLike | None = None
 ) -> list[str]:
-    """Store ratings and rules in the folder of a run, or of each study, once all fit.
-
-    perceived: one row per image; people: one row per image and rater. Returns a line for each study and file some of
-    whose rows are of no image.
-    """
+    """Store ratings and rules in a run's folder, or each study's, once all fit; lines tell of rows without an image."""
     if perceived is None and people is None and not rules:
         return []
     parsed = parse_rules(rules)

@@ -18,10 +18,7 @@ _Arrays = TypeVar("_Arrays", np.ndarray, dict[str, np.ndarray])
 
 
 def mapped(path: Path, name: str = "") -> np.ndarray:
-    """The array of a .npy file, read where it is used. Raises BadInput for a damaged one, OSError where none is.
-
-    name: what messages call the file.
-    """
+    """The array of a .npy file, read where it is used; BadInput for a damaged one, OSError where none is."""
     bounds.check_holes(path)
     return _loaded(name or str(path), lambda: np.load(path, mmap_mode="r", allow_pickle=False))
 

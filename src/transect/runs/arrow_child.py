@@ -1,7 +1,4 @@
-"""A process that reads one Arrow file and writes it back checked; run as a script by `arrow_files`, never imported.
-
-pyarrow trusts lengths and offsets of a file until it is validated: a damaged one can end its process.
-"""
+"""A process that reads an Arrow file, which a damaged one can end, and writes it back checked; run as a script."""
 
 import sys
 from typing import Any

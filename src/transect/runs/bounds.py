@@ -125,24 +125,19 @@ def check_torch(path: Path) -> None:
 
 
 def check_operations(name: str, file: Any, pickles: int = 1) -> None:
-    """Count the operations of the first pickles of a file without running them. Raises BadInput for too many.
-
-    file: has read and readline. A stream that is no pickle is left to its reader, which fails at the same place.
-    """
+    """Count the operations of a file's first pickles without running them; what is no pickle is left to its reader."""
     operations = 0
     try:
         for _ in range(pickles):
             for _operation in pickletools.genops(file):
                 operations += 1
                 if operations > MOST_OPERATIONS:
-                    raise BadInput(f"{name}: {too_many_operations()}")
+                    raise BadInput(
+                        f"{name}: expected at most {MOST_OPERATIONS} operations in a pickle of weights, found more; "
+                        "the file is hostile"
+                    )
     except (ValueError, IndexError, OverflowError, MemoryError):
         return
-
-
-def too_many_operations() -> str:
-    """The refusal in words."""
-    return f"expected at most {MOST_OPERATIONS} operations in a pickle of weights, found more; the file is hostile"
 
 
 def parquet_table(
@@ -238,11 +233,7 @@ def read_parquet(
 
 
 def check_table(table: pa.Table, name: str, size: int) -> None:
-    """Bound the rows of a table that was read, and what its values take once each row has its own.
-
-    Arrow repeats values without repeating their bytes: by dictionaries, views and runs. The first are counted row by
-    row, runs are refused.
-    """
+    """Bound a table's rows and their values unpacked: dictionaries, views row by row; runs are refused."""
     check_rows(name, size, table.num_rows)
     check(name, size, _unpacked_size(table, name))
 

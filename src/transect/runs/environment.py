@@ -34,11 +34,7 @@ def versions() -> dict[str, str]:
 
 
 def check_torchvision() -> None:
-    """Raises BadInput where the torchvision that is installed does not run with this PyTorch.
-
-    Transformers, diffusers and timm import it where it is there, and then say that a model or they themselves are
-    damaged.
-    """
+    """Raises BadInput for a torchvision that does not fit this PyTorch: libraries then call models damaged."""
     import torch
 
     try:

@@ -81,11 +81,7 @@ def write_json(path: Path, value: object, indent: int | None = 2) -> None:
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none; text as UTF-8.
-
-    A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through. Links
-    inside a run folder, which another person may have made, are refused.
-    """
+    """Put `content` at `path` so that a reader, or a kill, sees all of it or none; links in a run are refused."""
     with _replacing(path) as file:
         file.write(encodable(content).encode() if isinstance(content, str) else content)
 
@@ -231,10 +227,7 @@ class RunFolder:
 
 @final
 class FinishedRun:
-    """A run folder opened for reading; record: its run.json.
-
-    memory: bytes of parts that are kept once read, so that no file is read twice; none by default.
-    """
+    """A run folder opened for reading; record: its run.json; memory: bytes of parts that are kept once read."""
 
     def __init__(self, path: Path, memory: int = 0) -> None:
         self.path = path
@@ -256,10 +249,7 @@ class FinishedRun:
     def read_part(
         self, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
     ) -> pa.Table:
-        """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there.
-
-        A part that will not be kept is not unpacked further.
-        """
+        """Rows of one part: of the columns `only`, or of all but those `without`, whether or not they are there."""
         if (table, index) not in self._parts:
             if self._full:
                 return part_files.read_part(self.path, table, index, only=only, without=without)
@@ -285,10 +275,7 @@ class FinishedRun:
         return next(missing, parts)
 
     def read_columns(self, table: str, index: int, without: Sequence[str]) -> pa.Table:
-        """One part less the columns `without`, which are not unpacked; its SHA-256, which needs them, is not compared.
-
-        What is read is checked by the checksums of its pages.
-        """
+        """One part less the columns `without`, checked by its pages' checksums: its SHA-256 would need them all."""
         return part_files.read_columns(self.path, table, index, without)
 
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:

@@ -97,11 +97,7 @@ def questions_for_study(table: pa.Table, study: str) -> pa.Table:
 def names_by_attribute(
     columns: Collection[str], questions: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
 ) -> dict[str, str]:
-    """Column -> the run's attribute that it is about, for columns that have another name.
-
-    Of several the first; none where a column has the attribute's own name, nor where levels in no order are about an
-    attribute that has an order.
-    """
+    """Column -> the run's attribute that it is about; none where a column has that name, or its levels no order."""
     names: dict[str, str] = {}
     for name in columns:
         question = questions.get(name)

@@ -52,10 +52,7 @@ def studies_of(folder: Path) -> list[Path]:
 
 
 def runs_of(folder: Path) -> list[Path]:
-    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds.
-
-    Raises RunFolderError where a study or a small run has parts and lost the run.json by which it is known.
-    """
+    """The folders of an audit's runs: of its studies, or the folder itself, whatever it holds."""
     runs = studies_of(folder) or [folder]
     studies = sorted(folder.glob(f"{STUDIES}/*"))
     for place in (*studies, *(run / CONTROL for run in (folder, *studies)), folder / INTERPOLATION):

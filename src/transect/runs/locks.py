@@ -149,10 +149,7 @@ _MARKS: Final = ("run.json", LOCK, "verify.lock", "training.json")
 
 
 def refuse_links(path: Path) -> None:
-    """Raise RunFolderError where a link stands between a run's folder and what is written at `path` inside it.
-
-    So it does where `path` itself is a link beside the runs of several studies. Links above a run's folder are yours.
-    """
+    """Raise RunFolderError where a link stands below a run's folder on the way to `path`; links above are yours."""
     path = path.absolute()
     for place in (path, *path.parents):
         if not place.is_symlink():
@@ -176,10 +173,7 @@ def _link(place: Path) -> RunFolderError:
 
 
 def lock_folder(folder: Path) -> Claim | BaseFileLock:
-    """Make the folder and take its lock, which the operating system frees when the process ends.
-
-    A link to the folder itself, or above it, is followed: it is yours.
-    """
+    """Make the folder and take its lock, which the operating system frees when the process ends."""
     if found := working_folders.mount_of(folder):
         return take_claim(*found)
     file = folder / LOCK

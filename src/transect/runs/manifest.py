@@ -197,10 +197,7 @@ def _is_signed(folder: Path, key: Any) -> bool:
 
 
 def _key(path: Path, half: str) -> Any:
-    """The Ed25519 key in a PEM or OpenSSH file: its public or private half.
-
-    Raises BadInput for another file, and for one with a passphrase.
-    """
+    """The public or private half of the Ed25519 key in a PEM or OpenSSH file; one with a passphrase is refused."""
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization

@@ -97,10 +97,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def check_real(path: Path) -> None:
-    """Raises BadInput for a safetensors file of complex numbers: loaders cut them to their real part.
-
-    A damaged file is left to its reader.
-    """
+    """Raises BadInput for a safetensors file of complex numbers: loaders cut them to their real part."""
     from safetensors import SafetensorError, safe_open
 
     with suppress(SafetensorError, OSError, ValueError), safe_open(path, "numpy") as file:
@@ -247,10 +244,7 @@ def content_of(kind: str, tensors: Arrays, **facts: object) -> bytes:
 def read_content(
     path: Path, parsers: Mapping[str, Callable[[Arrays, Facts], Content]], *, expected: str, remedy: str
 ) -> Content:
-    """What the parser of the file's kind makes of its tensors and facts; its errors become one refusal.
-
-    expected: the file in words, as "a file of directions"; remedy: how to get one.
-    """
+    """What the parser of the file's kind makes of its tensors and facts; its errors become one refusal."""
     from safetensors import SafetensorError, safe_open
 
     bounds.check_holes(check_readable(path))

@@ -66,10 +66,7 @@ class Listed:
 
 @final
 class Store:
-    """A folder on object storage; credentials come from the environment. Names are relative to it.
-
-    Reading raises FileNotFoundError where there is no such object, all else RunFolderError in one line.
-    """
+    """A folder on object storage; names are relative to it. Errors are FileNotFoundError and RunFolderError alone."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -107,20 +104,14 @@ class Store:
         return mark
 
     def create(self, name: str, content: bytes) -> str | None:
-        """Write an object where there is none. Returns its mark; None where another content is there.
-
-        A write whose answer was lost counts as done: the object is there with this content.
-        """
+        """Write an object and return its mark, though the answer was lost; None where another content is there."""
         with self._asking(name, of_bucket=True):
             mark = _tried(lambda: self._put_if(name, content, "create"))
         self._begun = True
         return mark
 
     def replace(self, name: str, content: bytes, token: bytes) -> bool:
-        """Write an object in place of one whose content has the token; whether it has this content afterwards.
-
-        It is not written where another came in between.
-        """
+        """Write an object in place of one whose content has the token; False where another came in between."""
         with self._asking(name):
             try:
                 return _tried(lambda: self._replaced(name, content, token))

@@ -45,10 +45,7 @@ _COMPLETE: Final = (
 
 
 def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambda _: True) -> None:
-    """Raises CorruptedPart, with what is wrong, for rows of another schema than the table has.
-
-    wanted: whether the column of that name was read.
-    """
+    """Raises CorruptedPart for rows of another schema than the table has; wanted: whether a column was read."""
     folder, slash, _ = table.partition("/")
     checks = _CHECKS.get(folder + slash, {})
     for name, check in checks.items():
@@ -98,10 +95,7 @@ def part_digest(folder: Path, table: str, index: int) -> str:
 def read_part(
     folder: Path, table: str, index: int, *, only: Collection[str] = (), without: Collection[str] = ()
 ) -> pa.Table:
-    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written.
-
-    only: the columns that are unpacked, or without: those that are not; by default all are.
-    """
+    """Rows of a finished part, as `narrowed`. Raises CorruptedPart, naming it, if its bytes are not those written."""
 
     def wanted(name: str) -> bool:
         return name in only if only else name not in without

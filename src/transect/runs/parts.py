@@ -34,10 +34,7 @@ _announced: ContextVar[bool] = ContextVar("announced", default=False)
 
 @final
 class Progress:
-    """Counts finished items of `label`; writes to standard error only; silent when `quiet`.
-
-    quote: after this many items, one line estimates the time that all of them take; 0 for none.
-    """
+    """Counts items of `label` on standard error; quote: after so many, one line estimates the time of all; 0: none."""
 
     def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False, quote: int = 0) -> None:
         self.label, self.total, self.done, self._quote = label, total, done, quote
@@ -172,11 +169,8 @@ def fill_table(
     stored: Callable[[pa.Table], object] | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Make and write the parts of `table` that the folder lacks, in order, with a progress bar.
-
-    rows: the number of rows of each part, for the bar. make: the rows of a part. stored: called with each part that was
-    there already. progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is
-    skipped.
+    """Make and write in order the parts of `table` that the folder lacks; stored: called with each that was there.
+    progress: a bar that `make` itself advances, by at most the part's `rows`; what a part leaves is skipped.
     """
     with progress or Progress(title, sum(rows), quiet=quiet) as bar, resumable(folder.path):
         for part, count in enumerate(rows):
@@ -192,11 +186,8 @@ def fill_table(
 
 @final
 class Background:
-    """Runs pieces of work one after another, in one thread, while the caller makes the next; a context manager.
-
-    After a piece fails, no further piece starts; its error is raised by the next call, or at the end. At the end
-    everything that was started or submitted is finished first, also where the caller fails: then the caller's error
-    is raised.
+    """Runs work one after another in a thread; a context manager. After a failure no further piece starts.
+    The next call, or the end, raises it; the end first finishes all that was submitted, and a caller's error wins.
     """
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ class SettingFile(Generic[T]):
     holds: str
     option: str
     none: T
-    read_as: Callable[[object], T]
+    read_as: Callable[[Any], T]
 
     def write(self, folder: Path, value: T) -> None:
         """Store the setting in a run folder; none deletes the file."""
@@ -127,11 +127,10 @@ def _checked_points(attribute: Attribute, points: tuple[float, ...]) -> tuple[fl
     return points
 
 
-def _bins_of(stored: Any) -> dict[str, tuple[float, ...]]:
-    return {str(name): tuple(float(point) for point in points) for name, points in stored.items()}
-
-
-BINS: Final = SettingFile[Bins]("bins.json", "cut points by attribute", "--bins", {}, _bins_of)
+BINS: Final = SettingFile[Bins](
+    "bins.json", "cut points by attribute", "--bins", {},
+    lambda stored: {str(name): tuple(map(float, points)) for name, points in stored.items()},
+)  # fmt: skip
 
 
 def write_bins(folder: Path, bins: Bins) -> None:
@@ -274,11 +273,10 @@ def margin_of(margins: Mapping[str, float], outcome: str, unit: str) -> float:
     return margins.get(_RATES, DEFAULT_MARGIN) if unit == "proportion" else math.nan
 
 
-def _margins_of(stored: Any) -> dict[str, float]:
-    return {str(name): _margin_of_text(str(value), str(value)) for name, value in dict(stored).items()}
-
-
-MARGINS: Final = SettingFile[Mapping[str, float]]("margins.json", "margins by outcome", "--margin", {}, _margins_of)
+MARGINS: Final = SettingFile[Mapping[str, float]](
+    "margins.json", "margins by outcome", "--margin", {},
+    lambda stored: {str(name): _margin_of_text(str(value), str(value)) for name, value in dict(stored).items()},
+)  # fmt: skip
 
 
 def check_thresholds(stated: Sequence[float]) -> tuple[float, ...]:
@@ -289,12 +287,8 @@ def check_thresholds(stated: Sequence[float]) -> tuple[float, ...]:
     return thresholds
 
 
-def _thresholds_of(stored: Any) -> tuple[float, ...]:
-    return check_thresholds([float(each) for each in stored])
-
-
 THRESHOLDS: Final = SettingFile[tuple[float, ...]](
-    "thresholds.json", "a list of thresholds", "--at-threshold", (), _thresholds_of
+    "thresholds.json", "a list of thresholds", "--at-threshold", (), check_thresholds
 )
 
 FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY, THRESHOLDS))

@@ -30,10 +30,7 @@ class OutsideFigure:
 @final
 @dataclass(frozen=True, slots=True)
 class OutsideReading:
-    """How a model from outside reads one attribute of the world's pictures, and of photographs where it saw some.
-
-    unit: of the attribute, "" for a share. photographs, label: the data set and its label, "" without one.
-    """
+    """How a model from outside reads an attribute of the world's pictures, and of photographs with that label."""
 
     reader: str
     unit: str
@@ -51,10 +48,7 @@ class OutsideReading:
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How well one attribute is read back from the world's pictures; the reason where that is not known.
-
-    outside: what models from outside read.
-    """
+    """How well one attribute is read back from the world's pictures, also by models from outside; or why not known."""
 
     attribute: str
     figure: str | None = None
@@ -85,10 +79,7 @@ _SEARCH: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class StepSize:
-    """The attribute that is moved in steps λ from the subject's own value, and the size of a step in its unit.
-
-    by: half-range, or direction: then a step is one unit of the attribute's direction in the latent space.
-    """
+    """The attribute that is moved in steps λ; by: half-range, or direction, the unit of its latent direction."""
 
     attribute: str
     half_range: float

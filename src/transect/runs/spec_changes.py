@@ -129,10 +129,7 @@ def changes(was: Any, is_now: Any, path: str = "") -> Iterator[Change]:
 
 
 def in_plain_words(was: Mapping[str, object], is_now: Mapping[str, object]) -> str:
-    """What differs and what to do, as the end of a sentence about a folder; at most six settings are named.
-
-    "" where nothing differs; what is None is the same as what is not there.
-    """
+    """What differs (at most six settings) and what to do, as the end of a sentence about a folder; "" if nothing."""
     found = list(changes(was, is_now))
     if not found:
         return ""

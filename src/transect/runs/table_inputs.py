@@ -87,10 +87,7 @@ def records_of(
 
 
 def csv_of(table: pa.Table) -> bytes:
-    """A table as CSV in UTF-8 with a heading; text that a spreadsheet would run as a formula begins with a quote mark.
-
-    Numbers stay as they are, in columns of text too.
-    """
+    """A table as CSV in UTF-8 with a heading; text that a spreadsheet would run begins with a quote mark."""
     from pyarrow import csv
 
     columns = [_harmless(column) for column in table.columns]

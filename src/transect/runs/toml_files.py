@@ -75,10 +75,7 @@ def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:
 def checked(
     model: type[M], content: Mapping[str, Any], where: str, text: str = "", *, quotes: bool = True, context: Any = None
 ) -> M:
-    """The content as a model. text: the TOML that it is from, for the line.
-
-    quotes: messages quote the wrong value; not where it may be a secret.
-    """
+    """The content as a model; text: its TOML, for the line; quotes: quote a wrong value, which may be a secret."""
     try:
         return model.model_validate(content, context=context)
     except ValidationError as error:

@@ -1,6 +1,4 @@
-"""What a rerun may open. Its record can be a stranger's: in its process only models that the reader named are opened,
-there is no network, and no variable of the environment but a few.
-"""
+"""What a rerun of a stranger's record may open: models that the reader named, no network, few variables."""
 
 from __future__ import annotations
 

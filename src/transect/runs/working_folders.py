@@ -47,10 +47,7 @@ _mounts: dict[Path, Mount] = {}
 
 
 def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
-    """The folder of a place: itself on this machine; of an address the working folder, with its small files.
-
-    wanted: which of them. What is on the storage now is fetched again when an address is opened again.
-    """
+    """The folder of a place: itself, or of an address a working folder with its small files, those `wanted`."""
     if not is_address(place):
         return Path(place)
     address = checked(place)
@@ -224,7 +221,8 @@ class Mount:
         for path in list((self.folder / below).rglob("*")):
             name = path.relative_to(self.folder).as_posix()
             as_listed = name in there and self._marks.get(name) == there[name].mark
-            if path.is_file() and not as_listed and not name.endswith(TEMPORARY) and not self._is_held(name):
+            held = any(claim.covers(name) for claim in self.claims)
+            if path.is_file() and not as_listed and not name.endswith(TEMPORARY) and not held:
                 path.unlink(missing_ok=True)
         missing = [name for name in small if wanted(name) and not (self.folder / name).is_file()]
         object_storage.check_size(self.store.address, sum(small[name].size for name in missing), LARGEST)
@@ -272,9 +270,6 @@ class Mount:
         except FileNotFoundError:
             return False
         return True
-
-    def _is_held(self, name: str) -> bool:
-        return any(claim.covers(name) for claim in self.claims)
 
     def _check(self, name: str) -> None:
         for claim in self.claims:

@@ -111,18 +111,14 @@ def _moves(
     subject: Int[np.ndarray, " units"],
 ) -> _Moves:
     n, totals = int(subject.max()) + 1, counts.sum(axis=0)
-    imagined = _imagined(totals / totals.sum()) * counts.sum() / n  # as many answers as a subject has
+    # Imagined units are all equal, of two adjacent levels, and as all units; with as many answers as a subject has.
+    equal = np.eye(len(totals))
+    imagined = np.vstack([equal, (equal[1:] + equal[:-1]) / 2, totals / totals.sum()]) * counts.sum() / n
     size = len(counts) / n
     real, other = (_derivatives(rows, counts, levels, metric) for rows in (counts, imagined / size))
     both = [np.bincount(subject, weights=column, minlength=n) for column in real]
     observed, expected = (np.concatenate([a, size * b]) for a, b in zip(both, other, strict=True))
     return _Moves(observed, expected * totals.sum() / (totals.sum() - 1), n)
-
-
-def _imagined(shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "u k"]:
-    """Shares of levels among a unit's answers: all equal, of two adjacent levels, and as in all units."""
-    equal = np.eye(len(shares))
-    return np.vstack([equal, (equal[1:] + equal[:-1]) / 2, shares])
 
 
 def _derivatives(
@@ -238,11 +234,7 @@ class Reliability(NamedTuple):
 
 
 def rater_reliability(ratings: ArrayLike) -> Reliability:
-    """Each rater compared with the mean of the others, over units that another rater rated too.
-
-    Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
-    minus that of the others.
-    """
+    """Each rater compared with the mean of the others, over units that another rater rated too; NaN: not known."""
     table = ratings_array(ratings)
     known = np.isfinite(table)
     values = np.where(known, table, 0.0)

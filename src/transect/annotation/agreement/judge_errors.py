@@ -71,10 +71,7 @@ def agreement(codes: Codes) -> Agreement:
 def corrected_effects(
     codes: Codes, levels: Int[np.ndarray, " n"], count: int
 ) -> Iterator[tuple[float, PredictionPowered]]:
-    """Of each later level against the first: the judge's difference of rates, and that corrected with people's codes.
-
-    Each text of a level must have had the same chance to be coded by people.
-    """
+    """Of each later level against the first, the judge's and people's; any text may equally have been coded."""
     each = [_powered(codes.take(levels == level)) for level in range(count)]
     rates = [_mean(codes.judge[levels == level]) for level in range(count)]
     for level in range(1, count):

@@ -1,7 +1,4 @@
-"""Answers of simulated raters are counted apart, since they say nothing about people: examples/simulated_raters.py.
-
-The figures of agreement as records; NaN where a figure is not known, null in JSON.
-"""
+"""Figures of agreement as records, NaN where not known. Simulated raters say nothing of people: they count apart."""
 
 from __future__ import annotations
 
@@ -48,11 +45,7 @@ class Share:
 @final
 @dataclass(frozen=True, slots=True)
 class RaterFigures:
-    """One rater compared with the mean of the others.
-
-    correlation, bias (in steps between neighbouring levels): NaN for levels in no order. right_by_dawid_skene: mean
-    probability of the rater's answers by Dawid and Skene's model, over units with three answers or more.
-    """
+    """One rater against the mean of the others; NaN: levels in no order; right_by_dawid_skene: mean probability."""
 
     rater: str
     units: int
@@ -64,10 +57,7 @@ class RaterFigures:
 @final
 @dataclass(frozen=True, slots=True)
 class LatentLevels:
-    """Units whose most probable level by Dawid and Skene's model differs from the level of the most answers.
-
-    of: units with one level of the most answers; tied: units with several. reason: why there is no figure.
-    """
+    """Units, of those with one level of most answers, whose most probable level by Dawid and Skene is another."""
 
     of: int
     differs_from_majority: tuple[tuple[str, ...], ...]
@@ -134,10 +124,7 @@ class PairFigures:
 @final
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All figures of agreement of a project, by question; pairs: what questions about pairs say, by study.
-
-    simulated: answers of simulated raters, which say nothing about people.
-    """
+    """A project's agreement, by question, and of pairs by study; simulated: answers of simulated raters."""
 
     answers: int
     simulated: int

@@ -40,11 +40,7 @@ NO_VALUES: Final = "the answers have neither an order nor values; give the level
 
 
 def pair_figures(project: Project) -> tuple[PairFigures, ...]:
-    """Figures of every question about pairs that has answers, by study, without repeats and known answers.
-
-    A question is about a difference where its levels have values or an order, and about which image shows more where it
-    is `sided`.
-    """
+    """Figures of every question about pairs that has answers, by study, without repeats and known answers."""
     given = [row for row in rows(project.database) if row.second and row.gold is None]
     given = [row for row in given if not (row.repeat or row.excluded)]
     return tuple(figures for study in project.pictures.sources for figures in _of_study(project, study, given))

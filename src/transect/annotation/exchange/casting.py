@@ -23,10 +23,7 @@ _CALLED: Final = {
 
 
 def read_typed(source: TableLike, schema: pa.Schema, role: str) -> tuple[pa.Table, str]:
-    """A table, its columns of the schema cast to their types, the others as they are; and what messages call it.
-
-    Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`).
-    """
+    """A table and its name; columns of the schema cast to their types, times without a zone in UTC."""
     called = str(source) if isinstance(source, str | Path) else role
     table = as_table(source, role, schema.names)  # read as texts: `_cast` names the column that cannot be read
     for place, name in enumerate(table.column_names):

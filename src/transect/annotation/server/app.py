@@ -46,10 +46,7 @@ def create_app(
     public: str = "",
     clock: Callable[[], float] = time.time,
 ) -> Guard:
-    """The ASGI application of a project.
-
-    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure, public: as of `Guard`.
-    """
+    """The ASGI application of a project; hosts, secure, public: as of `Guard`; examples: a folder of pictures."""
     service = Service(project, examples, secure, clock)
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
     app.state.service = service

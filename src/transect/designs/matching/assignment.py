@@ -124,9 +124,7 @@ def _one_sided(sample: Sample) -> Sample:
 
 @final
 class _Task:
-    """The growing graph. Nodes are identities, numbered within their group; an edge is as long as its nearest two
-    images are apart. edges: int64 [e, 4], node a, node b, image a, image b.
-    """
+    """The growing graph of identities, numbered by group; edges [e, 4]: nodes a and b, and their nearest images."""
 
     def __init__(self, sample: Sample, caliper: float, ratio: int) -> None:
         self.sample, self.ratio = sample, ratio

@@ -21,10 +21,7 @@ class NoSet(BadInput):
 @final
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Matched sets: one image of each group in the order of `groups`, the base first, and its distance to each other.
-    refused, near: of base images by reason with the group that has no match, and (nearest image of that group,
-    distance).
-    """
+    """Sets of an image of each group, the base first, and its distance to the others; refused, near: of base images."""
 
     groups: tuple[str, ...]
     rows: Int[np.ndarray, "sets groups"]
@@ -36,13 +33,8 @@ class Sets:
 def match_groups(
     sample: Sample, labels: ArrayLike, method: Callable[[Sample], Matching], *, base: str | None = None
 ) -> Sets:
-    """Matches the base group to each other group in turn; sets without an image of every group are refused.
-
-    labels: the group of each image; an identity stays in one set. base: by default the smallest group; the others
-    follow in the order of their size, so that the scarcest choose first. method: any two-group matching. A base image
-    is refused for what that says of the first group in which it has no match, among images whose identity is in no set.
-
-    Raises BadInput for fewer than two groups, or a base that is not a group; NoSet where no image of the base is left.
+    """Matches the base group (by default the smallest) to each other one, the scarcest first; a set has one of each.
+    Each is refused for what `method` says of the first group without a match, among images of identities in no set.
     """
     group = np.array([str(label) for label in np.asarray(labels).tolist()])
     names, counts = np.unique(group[sample.eligible], return_counts=True)

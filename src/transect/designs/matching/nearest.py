@@ -34,12 +34,7 @@ _SHARE = 0.25  # of the open rows are searched again at a time, those with the f
 
 
 def greedy(sample: Sample, *, caliper: float = np.inf, search: Search | None = None) -> Matching:
-    """Pairs in the paper's order; those farther apart than `caliper` are no match.
-
-    search: finds candidates, by default exactly; a `Search` with the same caliper.
-
-    Returns Matching, pairs by ascending distance.
-    """
+    """Pairs in the paper's order, none farther apart than `caliper`; search: exact, or one with the same caliper."""
     search = search or Search(sample, caliper=caliper)
     queue = _Queue(sample, search)
     pairs = queue.drain()
@@ -50,11 +45,8 @@ def greedy(sample: Sample, *, caliper: float = np.inf, search: Search | None = N
 
 @final
 class _Queue:
-    """Every treated image at the smallest distance that it can still have; the smallest of all comes first.
-
-    bounds, listed: [rows, k], each treated image's candidates by lower bound of the distance; those before `at` were
-    looked at. known: measured ones, a heap per row. reach: all others are at least so far. exact: `known` holds the
-    first of all by distance and position, so that those at the reach itself may be trusted too; tied: that is needed.
+    """Every treated image by the smallest distance that it can still have: candidates by lower bound, known distances.
+    reach: all others are at least so far. exact: `known` holds the first of all; tied: that is needed.
     """
 
     def __init__(self, sample: Sample, search: Search) -> None:
@@ -180,9 +172,7 @@ class _Index:
 
 @final
 class ApproximateSearch(Search):
-    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many. probes:
-    cells that are looked into for an image; more find more and take longer.
-    """
+    """A `Search` by an inverted file of each stratum's columns; probes: cells that are looked into for an image."""
 
     def __init__(self, sample: Sample, *, caliper: float = np.inf, probes: int = 16, list_length: int = 16) -> None:
         """Raises BadInput for a dose, MissingExtra without faiss."""
@@ -193,9 +183,7 @@ class ApproximateSearch(Search):
         self.indices: dict[int, _Index] = {}
 
     def recall(self, *, seed: int = 0) -> float:
-        """Share of the true nearest allowed candidates listed, of 200 random images; before `greedy`, which shares the
-        index.
-        """
+        """Share of the true nearest allowed candidates listed, of 200 random images; call it before `greedy`."""
         rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
         listed = self.nearest(rows, self.sample.columns, self.list_length)
         exact = Search(self.sample, caliper=self.caliper, double=False)
@@ -273,9 +261,7 @@ class ApproximateSearch(Search):
         inside: Int[np.ndarray, " b"],
         positions: Int[np.ndarray, "m f"],
     ) -> Int[np.ndarray, " m"]:
-        """Candidates among the columns that the index names (-1: fewer). Returns how many keep all constraints but the
-        caliper.
-        """
+        """Candidates among the columns that the index names; returns how many keep all constraints but the caliper."""
         k = candidates.columns.shape[1]
         column = np.where(positions >= 0, positions, inside[0])
         pair = np.repeat(rows, positions.shape[1])

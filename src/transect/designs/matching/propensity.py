@@ -111,11 +111,7 @@ def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores
 def recommended(
     sample: Sample, known: Scores | None = None, *, caliper_sd: float = CALIPER_SD, seed: int = 0
 ) -> Matching:
-    """Pairs of the nearest cross-fitted log odds within `caliper_sd` pooled standard deviations of the two groups.
-
-    Where an identity is in fewer than two folds' reach (a group too small to leave out) the in-sample score is used.
-    The distance of a pair is the difference of log odds.
-    """
+    """Pairs of nearest cross-fitted log odds (in-sample in small groups) within `caliper_sd` pooled deviations."""
     known = known or scores(sample, seed=seed)
     log_odds = np.where(np.isfinite(known.cross_fitted), known.cross_fitted, known.log_odds)
     a, b = sample.rows, sample.columns

@@ -60,10 +60,7 @@ class References:
 def usable_references(
     sample: Sample, defaults: Mapping[str, tuple[Float[np.ndarray, " n"], float]]
 ) -> Bool[np.ndarray, " n"]:
-    """Which images may serve as a reference: complete ones with every default attribute at its value.
-
-    defaults: attribute -> (its column, the value that a reference must have).
-    """
+    """Which images may be a reference: complete, and each default attribute's column at its value."""
     usable = np.ones(len(sample), dtype=bool)
     usable[[row for row, why in sample.ineligible.items() if why == MISSING]] = False
     for column, value in defaults.values():
@@ -81,11 +78,7 @@ def without_reference(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[in
 def choose_references(
     sample: Sample, pairs: Matching, usable: Bool[np.ndarray, " n"], measure: Measure | None = None
 ) -> References:
-    """For each pair the two references whose difficulties differ least; of equals the easiest, then the first.
-
-    measure: of difficulty, asked only about matched images and the usable ones of the same identity; by default the
-    distance of the sample's features.
-    """
+    """For each pair the two references whose difficulties differ least; of equals the easiest, then the first."""
     measure = partial(distances, sample.features) if measure is None else measure
     members = _by_identity(sample, usable)
     chosen = []

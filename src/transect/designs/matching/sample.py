@@ -1,9 +1,5 @@
-"""In what space is distance measured? Blocks with weights, standard units, Mahalanobis.
-
-The input and the result of every matching method: images with constraints on pairs, and pairs.
-
-Rows are images; a is the treated image of a pair (treatment 1), b the control (treatment 0), by position in the
-sample.
+"""The metric of distances (weighted blocks, standard units, Mahalanobis), and what every method takes and gives.
+Rows are images; a is the treated image of a pair (treatment 1), b the control (0), by position in the sample.
 """
 
 from __future__ import annotations
@@ -35,10 +31,7 @@ def layered(latents: Float[np.ndarray, "n ..."], layers: Layers) -> Float[np.nda
 
 
 def weighted(blocks: Sequence[Float[np.ndarray, "_ _"]], weights: Sequence[float]) -> Float[np.ndarray, "n d"]:
-    """Blocks side by side so that the squared distance is the weighted sum of the blocks' squared distances.
-
-    One block of weight 1 is returned as it is. Raises BadInput for weights that are not above 0 or other lengths.
-    """
+    """Blocks side by side so that the squared distance is the weighted sum of the blocks' squared distances."""
     if any(not 0 < weight < np.inf for weight in weights):
         raise BadInput(f"features: expected weights above 0, got {', '.join(f'{weight:g}' for weight in weights)}")
     rows = {len(block) for block in blocks}
@@ -226,13 +219,7 @@ def make_sample(
     ineligible: Mapping[int, str] | None = None,
     dose_gap: float = 0.0,
 ) -> Sample:
-    """A checked sample. features of more than two axes (w+) are flattened; exact: one sequence per column.
-
-    Rows with a value that is not finite, or without treatment or identity, are ineligible ("missing value").
-
-    Raises BadInput for lengths that differ, a treatment that is not 0 or 1 (without a dose), an empty group, or
-    features that are the same for all images.
-    """
+    """A checked sample; rows with a value that is not finite, or without treatment or identity, are ineligible."""
     dose = np.asarray(treatment, dtype=np.float64)
     flat = features.reshape(len(features), -1)
     columns: dict[str, ArrayLike | None] = {"features": flat, "identity": identity, "second embedding": second}

@@ -179,9 +179,7 @@ class Search:
         k: int,
         prices: Float[np.ndarray, " n"] | None = None,
     ) -> Candidates:
-        """The k nearest allowed columns of eligible rows. prices: what a column of the sample costs beside its
-        distance.
-        """
+        """The k nearest allowed columns of eligible rows; prices: what a column costs beside its distance."""
         candidates = Candidates.none(len(rows), k)
         strata = self.sample.exact[columns]
         order = np.argsort(strata, kind="stable")

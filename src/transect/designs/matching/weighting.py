@@ -27,10 +27,7 @@ def log_odds(
     *,
     penalty: float = 1.0,
 ) -> Float[np.ndarray, " m"]:
-    """Log odds of `rows` from the model fitted to `features` and y (0 or 1, both present).
-
-    The model minimises the sum of logistic losses + penalty / 2 |weights|², the intercept free.
-    """
+    """Log odds of `rows`: the minimum of the logistic losses of y + penalty / 2 |weights|², the intercept free."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1 / penalty, solver="newton-cholesky", tol=_NEWTON_TOLERANCE)

@@ -1,8 +1,4 @@
-"""Strategies that search for failures: from answers of yes or no they suggest the next points to query.
-
-A point lies in the unit cube, one coordinate per attribute that varies. All strategies have one interface: they suggest
-a batch from the history of queries and answers, so that a search resumes from its history.
-"""
+"""Strategies that search for failures: from a history of yes or no they suggest a batch of points of the unit cube."""
 
 from transect.designs.search.active import ActiveSearch, eager
 from transect.designs.search.harvest import Harvest

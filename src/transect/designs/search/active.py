@@ -70,9 +70,7 @@ class Surrogate:
     evidence: float
 
     def probability(self, points: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
-        """Chance of a failure at each point, averaged over the uncertain log odds (algorithm 3.2) as MacKay does it,
-        doi:10.1162/neco.1992.4.5.720.
-        """
+        """Chance of a failure at each point (algorithm 3.2, averaged as in doi:10.1162/neco.1992.4.5.720)."""
         across = kernel(points, self.points, self.lengths)
         center = self.mean + across @ self.gradient
         v = solve_triangular(self.factor, self.root[:, None] * across.T, lower=True, check_finite=False)
@@ -288,9 +286,7 @@ def _fitted_rows(history: History) -> Int[np.ndarray, " m"]:
 
 
 def candidates_near(history: History, surrogate: Surrogate, random: np.random.Generator) -> Float[np.ndarray, "m d"]:
-    """Sparse steps from failures, all at least a tenth of the diagonal from every failure found: one to all attributes
-    take another value, anywhere or within two length scales.
-    """
+    """Sparse steps from failures, anywhere or within two length scales, a tenth of the diagonal from every failure."""
     failures, d = history.found, history.dimensions
     centers = failures[random.permutation(len(failures))[:CENTERS]].repeat(CANDIDATES, axis=0)
     shape = centers.shape

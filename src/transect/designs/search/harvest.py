@@ -155,10 +155,7 @@ FOCUS: Final = 6.0
 @final
 @dataclass(frozen=True, slots=True)
 class Harvest:
-    """Finds many failures: follow-ups, exploration and draws from a model of the failure probability.
-
-    Every call shows a new subject, so a draw may return to a part of the cube that was queried before.
-    """
+    """Finds many failures: follow-ups, exploration and draws from a model; each call shows a new subject."""
 
     seed: int = 0
     name: str = "active search, then draws where failures are likely"

@@ -26,10 +26,7 @@ APART: Final = 0.1
 @final
 @dataclass(frozen=True, slots=True)
 class History:
-    """Queries in order: points float64 [n, d] in [0, 1], failures float64 [n] (0, 1, NaN without an answer).
-
-    explored: boolean [n], whether the point was chosen regardless of earlier answers.
-    """
+    """Queries: points [n, d] in [0, 1], failures [n] (NaN: no answer); explored: chosen regardless of answers."""
 
     points: Float[np.ndarray, "n d"]
     failures: Float[np.ndarray, " n"]
@@ -124,10 +121,7 @@ def distances(points: Float[np.ndarray, "n d"], others: Float[np.ndarray, "m d"]
 
 
 def apart(points: Float[np.ndarray, "n d"], share: float = APART) -> Int[np.ndarray, " k"]:
-    """Rows that are at least `share` of the diagonal from every row chosen before them, in order.
-
-    A search that clones its first failure has one. No points give no rows.
-    """
+    """Rows in order that are at least `share` of the diagonal from every row chosen before them."""
     chosen: list[int] = []
     least = share * diagonal(points.shape[1]) - 1e-12
     for row in range(len(points)):

@@ -41,12 +41,6 @@ Steps: TypeAlias = Sequence[Sequence[float]]
 """For each coordinate of the cube the ranks between its levels; nothing for one without levels."""
 
 
-def level_codes(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarray, "n k"]:
-    """The level of each coordinate that has levels; a point on an edge has the lower one, as in `Rule.holds`."""
-    columns = [np.searchsorted(edges, points[:, j], side="left") for j, edges in enumerate(steps) if len(edges)]
-    return np.array(columns, dtype=np.int64).reshape(len(columns), len(points)).T
-
-
 def sizes(steps: Steps) -> tuple[int, ...]:
     """How many levels each coordinate that has levels has."""
     return tuple(len(edges) + 1 for edges in steps if len(edges))
@@ -57,7 +51,9 @@ def condition_of(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarr
     shape = sizes(steps)
     if not shape:
         return np.zeros(len(points), dtype=np.int64)
-    return np.asarray(np.ravel_multi_index(tuple(level_codes(points, steps).T), shape), dtype=np.int64)
+    # A point on an edge has the lower level, as in `Rule.holds`.
+    levels = [np.searchsorted(edges, points[:, j], side="left") for j, edges in enumerate(steps) if len(edges)]
+    return np.asarray(np.ravel_multi_index(tuple(levels), shape), dtype=np.int64)
 
 
 def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n e"]:

@@ -101,9 +101,7 @@ class ConfirmedSearch:
         return [(rule, rows[(turns == i) & answered[rows]]) for i, rule in enumerate(rules)]
 
     def _turns(self, history: History, rules: list[Rule]) -> list[int]:
-        """For each block of calls after the first search, and the next, its rule's number or SEARCHED; rules in need
-        take turns.
-        """
+        """Of each block after the first search, and the next, the rule or SEARCHED; rules in need take turns."""
         turns: list[int] = []
         for start in range(self.searching, len(history) + 1, BLOCK):
             blocks = history.failures[self.searching : start].reshape(-1, BLOCK)
@@ -149,9 +147,7 @@ class Stratum:
 @final
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """The two phases as a strategy: a point depends on seed, number and first answers. strategy: in place of active
-    search.
-    """
+    """The two phases as a strategy: a point depends on seed, number and first answers."""
 
     seed: int = 0
     budget: int = 400
@@ -179,9 +175,7 @@ class Phases:
         return Suggestions(np.array(points).reshape(n, history.dimensions), np.zeros(n, dtype=np.bool_))
 
     def strata(self, history: History) -> list[Stratum]:
-        """The answered calls by stratum with the weights of their means, which sum to 1; within the first phase that
-        alone.
-        """
+        """The answered calls by stratum with weights, which sum to 1; within the first phase that alone."""
         answered = np.isfinite(history.failures)
         sure = int((1 - self.search.most) * self.first)  # beyond these, how many there are depends on the answers
         rows = np.flatnonzero(history.explored[: self.first])[:sure]

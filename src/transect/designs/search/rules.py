@@ -67,9 +67,8 @@ def whole_cube(dimensions: int) -> Rule:
 def find_rules(
     history: History, thresholds: Sequence[Sequence[float]] | None = None, *, halves: bool = True
 ) -> list[Rule]:
-    """The rules that every other call suggests and the calls between bear out, the strongest first; [] where nothing
-    stands out. halves: false looks at all calls at once, for rules that are only drawn from. thresholds: where a
-    condition may cut each attribute, by default every twentieth.
+    """The rules that every other call suggests and the calls between bear out, the strongest first.
+    halves: false looks at all calls at once. thresholds: where conditions cut, by default every twentieth.
     """
     answered = np.isfinite(history.failures)
     points, failures = history.points[answered], history.failures[answered] == 1
@@ -123,9 +122,7 @@ def _best_interval(
     cuts: Sequence[float],
     failures: Bool[np.ndarray, " n"],
 ) -> tuple[float, float, float]:
-    """Of all intervals between two cuts, or a cut and an end, the one that gains most: gain, low, high. values, failed:
-    the calls inside the rule so far; failures: of all calls.
-    """
+    """Of all intervals between two cuts, or a cut and an end, the one that gains most: gain, low, high."""
     ends = np.array([0.0, *cuts, 1.0])
     bins = np.searchsorted(ends[1:-1], values, side="left")
     size = len(ends) - 1

@@ -22,7 +22,7 @@ from transect.designs.levels import ends, unknown_attribute
 from transect.designs.search.interrogation import cells
 from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Generator, World
+from transect.protocols import World
 from transect.records import Attribute, Latents
 from transect.runs.capabilities import sample_unedited
 from transect.runs.wording import spaced
@@ -38,9 +38,7 @@ _CHANCE: Final = 1.2
 @final
 @dataclass(frozen=True, slots=True)
 class LatentPart:
-    """Orthonormal directions of a latent space. directions float64 [m, k]; ranked float64 [m, q]: coordinates along
-    each, ascending, as a sample of subjects has them.
-    """
+    """Orthonormal directions [m, k] of a latent space; ranked [m, q]: a sample's coordinates along each, ascending."""
 
     directions: Float[np.ndarray, "m k"]
     ranked: Float[np.ndarray, "m q"]
@@ -99,11 +97,6 @@ def _directions(rows: Float[np.ndarray, "n k"], count: int) -> Float[np.ndarray,
     return np.asarray(principal[:count] * signs[:count, None])
 
 
-def latent_part_of(world: Generator, seeds: Int[np.ndarray, " n"], count: int) -> LatentPart:
-    """The latent part of a world's subjects of these seeds. Raises BadInput as `latent_part` does."""
-    return latent_part(world.sample(seeds), count)
-
-
 KINDS: Final = ("attributes", "conditions", "latent")
 
 SUBJECTS: Final = 4096
@@ -116,10 +109,8 @@ _SYNTAX: Final = "expected NAME, NAME=LOW:HIGH for values evenly between, or NAM
 @final
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Attributes that a search varies. ranked float64 [d, q]: each one's values, ascending, at evenly spaced ranks.
-
-    Whatever is uniform in the cube has each attribute as the population has it, and all independent. stepped: names of
-    attributes that take only the levels that you name. latent: whose coordinates the last attributes are.
+    """Attributes that a search varies: each one's values, ascending, at even ranks [d, q]; all are independent.
+    stepped: attributes that take only the levels that you name. latent: whose coordinates the last attributes are.
     """
 
     attributes: tuple[Attribute, ...]
@@ -271,7 +262,7 @@ def space_of(
     space = _attributes(texts, known, world.read(sample_unedited(world, seeds)))
     if kind == "attributes":
         return space
-    latent = latent_part_of(world, seeds, latent_dims)
+    latent = latent_part(world.sample(seeds), latent_dims)
     return Space(
         (*space.attributes, *latent.attributes), np.vstack([space.ranked, latent.ranked]), space.stepped, latent
     )

@@ -1,7 +1,4 @@
-"""`transect annotate`: people rate a run's images, and their answers come back.
-
-The command `transect annotate judge`.
-"""
+"""`transect annotate`: people rate a run's images, and their answers come back; judges are compared with them."""
 
 from __future__ import annotations
 

@@ -58,11 +58,7 @@ _ANSWERS: Final = pa.schema(
 @final
 @dataclass(frozen=True, slots=True)
 class SamePersonNumbers:
-    """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs.
-
-    answers: answers about the pairs; simulated: those of simulated raters, which say nothing about people. agreement:
-    of two raters, over all pairs and without those of one photograph.
-    """
+    """Shares of "same" by kind, familiarity and group, and distances; agreement: also without one-photograph pairs."""
 
     rows: tuple[SameRow, ...]
     distance: Distances

@@ -31,10 +31,7 @@ FILE: Final = "validation.json"
 def of_generator(
     study: RatedStudy, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
 ) -> Validation:
-    """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
-
-    condition, quality: names of questions; what the first asks is an attribute that was varied or is known.
-    """
+    """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean."""
     shown, good = _named(study, condition), _named(study, quality)
     run = study.audited
     intended = columns.columns_of(run.images, "intended")
@@ -87,11 +84,8 @@ def _named(study: RatedStudy, name: str) -> Rated:
 @final
 @dataclass(frozen=True, slots=True)
 class StudyValidation:
-    """What raters' answers make of the images of one study, as `validation.json` stores it.
-
-    generator: described as in the run's spec. groups: all images first. equal_quality: every pair of levels. undecided:
-    images on which raters were evenly split; unrated: images without an answer; between: images whose intended
-    condition lies halfway between two answers. simulated: answers of simulated raters; no gate is passed with any.
+    """What raters' answers make of a study's images; groups: all images first. No gate passes with simulated answers.
+    undecided: raters were evenly split; unrated: without an answer; between: intended halfway between two answers.
     """
 
     generator: Mapping[str, Any]

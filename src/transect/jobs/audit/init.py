@@ -1,6 +1,4 @@
-"""A TOML file of an audit's settings: read and checked (`transect audit --config`), and written from five answers
-(`transect.init`).
-"""
+"""An audit's settings in TOML: read and checked (`--config`), and written from five answers (`transect.init`)."""
 
 from __future__ import annotations
 

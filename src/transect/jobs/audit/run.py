@@ -60,23 +60,18 @@ def _unanswered(folder: Path) -> bool:
 
 def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     """Why the folder cannot be used as it is; "" where it can."""
+    from transect.runs.folder import canonical_json
+
     held = places_of(folder)
     for place, wanted in studies.items():
-        if place in held and (told := in_plain_words(read_record(place), _as_stored(wanted))):
+        as_stored = loads(canonical_json(wanted.spec().to_json()))
+        if place in held and (told := in_plain_words(read_record(place), as_stored)):
             return f"{place} holds a run with other settings: {told}"
     others = [place for place in held if place not in studies]
     if not others:
         return ""
     name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
     return f"{folder} holds {name}, which this audit does not have: choose another --out"
-
-
-def _as_stored(study: Study) -> Mapping[str, object]:
-    """The spec of a study as run.json would hold it."""
-    from transect.runs.folder import canonical_json
-
-    stored: Mapping[str, object] = loads(canonical_json(study.spec().to_json()))
-    return stored
 
 
 SMILE_NEIGHBORS: Final = 20

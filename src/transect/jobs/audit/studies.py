@@ -1,8 +1,4 @@
-"""From a request to its studies: an experiment, steps λ, observation, photographs, other worlds, interpolation, pairs.
-
-A request for one study puts it into the run folder itself; for several, each study has a folder under OUT/studies,
-and the report sets them side by side.
-"""
+"""From a request to its studies. One goes into the run folder itself; several into OUT/studies, side by side."""
 
 from __future__ import annotations
 
@@ -161,20 +157,9 @@ REPEATED: Final = "repeat-"
 _OF_PHOTOGRAPHS: Final = "photographs:"
 
 
-def check_replicate(request: AuditRequest) -> None:
-    """Raises BadInput where there is no experiment to repeat."""
-    if request.replicate and not request.vary:
-        raise BadInput("--replicate repeats an experiment: give --vary, or drop it")
-
-
 def is_one(study: Study) -> bool:
     """Whether a study repeats the experiment in another world."""
     return study.name.startswith((EDITED, REPEATED))
-
-
-def is_edited(study: Study) -> bool:
-    """Whether it does on photographs."""
-    return study.name.startswith(EDITED)
 
 
 def photographs(request: AuditRequest) -> dict[str, str]:
@@ -213,10 +198,7 @@ def _edited(spec: str | Path | Generator) -> bool:
 
 
 def replicated_worlds_studies(request: AuditRequest, first: World | None) -> Iterator[Study]:
-    """A study for each generator. first: the experiment's own world.
-
-    Raises BadInput for a world that has none of the attributes, or is given twice.
-    """
+    """A study for each generator but the first; a world that has none of the attributes, or comes twice, is refused."""
     names: set[str] = set()
     called = _called([str(spec) for spec in request.replicate if _edited(spec)])
     own = None if first is None else generator_entry(first)
@@ -334,7 +316,8 @@ def check_request(request: AuditRequest) -> None:
         raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
     if request.interpolate is not None and request.world.photographs is not None:
         raise BadInput("--interpolate: nothing lies between two backgrounds; leave it or --photographs out")
-    check_replicate(request)
+    if request.replicate and not request.vary:
+        raise BadInput("--replicate repeats an experiment: give --vary, or drop it")
     if request.images is None:
         return
     if request.steps or request.dataset or request.observe or request.interpolate is not None:
@@ -366,10 +349,7 @@ def complete(
     check_edits: EditCheck,
     pairs: tuple[PairwiseQuestion, ...] = (),
 ) -> list[Study]:
-    """The studies with their targets, truth and checks; experiments with what is asked about two images.
-
-    Raises BadInput or UnknownName for what does not fit them.
-    """
+    """The studies with their targets, truth and checks; experiments with what is asked about two images."""
     if not check_edits.empty and not any(study.design.levels for study in studies):
         raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
     rule = request.verification
@@ -437,7 +417,7 @@ def plain(world: World) -> World:
 
 def of_plain_world(study: Study) -> Study:
     """The study on the world itself where it is moved in steps."""
-    recipe = study.recipe and replace(study.recipe, world=study.recipe.world.without_steps())
+    recipe = study.recipe and replace(study.recipe, world=replace(study.recipe.world, steps=""))
     return replace(study, world=plain(study.world), recipe=recipe)
 
 
@@ -554,7 +534,7 @@ def _say_not_repeated(request: AuditRequest, studies: Sequence[Study], observed:
     """Which attributes other worlds do not set, and whether labels of photographs stand beside them."""
     edited = iter(photographs(request))
     for study in filter(is_one, studies):
-        beside = observed.get(next(edited)) if is_edited(study) else None
+        beside = observed.get(next(edited)) if study.name.startswith(EDITED) else None
         for line in not_repeated(request.vary, study, beside):
             say(line, error=True)
 

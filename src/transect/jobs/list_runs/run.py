@@ -49,10 +49,7 @@ class RunRow:
 
 
 def runs_below(folder: Path, depth: int = DEEPEST, *, of_a_job: bool = False) -> Iterator[RunRow]:
-    """The runs in a folder and in those below it, without looking into a run; links are not followed.
-
-    of_a_job: whether the folder lies in one with a job's page, whose own runs are no runs of the user's.
-    """
+    """The runs in a folder and below, not those within a run or (of_a_job) a job's; links are not followed."""
     pages = list(_pages(folder))
     if is_run(folder):
         yield from _run(folder, pages, of_a_job)

@@ -29,10 +29,7 @@ _PAID: Final = (
 def words_of(
     folder: Path, again: Path, files: Mapping[str, str | Path], trusted: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The command line that makes a folder again in another one, and the models that it may open.
-
-    files: where files lie, by their own name or by their option. trusted: models, as the record names them.
-    """
+    """The command line that makes a folder again in another one, and the models that it may open."""
     record = command_record.read(folder)
     rerun = _declared(record.job, folder)
     with_files = [word for word in record.words if word.sha256]

@@ -53,11 +53,7 @@ class Change:
 @final
 @dataclass(frozen=True, slots=True)
 class ColumnCompared:
-    """One column of a table whose values differ. rows: of the table; differing: of these; beyond: the tolerance.
-
-    largest: the largest difference, of pixels in levels of 255, of numbers relative as `TOLERANCE` says; None of other
-    values, which are the same or not.
-    """
+    """One column of a table whose values differ; beyond: rows beyond `TOLERANCE`; largest: of numbers and pixels."""
 
     column: str
     differing: int
@@ -68,10 +64,7 @@ class ColumnCompared:
 @final
 @dataclass(frozen=True, slots=True)
 class TableCompared:
-    """One table of a run. place: the study's folder within the run, "" of the run itself.
-
-    same_bytes: whether every part, or the file, is the same, bit for bit. columns: those whose values differ.
-    """
+    """A table of a run; place: the study's folder, ""; same_bytes: of every part; columns: whose values differ."""
 
     place: str
     table: str
@@ -88,11 +81,7 @@ class TableCompared:
 @final
 @dataclass(frozen=True, slots=True)
 class ReproduceNumbers:
-    """A rerun compared with its run.
-
-    versions: those that are others; settings: what follows from them in the run's description. left_out: what was not
-    rerun or compared, a sentence each.
-    """
+    """A rerun compared with its run; versions: that differ; settings: what follows; left_out: what was not compared."""
 
     run: str
     again: str
@@ -153,11 +142,7 @@ def arrays(
 
 
 def numbers(name: str, was: object, is_now: object, tolerance: float, *, same_bytes: bool) -> TableCompared:
-    """Every number of two JSON values, by its place: a row is a number, a column the first key of its place.
-
-    A list of another length, or a key that one of them lacks, is one difference beyond the tolerance. Texts are not
-    compared: they say the numbers again, rounded.
-    """
+    """Every number of two JSON values, by its place; a list of another length or a missing key is one difference."""
     apart: dict[str, list[float]] = {}
     for place, first, second in () if same_bytes else _pairs(was, is_now):
         apart.setdefault(place.partition("/")[0], []).append(_difference(first, second))

@@ -40,7 +40,6 @@ from transect.targets.words.speakers import SharedSpeaker, shared_by
 if TYPE_CHECKING:
     from transect.targets.http.chat.settings import ChatSettings
     from transect.targets.http.settings import Settings
-    from transect.targets.words.asked import PairwiseQuestion
 
 
 A = TypeVar("A")
@@ -52,11 +51,7 @@ CHAT: Final = "chat"
 @final
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the reader says: targets by name, and files by the option of audit that names them, as `generator`.
-
-    trust: models that open on the record's word. budget: the most calls to each target that counts them; None asks none
-    of them. answers: the folder of the files that keep what such targets answer.
-    """
+    """What the reader says; trust: models opened on the record's word; budget: calls to each metered target."""
 
     targets: Mapping[str, TargetLike] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
@@ -123,13 +118,6 @@ def open_target(stored: TargetDescription, given: Given) -> Target | None:
     if target.name != name:
         give_name(target, name, source)
     return target
-
-
-def open_pairs(stored: TargetDescription, given: Given) -> PairwiseQuestion | None:
-    """As `open_target`, of a question about two images."""
-    from transect.targets.reopening import reopen_pairs
-
-    return _asked(stored.facts, given, reopen_pairs)
 
 
 def _asked(facts: Mapping[str, Any], given: Given, reopened: _Reopen[A]) -> A | None:
@@ -281,10 +269,7 @@ _OF_VERSIONS: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """One run of an audit, ready to be made again. place: its folder within the audit's.
-
-    not_asked: names of targets that count their calls, where there is no budget.
-    """
+    """An audit's run, ready to be made again; not_asked: targets that count their calls, without a budget."""
 
     place: str
     study: study.Study
@@ -295,11 +280,13 @@ class Rebuilt:
 
 def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
     """The study that a finished run describes. Nothing is made, and no target that counts its calls is asked."""
+    from transect.targets.reopening import reopen_pairs
+
     spec = run.spec
     _check_finished(run)
     opened = {entry.name: open_target(entry.description, given) for entry in spec.targets}
     targets = tuple(target for target in opened.values() if target is not None)
-    pairs = {entry.name: open_pairs(entry.description, given) for entry in spec.pairs}
+    pairs = {entry.name: _asked(entry.description.facts, given, reopen_pairs) for entry in spec.pairs}
     design, world = spec.design, open_world_of(spec, given)
     again = study.Study(
         spec.name,
