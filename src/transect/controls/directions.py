@@ -104,26 +104,17 @@ def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
     return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
 
 
-def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
-    """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
-
-    Of all directions that leave the other decision values alone, v_j is the nearest to n_j.
-    """
-    _check_independent(planes)
-    dual = np.linalg.pinv(planes.normals).T
-    return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
-
-
 def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
     """Steps s_j with s_j·n_j = 1 and s_j·n_k = 0 for every k ≠ j, each a combination of the ways.
 
-    With the normals as ways: the dual directions. Raises BadInput for attributes that the ways do not tell apart.
+    With the normals as ways: of all steps that leave the other decision values alone, s_j is the nearest to n_j, a row
+    of the transposed pseudo-inverse. Raises BadInput for attributes that the ways do not tell apart.
 
     >>> planes = Hyperplanes.of(["a", "b"], np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2))
     >>> steps_along(planes, planes.normals).round(3).tolist()
     [[1.0, -1.0], [0.0, 1.414]]
     """
-    _check_independent(planes)
+    check_independent(planes)
     through = ways / (ways * planes.normals).sum(axis=1, keepdims=True)
     across = planes.normals @ through.T
     if not np.linalg.cond(across) <= LARGEST_CONDITION:
@@ -134,7 +125,8 @@ def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np
     return np.asarray(np.linalg.solve(across.T, through))
 
 
-def _check_independent(planes: Hyperplanes) -> None:
+def check_independent(planes: Hyperplanes) -> None:
+    """Raises BadInput for attributes whose normals are collinear, naming them."""
     condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
     if condition <= LARGEST_CONDITION:
         return

@@ -435,8 +435,3 @@ def latents_of_rows(table: pa.Table) -> tuple[tuple[str, ...], Latents]:
     values[:, IDENTITY_COLUMNS] = np.array(fitted[CODE].to_pylist()).reshape(len(fitted), len(IDENTITY_COLUMNS))
     settings = {name: fitted[f"set.{name}"].to_numpy().astype(np.float64) for name in SETTINGS}
     return tuple(fitted["id"].to_pylist()), Latents(np.zeros(len(fitted), dtype=np.int64), values, SPACE, settings)
-
-
-def read_twins(folder: str | Path) -> tuple[tuple[str, ...], Latents]:
-    """The same of a run's folder. Raises BadInput for another folder."""
-    return latents_of_rows(rows_of_twins(Path(folder)))
