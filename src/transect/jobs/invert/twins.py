@@ -65,7 +65,7 @@ from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write
 from transect.runs.parts import announcing_stages, fill_table
 from transect.runs.pictures import pixels_of_png, png
 from transect.runs.tables import PICTURE
-from transect.runs.wording import counted
+from transect.runs.wording import counted, spaced
 
 FIT_SIZE: Final = 64
 """Pixels at which twins are fitted, whatever size they are shown at."""
@@ -136,7 +136,7 @@ class TwinParts:
         row: dict[str, Any] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
         if sitter.pixels is None or sitter.points is None:
             return row
-        fitted = twin(sitter.pixels, sitter.points, world=self.fitting)
+        fitted = twin(sitter.pixels, sitter.points, self.fitting)
         found = self.showing.landmarks(fitted.latents)
         pixels = self.showing.render(fitted.latents).pixels[0]
         scales, shifts = placed(found, sitter.points)
@@ -179,19 +179,6 @@ class TwinWork:
 
 UNITS: Final = {"tilt": "°", "ita": "°", "lightness": " L*", "side_light": " L*"}
 """Of points in distances between the eyes; of colors 0 to 1."""
-WORDS: Final = {
-    "points": "points",
-    "jaw": "jaw",
-    "brows": "brows",
-    "nose": "nose",
-    "eyes": "eyes",
-    "mouth": "mouth",
-    "tilt": "tilt",
-    "ita": "tone (ITA)",
-    "lightness": "lightness",
-    "side_light": "side light",
-    "color": "color",
-}
 APART: Final = 3.0
 """Tones of Monk's scale between two that fit as well, from which a photograph does not tell its tone."""
 _GROUPS: Final = 6
@@ -291,7 +278,7 @@ class TwinsResult(ShortPageResult[TwinsNumbers]):
         """The residuals."""
         return _HEADINGS, [
             [
-                WORDS[each.name],
+                "tone (ITA)" if each.name == "ita" else spaced(each.name),
                 _number(each.name, each.size),
                 _signed(each.name, each.median) if each.name in SIGNED else "–",
                 _signed(each.name, each.largest) if each.name in SIGNED else _number(each.name, each.largest),
