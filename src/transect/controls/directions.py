@@ -109,10 +109,6 @@ def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np
 
     With the normals as ways: of all steps that leave the other decision values alone, s_j is the nearest to n_j, a row
     of the transposed pseudo-inverse. Raises BadInput for attributes that the ways do not tell apart.
-
-    >>> planes = Hyperplanes.of(["a", "b"], np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2))
-    >>> steps_along(planes, planes.normals).round(3).tolist()
-    [[1.0, -1.0], [0.0, 1.414]]
     """
     check_independent(planes)
     through = ways / (ways * planes.normals).sum(axis=1, keepdims=True)

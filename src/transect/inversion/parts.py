@@ -62,10 +62,16 @@ def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
     return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
 
 
-def median_of(values: Float[np.ndarray, " n"]) -> float | None:
-    """The median of the finite values; None where there are none."""
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else None
+def rows_of_parts(count: int, size: int) -> list[range]:
+    """The rows of each part of that size; the last may have fewer."""
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def medians_of(table: pa.Table, names: Iterable[str]) -> dict[str, float | None]:
+    """The median of the finite values of each column; None where there are none."""
+    columns = {name: table[name].to_numpy().astype(np.float64) for name in names}
+    known = {name: column[np.isfinite(column)] for name, column in columns.items()}
+    return {name: float(np.median(values)) if len(values) else None for name, values in known.items()}
 
 
 def failed_ids(table: pa.Table) -> tuple[int, tuple[str, ...]]:

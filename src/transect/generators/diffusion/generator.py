@@ -140,13 +140,11 @@ def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:
         shown = shown_of(subjects, number)
         empty = next((name for name, mask in masks.items() if not mask.of(shown).any()), "")
         reasons.append(UNMASKED.format(empty) if empty else "")
-    kept = [number for number, reason in enumerate(reasons) if not reason]
-    left_out = Counter(subjects.left_out) + Counter(reason for reason in reasons if reason)
-    if not kept:
-        found = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    kept = subjects.only(np.array([not reason for reason in reasons]), Counter(filter(None, reasons)))
+    if not len(kept):
+        found = ", ".join(f"{count} {reason}" for reason, count in kept.left_out.items())
         raise BadInput(f"{subjects.labelled.name}: expected photographs to paint, got none ({found}); change the mask")
-    looks = tuple(subjects.looks[number] for number in kept)
-    return replace(subjects, rows=subjects.rows[kept], looks=looks, left_out=dict(left_out))
+    return kept
 
 
 Pipeline: TypeAlias = Any

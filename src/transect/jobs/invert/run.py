@@ -27,7 +27,8 @@ from transect.inversion.parts import (
     elsewhere,
     failed_ids,
     identity_distances,
-    median_of,
+    medians_of,
+    rows_of_parts,
     rows_of_run,
     rows_with_quality,
 )
@@ -123,11 +124,6 @@ class InversionMedians:
     identity_distance: float | None
     steps: float | None
 
-    @classmethod
-    def of_table(cls, table: pa.Table) -> InversionMedians:
-        """Of the run's rows."""
-        return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -222,10 +218,10 @@ class Inversion:
     start: str
     batch: int
 
+    @property
     def parts(self) -> list[range]:
         """The rows of each part."""
-        count = len(self.pictures)
-        return [range(start, min(start + self.batch, count)) for start in range(0, count, self.batch)]
+        return rows_of_parts(len(self.pictures), self.batch)
 
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
@@ -328,7 +324,7 @@ def plan(
 
 def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> InvertResult:
     """Invert the parts that the folder lacks; the engine makes them. Raises as `invert`."""
-    count, parts = len(inversion.pictures), inversion.parts()
+    count, parts = len(inversion.pictures), inversion.parts
     made_by = elsewhere(engine, inversion.plan.named, "inversion", quiet=quiet)
     with RunFolder(out, inversion.spec()) as folder:
         title = f"inversion of {counted(count, 'image')}, steps"
@@ -344,7 +340,7 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine 
 
 
 def _fill(inversion: Inversion, folder: RunFolder, missing: Sequence[int], progress: Progress, engine: Engine) -> None:
-    parts, search, batch, plan = inversion.parts(), inversion.search, inversion.batch, inversion.plan
+    parts, search, batch, plan = inversion.parts, inversion.search, inversion.batch, inversion.plan
     work: Work[Pictures, pa.Table] = Ready(
         lambda: InversionParts(plan.tools, search, batch, plan.device, progress.advance)
     )
@@ -380,7 +376,7 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
         distance=plan.distance,
         start=inversion.start,
         encoder_r2=encoder_r2(table),
-        median=InversionMedians.of_table(table),
+        median=InversionMedians(**medians_of(table, (field.name for field in fields(InversionMedians)))),
         latents=str(out / LATENTS),
         sheet=str(out / SHEET),
         notes=inversion.pictures.notes,

@@ -29,7 +29,7 @@ from transect.generators.faceworld.attributes import attribute
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.subjects import MARGIN, corner, squared
-from transect.inversion.parts import facts_of
+from transect.inversion.parts import facts_of, rows_of_parts
 from transect.inversion.pictures import Pictures
 from transect.inversion.twins import (
     CODE,
@@ -432,11 +432,6 @@ class Twins:
             "versions": versions(),
         }
 
-    def parts(self) -> list[range]:
-        """The rows of each part."""
-        count = len(self.pictures)
-        return [range(start, min(start + PART, count)) for start in range(0, count, PART)]
-
     def sitters(self, rows: range) -> tuple[Sitter, ...]:
         """The photographs of these rows with the points that were found on them."""
         return tuple(seated(self.pictures, row, self.finder) for row in rows)
@@ -482,7 +477,7 @@ def plan(images: str | Path | np.ndarray | Images, *, marks: str | Finder = "net
 
 def run(twins: Twins, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> TwinsResult:
     """Fit the parts that the folder lacks; the engine makes them. Raises as `fit_twins`."""
-    parts = twins.parts()
+    parts = rows_of_parts(len(twins.pictures), PART)
     facts = facts_of(FaceWorld(image_size=twins.size, threads=1), ()) if engine.apart else ""
     work = TwinWork(twins.size, facts)
     with RunFolder(out, twins.spec()) as folder, announcing_stages(quiet=quiet):
