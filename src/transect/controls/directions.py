@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transect.errors import BadInput
 
@@ -215,8 +215,10 @@ def fit_direction(
     another method.
     """
     fit_method = _method(name, kind, method)
-    labelled, missing = labelled_rows(latents, labels)
-    z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
+    z, y = np.asarray(latents, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    placed, known = np.isfinite(z).all(axis=1), np.isfinite(y)
+    labelled, missing = known & placed, int((known & ~placed).sum())
+    z, y = z[labelled], y[labelled]
     check_labels(name, y, kind, missing)
     cells = {other: np.asarray(values)[labelled] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
@@ -238,22 +240,9 @@ def fit_direction(
     low, high = (float(end) for end in np.percentile(values, MIDDLE))
     shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
-        name,
-        kind,
-        normal / length,
-        offset / length,
-        slope * length,
-        mean,
-        low,
-        high,
-        measured,
-        measure,
-        len(y),
-        len(test),
-        origin,
-        *shown,
-        along=_along(z[train], normal),
-    )
+        name, kind, normal / length, offset / length, slope * length, mean, low, high, measured, measure, len(y),
+        len(test), origin, *shown, along=_along(z[train], normal),
+    )  # fmt: skip
 
 
 DECISION: Final = "decision"
@@ -296,14 +285,6 @@ def _method(name: str, kind: str, method: str | None) -> str:
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
     return method or allowed[0]
-
-
-def labelled_rows(
-    latents: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
-) -> tuple[Bool[np.ndarray, " n"], int]:
-    """Which rows have a label and a finite latent, and how many labels lack the latent."""
-    placed, known = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1), np.isfinite(labels)
-    return known & placed, int((known & ~placed).sum())
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int = 0) -> None:

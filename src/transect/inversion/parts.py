@@ -37,7 +37,6 @@ KINDS: Final = ("inversion", "encoding")
 TABLE: Final = "inversions"
 PART: Final = 64
 """Images of a part of an encoding; no figure depends on it."""
-_MOST_IDS: Final = 20
 ENCODER_R2: Final = b"encoder_r2"
 """The key of a fitted encoder's held-out R² in a part's schema metadata."""
 
@@ -72,12 +71,6 @@ def medians_of(table: pa.Table, names: Iterable[str]) -> dict[str, float | None]
     columns = {name: table[name].to_numpy().astype(np.float64) for name in names}
     known = {name: column[np.isfinite(column)] for name, column in columns.items()}
     return {name: float(np.median(values)) if len(values) else None for name, values in known.items()}
-
-
-def failed_ids(table: pa.Table) -> tuple[int, tuple[str, ...]]:
-    """How many rows have a failure, and the ids of the first 20."""
-    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
-    return len(failed), tuple(failed[:_MOST_IDS])
 
 
 def identity_distances(

@@ -400,15 +400,12 @@ class DiffusionGenerator:
         """The pixels that each row's edits may change: inside the masks (inpaint), else all of what is edited."""
         values, size = self._values(latents), self.image_size
         masks = np.full((len(latents), size, size), self._source is None, dtype=np.bool_)
-        for row in range(len(latents) if self._source is not None else 0):
+        if self._source is None:
+            return masks
+        for row, number in enumerate(np.asarray(latents.values)[:, 0].astype(np.int64).tolist()):
             for name in (name for name, column in values.items() if column[row] > 0):
-                masks[row] |= self._may_change(int(latents.values[row, 0]), name)
+                masks[row] |= self._source.shares(number, name) > 0 if self.settings.mode == "inpaint" else True
         return masks
-
-    def _may_change(self, number: int, name: str) -> Bool[np.ndarray, "s s"]:
-        if self._source is None or self.settings.mode != "inpaint":
-            return np.ones((self.image_size, self.image_size), dtype=np.bool_)
-        return np.asarray(self._source.shares(number, name) > 0)
 
     def read(self, latents: Latents) -> pa.Table:
         """The requested float64 levels of the prompt or strengths of the edits; the subject's own where not set."""

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import UInt8
 
-from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
@@ -26,7 +25,6 @@ from transect.inversion.parts import (
     ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    failed_ids,
     identity_distances,
     medians_of,
     rows_of_parts,
@@ -36,7 +34,7 @@ from transect.inversion.parts import (
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHOWN, CodesResult, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
@@ -316,21 +314,10 @@ def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
     """latents.safetensors, sheet.png and summary.json."""
     plan = encoding.plan
     first, _ = encoding.pictures.readable(range(min(SHOWN, len(table))))
-    shape = plan.network.codes(plan.space).mean.shape
-    write_codes(out, table, first, shape, plan.space, description(plan.generator))
-    failed, ids = failed_ids(table)
     numbers = EncodeNumbers(
-        out=str(out),
-        images=len(table),
-        failed=failed,
-        failed_ids=ids,
-        space=plan.space,
+        **write_codes(out, table, first, plan),
         encoder="fitted" if plan.encoder_file is None else "trained",
-        encoder_r2=encoder_r2(table),
-        distance=plan.distance,
         median=EncodedMedians(**medians_of(table, (field.name for field in fields(EncodedMedians)))),
-        latents=str(out / LATENTS),
-        sheet=str(out / SHEET),
         notes=encoding.pictures.notes,
     )
     write_json(out / "summary.json", numbers, indent=1)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
@@ -25,7 +24,6 @@ from transect.inversion.parts import (
     ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    failed_ids,
     identity_distances,
     medians_of,
     rows_of_parts,
@@ -35,7 +33,7 @@ from transect.inversion.parts import (
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHOWN, CodesResult, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
@@ -362,23 +360,12 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
     """latents.safetensors, sheet.png and summary.json."""
     plan, search = inversion.plan, inversion.search
     first = inversion.pictures.pixels(range(min(SHOWN, len(table))))
-    shape = plan.network.codes(search.space).mean.shape
-    write_codes(out, table, first, shape, search.space, description(plan.generator))
-    failed, first_failed = failed_ids(table)
     numbers = InversionNumbers(
-        out=str(out),
-        images=len(table),
-        failed=failed,
-        failed_ids=first_failed,
-        space=search.space,
+        **write_codes(out, table, first, plan),
         penalty=search.penalty,
         steps=search.steps,
-        distance=plan.distance,
         start=inversion.start,
-        encoder_r2=encoder_r2(table),
         median=InversionMedians(**medians_of(table, (field.name for field in fields(InversionMedians)))),
-        latents=str(out / LATENTS),
-        sheet=str(out / SHEET),
         notes=inversion.pictures.notes,
     )
     write_json(out / "summary.json", numbers, indent=1)

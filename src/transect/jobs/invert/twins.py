@@ -280,8 +280,8 @@ class TwinsResult(ShortPageResult[TwinsNumbers]):
             [
                 "tone (ITA)" if each.name == "ita" else spaced(each.name),
                 _number(each.name, each.size),
-                _signed(each.name, each.median) if each.name in SIGNED else "–",
-                _signed(each.name, each.largest) if each.name in SIGNED else _number(each.name, each.largest),
+                _number(each.name, each.median, "+z") if each.name in SIGNED else "–",
+                _number(each.name, each.largest, "+z" if each.name in SIGNED else ""),
                 each.worst,
             ]
             for each in self.numbers.residuals
@@ -339,16 +339,10 @@ class TwinsResult(ShortPageResult[TwinsNumbers]):
         return Paragraph(said), TextTable("Twins by label", headings, rows, "", (2, 3, 4))
 
 
-def _number(name: str, value: float) -> str:
+def _number(name: str, value: float, sign: str = "") -> str:
     if not np.isfinite(value):
         return "unknown"
-    return f"{value:.1f}{UNITS[name]}" if name in UNITS else decimals(value)
-
-
-def _signed(name: str, value: float) -> str:
-    if not np.isfinite(value):
-        return "unknown"
-    return f"{value:+z.1f}{UNITS[name]}"
+    return f"{value:{sign}.1f}{UNITS[name]}" if name in UNITS else decimals(value)
 
 
 def summaries(fitted: pa.Table) -> tuple[ResidualSummary, ...]:
