@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.controls.directions import Direction, dual_directions, fit_direction, hyperplanes
+from transect.controls.directions import Direction, fit_direction, hyperplanes
 from transect.generators.faceworld.attributes import NAMES
 from transect.generators.faceworld.causal_model import ATTRIBUTE_COLUMNS, LATENT_DIM, rotation
 from transect.generators.faceworld.population import load_population
@@ -35,7 +35,7 @@ def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.nd
     """Algorithm 2 as printed: from each normal the parts along all other vectors of one QR factorisation.
 
     What remains of normal i is its part along the i-th vector alone: the Gram-Schmidt basis, which is perpendicular to
-    the earlier normals and not to the later ones. `dual_directions` does what the text asks for. Rows have length 1.
+    the earlier normals and not to the later ones. The dual directions do what the text asks for. Rows have length 1.
     """
     q = np.linalg.qr(normals.T)[0].T
     directions = []
@@ -134,10 +134,11 @@ def _fitted(fit: str, name: str, z: np.ndarray, columns: Mapping[str, np.ndarray
 
 def _linear(population: str, directions: Sequence[Direction], way: str) -> _Measures:
     planes = hyperplanes(directions)
+    dual = np.linalg.pinv(planes.normals).T
     moves = {
         "normals": planes.normals,
         "as published": orthogonalize_as_published(planes.normals),
-        "dual": dual_directions(planes),
+        "dual": dual / np.linalg.norm(dual, axis=1, keepdims=True),
     }[way]
     cosine = _cosines(planes.normals, true_normals(population))
     quality = float(np.mean([direction.quality for direction in directions]))

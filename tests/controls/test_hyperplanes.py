@@ -4,12 +4,12 @@ import contextlib
 
 import numpy as np
 import pytest
-from hyperplane_cells import at_decisions, project, project_cyclically
+from hyperplane_cells import at_decisions, dual_directions, project, project_cyclically
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SHARED
 
-from transect.controls.directions import Hyperplanes, angles, dual_directions, steps_along
+from transect.controls.directions import Hyperplanes, angles, steps_along
 from transect.errors import BadInput
 from validation.latent_directions import orthogonalize_as_published
 

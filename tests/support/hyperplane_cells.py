@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from transect.controls.directions import Hyperplanes, dual_directions
+from transect.controls.directions import Hyperplanes, check_independent
 from transect.errors import BadInput
+
+
+def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
+    """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse."""
+    check_independent(planes)
+    dual = np.linalg.pinv(planes.normals).T
+    return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
 
 
 def project(z: Float[np.ndarray, "n d"], planes: Hyperplanes) -> Float[np.ndarray, "n d"]:
@@ -15,7 +22,7 @@ def project(z: Float[np.ndarray, "n d"], planes: Hyperplanes) -> Float[np.ndarra
     The paper iterates, knowing no closed form; its iteration has this limit. Raises BadInput
     where the normals are collinear.
     """
-    dual_directions(planes)
+    check_independent(planes)
     return np.asarray(z - planes.decisions(z) @ np.linalg.pinv(planes.normals).T)
 
 

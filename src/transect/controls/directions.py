@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transect.errors import BadInput
 
@@ -104,26 +104,13 @@ def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
     return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
 
 
-def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
-    """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
-
-    Of all directions that leave the other decision values alone, v_j is the nearest to n_j.
-    """
-    _check_independent(planes)
-    dual = np.linalg.pinv(planes.normals).T
-    return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
-
-
 def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
     """Steps s_j with s_j·n_j = 1 and s_j·n_k = 0 for every k ≠ j, each a combination of the ways.
 
-    With the normals as ways: the dual directions. Raises BadInput for attributes that the ways do not tell apart.
-
-    >>> planes = Hyperplanes.of(["a", "b"], np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros(2))
-    >>> steps_along(planes, planes.normals).round(3).tolist()
-    [[1.0, -1.0], [0.0, 1.414]]
+    With the normals as ways: of all steps that leave the other decision values alone, s_j is the nearest to n_j, a row
+    of the transposed pseudo-inverse. Raises BadInput for attributes that the ways do not tell apart.
     """
-    _check_independent(planes)
+    check_independent(planes)
     through = ways / (ways * planes.normals).sum(axis=1, keepdims=True)
     across = planes.normals @ through.T
     if not np.linalg.cond(across) <= LARGEST_CONDITION:
@@ -134,7 +121,8 @@ def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np
     return np.asarray(np.linalg.solve(across.T, through))
 
 
-def _check_independent(planes: Hyperplanes) -> None:
+def check_independent(planes: Hyperplanes) -> None:
+    """Raises BadInput for attributes whose normals are collinear, naming them."""
     condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
     if condition <= LARGEST_CONDITION:
         return
@@ -227,8 +215,10 @@ def fit_direction(
     another method.
     """
     fit_method = _method(name, kind, method)
-    labelled, missing = labelled_rows(latents, labels)
-    z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
+    z, y = np.asarray(latents, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    placed, known = np.isfinite(z).all(axis=1), np.isfinite(y)
+    labelled, missing = known & placed, int((known & ~placed).sum())
+    z, y = z[labelled], y[labelled]
     check_labels(name, y, kind, missing)
     cells = {other: np.asarray(values)[labelled] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
@@ -250,22 +240,9 @@ def fit_direction(
     low, high = (float(end) for end in np.percentile(values, MIDDLE))
     shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
-        name,
-        kind,
-        normal / length,
-        offset / length,
-        slope * length,
-        mean,
-        low,
-        high,
-        measured,
-        measure,
-        len(y),
-        len(test),
-        origin,
-        *shown,
-        along=_along(z[train], normal),
-    )
+        name, kind, normal / length, offset / length, slope * length, mean, low, high, measured, measure, len(y),
+        len(test), origin, *shown, along=_along(z[train], normal),
+    )  # fmt: skip
 
 
 DECISION: Final = "decision"
@@ -308,14 +285,6 @@ def _method(name: str, kind: str, method: str | None) -> str:
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
     return method or allowed[0]
-
-
-def labelled_rows(
-    latents: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
-) -> tuple[Bool[np.ndarray, " n"], int]:
-    """Which rows have a label and a finite latent, and how many labels lack the latent."""
-    placed, known = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1), np.isfinite(labels)
-    return known & placed, int((known & ~placed).sum())
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int = 0) -> None:

@@ -37,7 +37,6 @@ KINDS: Final = ("inversion", "encoding")
 TABLE: Final = "inversions"
 PART: Final = 64
 """Images of a part of an encoding; no figure depends on it."""
-_MOST_IDS: Final = 20
 ENCODER_R2: Final = b"encoder_r2"
 """The key of a fitted encoder's held-out R² in a part's schema metadata."""
 
@@ -62,16 +61,16 @@ def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
     return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
 
 
-def median_of(values: Float[np.ndarray, " n"]) -> float | None:
-    """The median of the finite values; None where there are none."""
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else None
+def rows_of_parts(count: int, size: int) -> list[range]:
+    """The rows of each part of that size; the last may have fewer."""
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def failed_ids(table: pa.Table) -> tuple[int, tuple[str, ...]]:
-    """How many rows have a failure, and the ids of the first 20."""
-    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
-    return len(failed), tuple(failed[:_MOST_IDS])
+def medians_of(table: pa.Table, names: Iterable[str]) -> dict[str, float | None]:
+    """The median of the finite values of each column; None where there are none."""
+    columns = {name: table[name].to_numpy().astype(np.float64) for name in names}
+    known = {name: column[np.isfinite(column)] for name, column in columns.items()}
+    return {name: float(np.median(values)) if len(values) else None for name, values in known.items()}
 
 
 def identity_distances(

@@ -32,8 +32,8 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.appearance.colors import ita
 from transect.generators.photographs.subjects import COLORLESS, MARGIN, is_grey, size_fault
 from transect.inversion.pictures import Pictures
-from transect.marks.records import EYES, GROUPS, POINTS
-from transect.records import Images, Latents
+from transect.marks.records import EYES, GROUPS
+from transect.records import Latents
 from transect.runs.folder import FinishedRun
 from transect.runs.pictures import open_rgb
 
@@ -68,66 +68,31 @@ Residuals = Callable[[Float[np.ndarray, "rows k"]], Float[np.ndarray, "rows m"]]
 @final
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """One photograph's twin.
+    """One photograph's twin: settings by name, and one row of latents, which FaceWorld renders.
 
-    settings: attributes by name, as they are set. latents: one row, which FaceWorld renders. landmark_rms: root mean
-    square distance of the 68 points, in interocular distances of the photograph. color_rms: root mean square difference
-    of the skin's colors, 0 to 1, over the places that the photograph shows; NaN where it shows none. scale, shift:
-    photograph's pixels = scale x twin's pixels + shift. tones: lowest and highest of the skin tones whose colors fit as
-    well, of those that were tried: where they lie apart, the photograph does not tell its tone from its light.
+    tones: lowest and highest of the skin tones whose colors fit as well, of those that were tried: where they lie
+    apart, the photograph does not tell its tone from its light.
     """
 
     settings: Mapping[str, float]
     latents: Latents
-    landmark_rms: float
-    color_rms: float
-    scale: float
-    shift: tuple[float, float]
     tones: tuple[float, float]
 
 
-def twin(
-    pixels: UInt8[np.ndarray, "h w 3"],
-    landmarks: Float[np.ndarray, "68 2"],
-    *,
-    world: FaceWorld | None = None,
-    seed: int = 0,
-) -> Twin:
-    """The twin of a photograph with known landmarks; the same numbers for the same photograph.
-
-    pixels: sRGB. landmarks: dlib's 68 points, x and y in the photograph's pixels. world: what renders (default: 128
-    pixels). seed: of the subject that stands for what is not fitted, as its texture.
-
-    Raises BadInput for landmarks that are not 68 finite points with two eyes apart, or pixels that are no picture.
-    """
-    points = np.asarray(landmarks, dtype=np.float64)
-    if points.shape != (POINTS, 2) or not np.isfinite(points).all() or not interocular(points) > 0:
-        raise BadInput(
-            f"landmarks: expected {POINTS} finite points with two eyes apart, got {list(points.shape)}; find them again"
-        )
-    Images(np.asarray(pixels)[None])
-    made = world or FaceWorld(threads=1)
-    shape, identity = _fit_shape(points, made, seed)
-    light, tones = _fit_light(pixels, points, made, seed, shape, identity)
+def twin(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "68 2"], world: FaceWorld) -> Twin:
+    """The twin of a photograph in which `face_fault` finds no fault; the same numbers for the same photograph."""
+    shape, identity = _fit_shape(points, world)
+    light, tones = _fit_light(pixels, points, world, shape, identity)
     settings = {**PLAIN, **shape, **light}
-    latents = latents_of(settings, identity, seed)
-    found = made.landmarks(latents)
-    scale, shift = placed(found, points)
-    away = scale[0] * found[0] + shift[0] - points
-    rms = float(np.sqrt((away**2).sum(axis=1).mean()) / interocular(points))
-    colors = skin_colors(made.render(latents).pixels[0], found[0]) - skin_colors(pixels, points)
-    away_in_color = (colors**2)[np.isfinite(colors).all(axis=1)]
-    color_rms = float(np.sqrt(away_in_color.mean())) if len(away_in_color) else float("nan")
-    across, down = (float(value) for value in shift[0])
-    return Twin(settings, latents, rms, color_rms, float(scale[0]), (across, down), tones)
+    return Twin(settings, latents_of(settings, identity), tones)
 
 
-def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"], seed: int) -> Latents:
+def latents_of(settings: Mapping[str, float], identity: Float[np.ndarray, " k"]) -> Latents:
     """One row: an average subject with this identity code and these settings."""
     values = np.zeros((1, LATENT_DIM))
     values[0, IDENTITY_COLUMNS] = identity
     columns = {name: np.array([value]) for name, value in settings.items()}
-    return Latents(np.array([seed], dtype=np.int64), values, SPACE, columns)
+    return Latents(np.zeros(1, dtype=np.int64), values, SPACE, columns)
 
 
 def interocular(points: Float[np.ndarray, "68 2"]) -> float:
@@ -163,9 +128,7 @@ def skin_colors(pixels: UInt8[np.ndarray, "h w 3"], points: Float[np.ndarray, "6
     return np.array(colors)
 
 
-def _fit_shape(
-    points: Float[np.ndarray, "68 2"], world: FaceWorld, seed: int
-) -> tuple[dict[str, float], Float[np.ndarray, " k"]]:
+def _fit_shape(points: Float[np.ndarray, "68 2"], world: FaceWorld) -> tuple[dict[str, float], Float[np.ndarray, " k"]]:
     """Pose, expression and shape by name, and the identity code."""
     low, high = _bounds(SHAPE)
     count, traits = len(SHAPE), len(IDENTITY_COLUMNS)
@@ -179,7 +142,7 @@ def _fit_shape(
     eyes, free = interocular(points), np.array([name not in ("yaw", "roll") for name in SHAPE] + [True] * traits)
 
     def residuals(rows: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "rows m"]:
-        found = world.landmarks(_rows(rows, SHAPE, PLAIN, seed))
+        found = world.landmarks(_rows(rows, SHAPE, PLAIN))
         scale, shift = placed(found, points)
         away = (scale[:, None, None] * found + shift[:, None] - points) / (eyes * _NEAR)
         return np.concatenate([away.reshape(len(rows), -1), ((rows - start) / spread)[:, free]], axis=1)
@@ -192,7 +155,6 @@ def _fit_light(
     pixels: UInt8[np.ndarray, "h w 3"],
     points: Float[np.ndarray, "68 2"],
     world: FaceWorld,
-    seed: int,
     shape: Mapping[str, float],
     identity: Float[np.ndarray, " k"],
 ) -> tuple[dict[str, float], tuple[float, float]]:
@@ -201,13 +163,13 @@ def _fit_light(
     known = np.isfinite(wanted).all(axis=1)
     low, high = _bounds(LIGHT)
     given = {**PLAIN, **shape}
-    metered = float(world.read(latents_of(given, identity, seed))["exposure"][0].as_py())
+    metered = float(world.read(latents_of(given, identity))["exposure"][0].as_py())
     start = np.array([_TONES[1], 0.0, 30.0, 0.3, 0.0, metered])
-    places = world.landmarks(latents_of(given, identity, seed))[0]
+    places = world.landmarks(latents_of(given, identity))[0]
 
     def residuals(rows: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "rows m"]:
         whole = np.concatenate([rows, np.tile(identity, (len(rows), 1))], axis=1)
-        shown = world.render(_rows(whole, LIGHT, given, seed)).pixels
+        shown = world.render(_rows(whole, LIGHT, given)).pixels
         away = np.array([(skin_colors(picture, places) - wanted)[known].ravel() for picture in shown])
         return np.concatenate([away, _LIGHT_PRIOR * (rows - start) / (high - low)], axis=1)
 
@@ -225,13 +187,13 @@ def _bounds(names: tuple[str, ...]) -> tuple[Float[np.ndarray, " k"], Float[np.n
     return ends[:, 0], ends[:, 1]
 
 
-def _rows(rows: Float[np.ndarray, "rows k"], names: tuple[str, ...], given: Mapping[str, float], seed: int) -> Latents:
+def _rows(rows: Float[np.ndarray, "rows k"], names: tuple[str, ...], given: Mapping[str, float]) -> Latents:
     """Settings of these names, then the identity code, in each row."""
     values = np.zeros((len(rows), LATENT_DIM))
     values[:, IDENTITY_COLUMNS] = rows[:, len(names) :]
     settings = {name: np.full(len(rows), value) for name, value in given.items()}
     settings |= {name: rows[:, place].copy() for place, name in enumerate(names)}
-    return Latents(np.full(len(rows), seed, dtype=np.int64), values, SPACE, settings)
+    return Latents(np.zeros(len(rows), dtype=np.int64), values, SPACE, settings)
 
 
 def _least_squares(
@@ -435,8 +397,3 @@ def latents_of_rows(table: pa.Table) -> tuple[tuple[str, ...], Latents]:
     values[:, IDENTITY_COLUMNS] = np.array(fitted[CODE].to_pylist()).reshape(len(fitted), len(IDENTITY_COLUMNS))
     settings = {name: fitted[f"set.{name}"].to_numpy().astype(np.float64) for name in SETTINGS}
     return tuple(fitted["id"].to_pylist()), Latents(np.zeros(len(fitted), dtype=np.int64), values, SPACE, settings)
-
-
-def read_twins(folder: str | Path) -> tuple[tuple[str, ...], Latents]:
-    """The same of a run's folder. Raises BadInput for another folder."""
-    return latents_of_rows(rows_of_twins(Path(folder)))

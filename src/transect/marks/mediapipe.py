@@ -7,7 +7,7 @@ import threading
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -25,21 +25,6 @@ LARGEST: Final = 64 << 20
 """Bytes that a network may have; MediaPipe's have a few millions."""
 _VALUES: Final = 1 << 28
 """Values that a network's tensors may have in all."""
-
-
-@runtime_checkable
-class LiteNetwork(Protocol):
-    """A network from one square picture to arrays."""
-
-    name: str
-    """Of the file, and of the network in it."""
-    size: int
-    """Width and height of the picture."""
-    shapes: tuple[tuple[int, ...], ...]
-    """Of the answers."""
-
-    def answers(self, picture: Float[np.ndarray, "s s 3"]) -> tuple[Float[np.ndarray, "*shape"], ...]:
-        """What it says of the picture, in the order of `shapes`."""
 
 
 def read_bundle(file: Path) -> dict[str, bytes]:
@@ -84,7 +69,9 @@ def interpreter(content: bytes) -> Any:
 
 @final
 class LiteRT:
-    """A network that LiteRT runs. Raises MissingExtra without it, BadInput for a file that is no such network."""
+    """A network that LiteRT runs, from one square picture to arrays. name: of the file, and of the network in it; size:
+    of the picture; shapes: of the answers. Raises MissingExtra without LiteRT, BadInput for no such network.
+    """
 
     def __init__(self, content: bytes, name: str) -> None:
         self.name, self._alone = name, threading.Lock()
@@ -174,7 +161,7 @@ class MediaPipeMarks:
 class Look:
     """Both networks on one picture. Raises BadInput for networks of other shapes."""
 
-    def __init__(self, detector: LiteNetwork, landmarks: LiteNetwork) -> None:
+    def __init__(self, detector: LiteRT, landmarks: LiteRT) -> None:
         if detector.size not in geometry.GRIDS:
             sizes = " or ".join(f"{size}" for size in geometry.GRIDS)
             raise BadInput(f"{detector.name}: expected an input of {sizes} pixels, got {detector.size}; name another")
@@ -212,7 +199,7 @@ class Look:
         return geometry.merged(geometry.decoded(numbers, logits[:, 0], self.detector.size))
 
 
-def _place(network: LiteNetwork, wanted: set[tuple[int, ...]]) -> int:
+def _place(network: LiteRT, wanted: set[tuple[int, ...]]) -> int:
     """Which answer has one of those shapes: the first."""
     for place, shape in enumerate(network.shapes):
         if shape in wanted:

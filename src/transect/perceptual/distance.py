@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias, final, runtime_checkable
+from typing import TypeAlias, final
 
 import torch
 from jaxtyping import Float
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.errors import BadInput, UnknownName
-from transect.perceptual.features import resized
+from transect.perceptual.features import FeatureNetwork, resized
 from transect.runs.model_files import read_weights
 
 Appearance: TypeAlias = Callable[[Tensor], Tensor]
@@ -29,22 +29,13 @@ Appearance: TypeAlias = Callable[[Tensor], Tensor]
 _SMALLEST = 1e-10
 
 
-@runtime_checkable
-class Staged(Protocol):
-    """A network that shows its activations."""
-
-    def stages(self, images: Float[Tensor, "b 3 h w"]) -> list[Tensor]:
-        """Activations [b, c, h, w] of each stage."""
-        ...
-
-
 @final
 class StageAppearance:
     """φ of a network: normalized activations of all stages in one vector. heads: LPIPS's weight per channel of each
     stage.
     """
 
-    def __init__(self, network: Staged, heads: Sequence[Tensor] | None = None) -> None:
+    def __init__(self, network: FeatureNetwork | VGG16, heads: Sequence[Tensor] | None = None) -> None:
         self.network, self.heads = network, heads
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:

@@ -118,10 +118,6 @@ class FeatureNetwork(nn.Module):
     """From images [b, 3, h, w] in 0..1 to stages, features and answers; in evaluation, of each image alone.
 
     outputs: number of answers. h and w are any; the image is resized to SIZE.
-
-    >>> network = FeatureNetwork(2).eval()
-    >>> network.features(torch.zeros(1, 3, 80, 80)).shape
-    torch.Size([1, 128])
     """
 
     def __init__(self, outputs: int) -> None:
@@ -222,12 +218,8 @@ def features(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -
 
     pixels: uint8 [n, h, w, 3] of any size, resized to 64 pixels; what is finer does not count. No images give no rows.
     Raises BadInput for anything but images.
-
-    >>> features(np.zeros((2, 80, 80, 3), dtype=np.uint8)).shape
-    (2, 128)
     """
-    network = load(path, device).network
-    return _in_parts(pixels, network.features, FEATURES, device)
+    return _in_parts(pixels, load(path, device).network.features, FEATURES, device)
 
 
 def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> dict[str, Float[np.ndarray, " n"]]:
@@ -252,19 +244,15 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
     return columns_by_name
 
 
-def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n traits"]:
+def identities(pixels: np.ndarray) -> Float[np.ndarray, "n traits"]:
     """The network's estimates of the identity code, in spreads, float64 [n, traits]."""
-    taught = load(path, device)
-    outputs = _in_parts(pixels, taught.network, columns_of(taught.answers), device).astype(np.float64)
+    taught = load()
+    outputs = _in_parts(pixels, taught.network, columns_of(taught.answers), "cpu").astype(np.float64)
     return outputs[:, [answer.start for answer in taught.answers if answer.name.startswith("identity.")]]
 
 
 def identity_distance(embeddings: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-    """1 - cosine of the angle between embeddings, row by row: 0 the same, 1 unrelated, 2 opposite; NaN without length.
-
-    >>> identity_distance(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 3.0]])).tolist()
-    [0.0, 1.0]
-    """
+    """1 - cosine of the angle between embeddings, by row: 0 the same, 1 unrelated, 2 opposite; NaN without length."""
     lengths = np.linalg.norm(embeddings, axis=1) * np.linalg.norm(other, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         distance: np.ndarray = 1 - (embeddings * other).sum(axis=1) / np.where(lengths > 0, lengths, np.nan)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import UInt8
 
 from transect.datasets.features import LATENTS, content_of_codes
-from transect.inversion.parts import ENCODER_R2, read_latents
+from transect.inversion.parts import ENCODER_R2, ToolsPlan, read_latents
 from transect.records import Latents
 from transect.reports.blocks import Picture
 from transect.reports.builder import ShortPageResult
 from transect.reports.sheets import paired_sheet
+from transect.runs.capabilities import description
 from transect.runs.folder import write_atomically
 from transect.runs.json_records import loads
 from transect.runs.pictures import pixels_of_png
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 SHEET: Final = "sheet.png"
 SHOWN: Final = 8
 """Images on the sheet."""
+_MOST_IDS: Final = 20
 LOWEST_R2: Final = 0.1
 """Below this held-out R² a fitted encoder hardly follows the images."""
 
@@ -104,22 +106,22 @@ class CodesResult(ShortPageResult[CodesNumbers_co]):
         return [*self.notes(), f"latents: {self.numbers.latents}", f"sheet: {self.numbers.sheet}"]
 
 
-def write_codes(
-    out: Path,
-    table: pa.Table,
-    images: UInt8[np.ndarray, "m h w 3"],
-    shape: Sequence[int],
-    space: str,
-    generator: dict[str, object],
-) -> None:
-    """Write latents.safetensors and sheet.png. images: the first `SHOWN`; shape: of a code; generator: described."""
+def write_codes(out: Path, table: pa.Table, images: UInt8[np.ndarray, "m h w 3"], plan: ToolsPlan) -> dict[str, Any]:
+    """Write latents.safetensors and sheet.png. images: the first `SHOWN`. Returns what the summaries share."""
+    ids, shape = table["id"].to_pylist(), plan.network.codes(plan.space).mean.shape
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    write_atomically(out / LATENTS, content_of_codes(table["id"].to_pylist(), codes, space, generator))
+    write_atomically(out / LATENTS, content_of_codes(ids, codes, plan.space, description(plan.generator)))
     below = np.stack([pixels_of_png(table["image"][row].as_py()) for row in range(len(images))])
     write_atomically(out / SHEET, paired_sheet(images, below))
-
-
-def encoder_r2(table: pa.Table) -> float | None:
-    """The R² that a part's metadata hold; None without a fitted encoder."""
-    quality: float | None = loads((table.schema.metadata or {}).get(ENCODER_R2, b"null"))
-    return quality
+    failed = [name for name, reason in zip(ids, table["failure"].to_pylist(), strict=True) if reason]
+    return {
+        "out": str(out),
+        "images": len(table),
+        "failed": len(failed),
+        "failed_ids": tuple(failed[:_MOST_IDS]),
+        "space": plan.space,
+        "distance": plan.distance,
+        "encoder_r2": loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
+        "latents": str(out / LATENTS),
+        "sheet": str(out / SHEET),
+    }

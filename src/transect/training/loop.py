@@ -138,14 +138,12 @@ def in_parts(rows: Tensor) -> list[Tensor]:
 
 
 @torch.no_grad()
-def follow(
-    average: nn.Module, network: nn.Module, batch: int, shown: int, half_life: float, ramp: float = 0.05
-) -> None:
+def follow(average: nn.Module, network: nn.Module, batch: int, shown: int, half_life: float) -> None:
     """Move the average towards the network: its weights of `half_life` pictures ago count half.
 
-    Early on the half-life is that share of the pictures shown, so that the first noise is forgotten. Buffers: copied.
+    Early on the half-life is a twentieth of the pictures shown, so that the first noise is forgotten. Buffers: copied.
     """
-    life = min(half_life, ramp * shown) if ramp else half_life
+    life = min(half_life, 0.05 * shown)
     decay = 0.5 ** (batch / max(life, 1e-8))
     for mean, value in zip(average.parameters(), network.parameters(), strict=True):
         mean.lerp_(value, 1 - decay)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -142,6 +142,12 @@ def _gradient(critic: LossesCritic, images: Tensor) -> Tensor:
     return gradient
 
 
+def _train_only(name: str, parts: Mapping[str, nn.Module]) -> None:
+    """Let gradients reach one of the two networks."""
+    for each in ("generator", "critic"):
+        parts[each].requires_grad_(each == name)
+
+
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 LAZY = 4
 """Steps from one R1 penalty to the next, which counts as often: Karras et al. 2020, arXiv:1912.04958, appendix B."""
@@ -226,7 +232,7 @@ class ProgressiveRecipe:
         return answers
 
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
-        self._train(generator=False)
+        _train_only("critic", self.parts)
         asked = self._classes(batch)
         with torch.no_grad():
             fake_images = self._make(batch, asked, grown)
@@ -261,7 +267,7 @@ class ProgressiveRecipe:
         return figures
 
     def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
-        self._train(generator=True)
+        _train_only("generator", self.parts)
         classes = self._classes(batch)
         fake, named = self._judge(self._make(batch, classes, grown), grown[1], classes)
         if classes is None:
@@ -272,10 +278,6 @@ class ProgressiveRecipe:
             figures = {"generator_classes": wrong.item()}
         replaced = descend(self.optimizers["generator"], loss, share)
         return {"generator_loss": loss.item(), **figures, **replacements("generator", replaced)}
-
-    def _train(self, *, generator: bool) -> None:
-        self.parts["generator"].requires_grad_(generator)
-        self.parts["critic"].requires_grad_(not generator)
 
 
 @torch.no_grad()
@@ -398,7 +400,7 @@ class StyleGAN2Recipe:
         return images
 
     def _generator_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
-        self._train(generator=True)
+        _train_only("generator", self.parts)
         taught, strength = self.distillation, self._adversarial(batch)
         w, whole = self._map(batch, len(real), None if taught is None else batch.latents)
         images = self._synthesize(w, batch, grown)
@@ -427,7 +429,7 @@ class StyleGAN2Recipe:
         return (lengths - mean).square().mean(), float(lengths.detach().mean())
 
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
-        self._train(generator=False)
+        _train_only("critic", self.parts)
         with torch.no_grad():
             fake_images = self._synthesize(self._map(batch, len(real))[0], batch, grown)
         fake, true = self._judge(fake_images, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
@@ -439,10 +441,6 @@ class StyleGAN2Recipe:
             loss = loss + weight / 2 * R1_EVERY * penalty
             figures["r1"] = penalty.item()
         return figures | replacements("critic", descend(self.optimizers["critic"], loss, share))
-
-    def _train(self, *, generator: bool) -> None:
-        self._generator.requires_grad_(generator)
-        self.parts["critic"].requires_grad_(not generator)
 
 
 def _fresh_noise(batch: Batch, count: int, precision: torch.dtype) -> Noise:

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hyperplane_cells import dual_directions
 from small_answers import answers, checked, rows
 
 from transect.analysis.sections import associations, directions, error_rates
-from transect.controls.directions import Direction, Hyperplanes, dual_directions
+from transect.controls.directions import Direction, Hyperplanes
 from transect.controls.learned import FittedDirections
 from transect.designs import population_design
 from transect.effects.intervals import wilson

@@ -7,8 +7,7 @@ import pytest
 
 from transect import generators
 from transect.errors import BadInput
-from transect.jobs.directions.labels import from_rater, from_table, from_target, from_truth
-from transect.records import Annotations, Question
+from transect.jobs.directions.labels import from_table, from_target, from_truth
 from transect.targets import as_target
 
 
@@ -93,22 +92,6 @@ def test_a_targets_answers_are_labels_and_failures_are_counted(view):
     np.testing.assert_array_equal(made.columns["bright"][means <= cut], means[means <= cut] > yes)
     assert made.source == "target:says"
     assert made.notes == ("20 of 40 images have no valid answer of says",)
-
-
-def test_a_raters_answers_are_averaged(view):
-    """Two raters: one always says yes, one only of the first image, so that the others tie."""
-
-    class Pair:
-        name = "pair"
-
-        def rate(self, images, question):
-            n = len(images)
-            values = np.concatenate([np.ones(n), np.arange(n) == 0]).astype(float)
-            return Annotations(question, np.tile(np.arange(n), 2), ("a",) * n + ("b",) * n, values)
-
-    made = from_rater(view, view.sample(range(3)), Pair(), Question("smile", "Smiles?", ("no", "yes")))
-    np.testing.assert_array_equal(made.columns["smile"], [1, np.nan, np.nan])
-    assert (made.kinds["smile"], made.source) == ("binary", "rater:pair")
 
 
 def test_of_levels_that_begin_with_none_all_others_are_yes(view):

@@ -19,7 +19,6 @@ from transect.datasets.features import read_codes
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators import load as load_generator
 from transect.generators.encoder import Encoder, Network
-from transect.inversion import encoder as encodings
 from transect.inversion.encoder import fit_encoder
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
@@ -75,15 +74,15 @@ def test_a_stopped_run_goes_on_and_ends_the_same(files, tmp_path, monkeypatch):
     """Parts of two; stopped in the second. The latents are those of a run in one part, byte by byte."""
     run.run(encoding(files), tmp_path / "whole", quiet=True)
     monkeypatch.setattr(run, "PART", 2)
-    real, calls = encodings.encode, []
+    real, calls = run.EncodingParts.make, []
 
-    def stopped(*given):
-        calls.append(len(given[4]))
+    def stopped(parts, pictures):
+        calls.append(len(pictures))
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*given)
+        return real(parts, pictures)
 
-    monkeypatch.setattr(encodings, "encode", stopped)
+    monkeypatch.setattr(run.EncodingParts, "make", stopped)
     with pytest.raises(Interrupted, match="rerun the command to resume"):
         run.run(encoding(files), tmp_path / "parts", quiet=True)
     run.run(encoding(files), tmp_path / "parts", quiet=True)
@@ -135,7 +134,7 @@ def test_a_code_that_is_not_finite_fails_alone(files, tmp_path, monkeypatch):
     monkeypatch.setattr(run.ToolsPlan, "appearance", staticmethod(brittle))
     result = run.run(encoding(files), tmp_path / "run", quiet=True)
     assert result.numbers.failed == 1
-    assert encodings.NOT_FINITE in result.table["failure"].to_pylist()
+    assert run.NOT_FINITE in result.table["failure"].to_pylist()
 
 
 def test_photographs_of_a_data_set_are_encoded_by_their_ids(files, tmp_path):

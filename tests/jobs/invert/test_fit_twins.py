@@ -15,7 +15,6 @@ from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion import twins as fitting
-from transect.inversion.twins import read_twins
 from transect.jobs.invert import twins
 from transect.jobs.invert.twins import tone_open
 from transect.marks.records import Marks
@@ -109,7 +108,7 @@ def test_who_has_tones_that_fit_as_well_is_counted(done):
 
 
 def test_a_twin_is_drawn_again_from_the_folder_at_any_size(done):
-    ids, latents = read_twins(done[0])
+    ids, latents = done[1].latents
     assert ids == ("0.png", "1.png", "2.png")
     drawn = FaceWorld(image_size=SIZE, threads=1).render(latents).pixels
     for row, picture in zip(done[1].table.to_pylist(), drawn, strict=False):

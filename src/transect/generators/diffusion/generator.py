@@ -140,13 +140,11 @@ def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:
         shown = shown_of(subjects, number)
         empty = next((name for name, mask in masks.items() if not mask.of(shown).any()), "")
         reasons.append(UNMASKED.format(empty) if empty else "")
-    kept = [number for number, reason in enumerate(reasons) if not reason]
-    left_out = Counter(subjects.left_out) + Counter(reason for reason in reasons if reason)
-    if not kept:
-        found = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    kept = subjects.only(np.array([not reason for reason in reasons]), Counter(filter(None, reasons)))
+    if not len(kept):
+        found = ", ".join(f"{count} {reason}" for reason, count in kept.left_out.items())
         raise BadInput(f"{subjects.labelled.name}: expected photographs to paint, got none ({found}); change the mask")
-    looks = tuple(subjects.looks[number] for number in kept)
-    return replace(subjects, rows=subjects.rows[kept], looks=looks, left_out=dict(left_out))
+    return kept
 
 
 Pipeline: TypeAlias = Any
@@ -402,15 +400,12 @@ class DiffusionGenerator:
         """The pixels that each row's edits may change: inside the masks (inpaint), else all of what is edited."""
         values, size = self._values(latents), self.image_size
         masks = np.full((len(latents), size, size), self._source is None, dtype=np.bool_)
-        for row in range(len(latents) if self._source is not None else 0):
+        if self._source is None:
+            return masks
+        for row, number in enumerate(np.asarray(latents.values)[:, 0].astype(np.int64).tolist()):
             for name in (name for name, column in values.items() if column[row] > 0):
-                masks[row] |= self._may_change(int(latents.values[row, 0]), name)
+                masks[row] |= self._source.shares(number, name) > 0 if self.settings.mode == "inpaint" else True
         return masks
-
-    def _may_change(self, number: int, name: str) -> Bool[np.ndarray, "s s"]:
-        if self._source is None or self.settings.mode != "inpaint":
-            return np.ones((self.image_size, self.image_size), dtype=np.bool_)
-        return np.asarray(self._source.shares(number, name) > 0)
 
     def read(self, latents: Latents) -> pa.Table:
         """The requested float64 levels of the prompt or strengths of the edits; the subject's own where not set."""

@@ -305,10 +305,6 @@ def feathered(mask: Bool[np.ndarray, "h w"], feather: float) -> Float[np.ndarray
 
     feather: the rim's width as a share of the shorter side. The frame of the picture is no rim. A mask of everything is
     1 everywhere.
-
-    >>> rising = feathered(np.array([[False, True, True, True]] * 4), 0.5)[0]  # a rim of two pixels
-    >>> rising.astype(float).round(3).tolist()
-    [0.0, 0.333, 0.667, 1.0]
     """
     from scipy.ndimage import distance_transform_edt
 

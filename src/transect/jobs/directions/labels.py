@@ -1,5 +1,4 @@
-"""Labels of a generator's subjects or of inverted photographs, to fit directions to: from a table, truth, a model,
-raters.
+"""Labels of a generator's subjects or of inverted photographs, to fit directions to: from a table, truth or a model.
 
 Each row is one subject, by its seed or the id of its photograph. What a row lacks is NaN, and what is left out is
 counted in the notes.
@@ -21,11 +20,10 @@ from jaxtyping import Float, Int
 from transect.datasets.features import as_named
 from transect.effects.outcomes import Truth, compute
 from transect.effects.samples import read_columns
-from transect.effects.sensitivity import mean_ratings
 from transect.errors import BadInput, UnknownName
 from transect.inversion.pictures import InvertedPhotographs
-from transect.protocols import Generator, KnowsTruth, Rater, Target
-from transect.records import Attribute, Latents, Question, Task
+from transect.protocols import Generator, KnowsTruth, Target
+from transect.records import Attribute, Latents, Task
 from transect.runs import model_files
 from transect.runs.parts import Progress
 from transect.runs.table_inputs import TableLike, as_table
@@ -217,24 +215,6 @@ def from_target(generator: Generator, latents: Latents, target: Target, name: st
     notes = (f"{failed:,} of {len(latents):,} images have no valid answer of {target.name}",) if failed else ()
     facts = {"target": target.name, "target_description": description, "labels": {name: target.name}}
     return Labels(latents.seeds, {name: values}, {name: kind}, f"target:{target.name}", facts, notes)
-
-
-def from_rater(
-    generator: Generator, latents: Latents, rater: Rater, question: Question, *, quiet: bool = False
-) -> Labels:
-    """Mean answers of a rater (a person, a simulated one, an attribute model) on each subject's image.
-
-    Of a question with two levels the majority's, none at a tie; of one with more the mean level.
-    """
-    ratings = []
-    for batch in _batches(latents, rater.name, quiet):
-        ratings.append(mean_ratings(rater.rate(generator.render(batch), question), len(batch)))
-    mean = np.concatenate(ratings) if ratings else np.empty(0)
-    binary = len(question.levels) == 2
-    values = np.where(np.isnan(mean) | (mean == 0.5), np.nan, mean > 0.5) if binary else mean
-    facts = {"rater": rater.name, "question": question.text, "labels": {question.name: question.text}}
-    kinds = {question.name: "binary" if binary else "continuous"}
-    return Labels(latents.seeds, {question.name: values}, kinds, f"rater:{rater.name}", facts)
 
 
 def _batches(latents: Latents, name: str, quiet: bool) -> Iterator[Latents]:

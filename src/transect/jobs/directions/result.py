@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar, Final, final
 
@@ -150,27 +150,11 @@ def result_of(fitted: FittedDirections, notes: Sequence[str], out: str = "") -> 
 
 
 def _numbers(entry: Direction) -> DirectionNumbers:
-    return DirectionNumbers(
-        name=entry.name,
-        kind=entry.kind,
-        quality=_known(entry.quality),
-        quality_measure=entry.quality_measure,
-        labels=entry.labels,
-        held_out=entry.held_out,
-        low=entry.low,
-        high=entry.high,
-        shown_low=_known(entry.shown_low),
-        shown_high=_known(entry.shown_high),
-        of_a_model=labelled_by_a_model(entry.origin),
-        origin=entry.origin,
-        offset=entry.offset,
-        slope=_known(entry.slope),
-        mean=entry.mean,
-    )
-
-
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    """The figures of the direction by the same names, None for those that are unknown."""
+    names = [field.name for field in fields(DirectionNumbers) if field.name != "of_a_model"]
+    figures = {name: getattr(entry, name) for name in names}
+    unknown = {name: None for name in ("quality", "shown_low", "shown_high", "slope") if np.isnan(figures[name])}
+    return DirectionNumbers(**{**figures, **unknown, "of_a_model": labelled_by_a_model(entry.origin)})
 
 
 def warnings_of(fitted: FittedDirections) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast, final
+from typing import TYPE_CHECKING, ClassVar, Final, cast, final
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import UInt8
 
-from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
@@ -25,16 +25,16 @@ from transect.inversion.parts import (
     ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    failed_ids,
     identity_distances,
-    median_of,
+    medians_of,
+    rows_of_parts,
     rows_of_run,
     rows_with_quality,
 )
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHOWN, CodesResult, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     from transect.inversion.protocol import Invertible
 
 
+NOT_FINITE: Final = "the encoder's code, or the image of it, is not finite"
+SCHEMA: Final = pa.schema(
+    [("id", pa.string()), ("failure", pa.string())]
+    + [(name, pa.float64()) for name in ("perceptual", "pixels", "identity_distance")]
+    + [("codes", pa.list_(pa.float32())), ("image", pa.binary())]
+)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class EncodingParts:
@@ -57,28 +65,44 @@ class EncodingParts:
     device: str
 
     def make(self, pictures: Pictures) -> pa.Table:
-        """The rows of these pictures."""
-        from transect.inversion import encoder as encodings
+        """The rows of these pictures, each from its own alone: else the last bit would depend on those beside it."""
+        pixels, failures = pictures.readable(range(len(pictures)))
+        each = zip(pictures.ids, pixels, failures, strict=True)
+        rows = [{"id": name, **self._row(image, failure)} for name, image, failure in each]
+        return rows_with_quality(pa.Table.from_pylist(rows, schema=SCHEMA), self.tools.encoder)
 
-        tools, rows = self.tools, range(len(pictures))
+    def _row(self, pixels: UInt8[np.ndarray, "h w 3"], failure: str) -> dict[str, object]:
+        """What an image became. failure: why it could not be read, or ""."""
+        import torch
+
+        from transect.perceptual.distance import distance
+        from transect.perceptual.features import as_tensor
+
+        if failure:
+            return self._failed(pixels, failure)
+        tools, image = self.tools, as_tensor(pixels[None], self.device)
         encoder = cast("RidgeEncoder | TrainedEncoder", tools.encoder)
-        pixels, failures = pictures.readable(rows)
-        encoded = encodings.encode(tools.network, self.space, encoder, tools.appearance, pixels, failures, self.device)
-        # Row by row: the last bit of a distance would depend on the images beside it.
-        each = [slice(row, row + 1) for row in rows]
-        measured = [identity_distances(pixels[at], encoded.reconstructions[at], encoded.failures[at]) for at in each]
-        table = pa.table(
-            {
-                "id": pa.array(pictures.ids),
-                "failure": pa.array(encoded.failures),
-                "perceptual": pa.array(encoded.perceptual),
-                "pixels": pa.array(encoded.pixels),
-                "identity_distance": pa.array(np.concatenate(measured)),
-                "codes": pa.array(list(encoded.codes.reshape(len(rows), -1)), pa.list_(pa.float32())),
-                "image": pa.array([png(image) for image in encoded.reconstructions], pa.binary()),
-            }
-        )
-        return rows_with_quality(table, encoder)
+        with torch.no_grad():
+            code = encoder(image).float()
+            shown = tools.network.show(code, self.space)
+            apart, square = float(distance(tools.appearance, image, shown)), float((shown - image).square().mean())
+        if not (np.isfinite(apart) and bool(torch.isfinite(code).all())):
+            return self._failed(pixels, NOT_FINITE)
+        drawn = (shown[0] * 255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
+        return {
+            "failure": "",
+            "perceptual": apart,
+            "pixels": square,
+            "identity_distance": float(identity_distances(pixels[None], drawn[None], ("",))[0]),
+            "codes": code.flatten().cpu().numpy(),
+            "image": png(drawn),
+        }
+
+    def _failed(self, pixels: UInt8[np.ndarray, "h w 3"], reason: str) -> dict[str, object]:
+        """NaN in place of codes and measures, and a black reconstruction."""
+        codes = np.full(self.tools.network.codes(self.space).mean.numel(), np.nan, np.float32)
+        unknown = dict.fromkeys(("perceptual", "pixels", "identity_distance"), np.nan)
+        return {"failure": reason, **unknown, "codes": codes, "image": png(np.zeros_like(pixels))}
 
     def close(self) -> None:
         """Nothing is held."""
@@ -113,11 +137,6 @@ class EncodedMedians:
     perceptual: float | None
     pixels: float | None
     identity_distance: float | None
-
-    @classmethod
-    def of_table(cls, table: pa.Table) -> EncodedMedians:
-        """Of the run's rows."""
-        return cls(*(median_of(table[field.name].to_numpy()) for field in fields(cls)))
 
 
 @final
@@ -274,8 +293,7 @@ def _own_space(network: Invertible, encoder: Path | None) -> str:
 
 def run(encoding: Encoding, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> EncodeResult:
     """Encode the parts that the folder lacks; the engine makes them. Raises as `encode`."""
-    count = len(encoding.pictures)
-    parts = [range(start, min(start + PART, count)) for start in range(0, count, PART)]
+    parts = rows_of_parts(len(encoding.pictures), PART)
     made_by = elsewhere(engine, encoding.plan.named, "encoding", quiet=quiet)
     with RunFolder(out, encoding.spec()) as folder, announcing_stages(quiet=quiet):
         missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
@@ -296,21 +314,10 @@ def _finish(encoding: Encoding, out: Path, table: pa.Table) -> EncodeNumbers:
     """latents.safetensors, sheet.png and summary.json."""
     plan = encoding.plan
     first, _ = encoding.pictures.readable(range(min(SHOWN, len(table))))
-    shape = plan.network.codes(plan.space).mean.shape
-    write_codes(out, table, first, shape, plan.space, description(plan.generator))
-    failed, ids = failed_ids(table)
     numbers = EncodeNumbers(
-        out=str(out),
-        images=len(table),
-        failed=failed,
-        failed_ids=ids,
-        space=plan.space,
+        **write_codes(out, table, first, plan),
         encoder="fitted" if plan.encoder_file is None else "trained",
-        encoder_r2=encoder_r2(table),
-        distance=plan.distance,
-        median=EncodedMedians.of_table(table),
-        latents=str(out / LATENTS),
-        sheet=str(out / SHEET),
+        median=EncodedMedians(**medians_of(table, (field.name for field in fields(EncodedMedians)))),
         notes=encoding.pictures.notes,
     )
     write_json(out / "summary.json", numbers, indent=1)

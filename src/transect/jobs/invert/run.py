@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.datasets.features import LATENTS
 from transect.engines import settings as engines
 from transect.engines.protocol import HERE, Ahead, Engine, Ready, Work
 from transect.engines.settings import EngineSettings
@@ -25,16 +24,16 @@ from transect.inversion.parts import (
     ToolsPlan,
     ToolsRecipe,
     elsewhere,
-    failed_ids,
     identity_distances,
-    median_of,
+    medians_of,
+    rows_of_parts,
     rows_of_run,
     rows_with_quality,
 )
 from transect.inversion.pictures import Pictures
 from transect.protocols import Generator
 from transect.records import Images
-from transect.reports.codes import SHEET, SHOWN, CodesResult, encoder_r2, write_codes
+from transect.reports.codes import SHOWN, CodesResult, write_codes
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.environment import versions
@@ -122,11 +121,6 @@ class InversionMedians:
     restriction: float | None
     identity_distance: float | None
     steps: float | None
-
-    @classmethod
-    def of_table(cls, table: pa.Table) -> InversionMedians:
-        """Of the run's rows."""
-        return cls(*(median_of(table[field.name].to_numpy().astype(np.float64)) for field in fields(cls)))
 
 
 @final
@@ -222,10 +216,10 @@ class Inversion:
     start: str
     batch: int
 
+    @property
     def parts(self) -> list[range]:
         """The rows of each part."""
-        count = len(self.pictures)
-        return [range(start, min(start + self.batch, count)) for start in range(0, count, self.batch)]
+        return rows_of_parts(len(self.pictures), self.batch)
 
     def spec(self) -> dict[str, object]:
         """What the codes depend on."""
@@ -328,7 +322,7 @@ def plan(
 
 def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> InvertResult:
     """Invert the parts that the folder lacks; the engine makes them. Raises as `invert`."""
-    count, parts = len(inversion.pictures), inversion.parts()
+    count, parts = len(inversion.pictures), inversion.parts
     made_by = elsewhere(engine, inversion.plan.named, "inversion", quiet=quiet)
     with RunFolder(out, inversion.spec()) as folder:
         title = f"inversion of {counted(count, 'image')}, steps"
@@ -344,7 +338,7 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False, engine: Engine 
 
 
 def _fill(inversion: Inversion, folder: RunFolder, missing: Sequence[int], progress: Progress, engine: Engine) -> None:
-    parts, search, batch, plan = inversion.parts(), inversion.search, inversion.batch, inversion.plan
+    parts, search, batch, plan = inversion.parts, inversion.search, inversion.batch, inversion.plan
     work: Work[Pictures, pa.Table] = Ready(
         lambda: InversionParts(plan.tools, search, batch, plan.device, progress.advance)
     )
@@ -366,23 +360,12 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
     """latents.safetensors, sheet.png and summary.json."""
     plan, search = inversion.plan, inversion.search
     first = inversion.pictures.pixels(range(min(SHOWN, len(table))))
-    shape = plan.network.codes(search.space).mean.shape
-    write_codes(out, table, first, shape, search.space, description(plan.generator))
-    failed, first_failed = failed_ids(table)
     numbers = InversionNumbers(
-        out=str(out),
-        images=len(table),
-        failed=failed,
-        failed_ids=first_failed,
-        space=search.space,
+        **write_codes(out, table, first, plan),
         penalty=search.penalty,
         steps=search.steps,
-        distance=plan.distance,
         start=inversion.start,
-        encoder_r2=encoder_r2(table),
-        median=InversionMedians.of_table(table),
-        latents=str(out / LATENTS),
-        sheet=str(out / SHEET),
+        median=InversionMedians(**medians_of(table, (field.name for field in fields(InversionMedians)))),
         notes=inversion.pictures.notes,
     )
     write_json(out / "summary.json", numbers, indent=1)

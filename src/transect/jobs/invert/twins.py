@@ -29,7 +29,7 @@ from transect.generators.faceworld.attributes import attribute
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.subjects import MARGIN, corner, squared
-from transect.inversion.parts import facts_of
+from transect.inversion.parts import facts_of, rows_of_parts
 from transect.inversion.pictures import Pictures
 from transect.inversion.twins import (
     CODE,
@@ -65,7 +65,7 @@ from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write
 from transect.runs.parts import announcing_stages, fill_table
 from transect.runs.pictures import pixels_of_png, png
 from transect.runs.tables import PICTURE
-from transect.runs.wording import counted
+from transect.runs.wording import counted, spaced
 
 FIT_SIZE: Final = 64
 """Pixels at which twins are fitted, whatever size they are shown at."""
@@ -136,7 +136,7 @@ class TwinParts:
         row: dict[str, Any] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
         if sitter.pixels is None or sitter.points is None:
             return row
-        fitted = twin(sitter.pixels, sitter.points, world=self.fitting)
+        fitted = twin(sitter.pixels, sitter.points, self.fitting)
         found = self.showing.landmarks(fitted.latents)
         pixels = self.showing.render(fitted.latents).pixels[0]
         scales, shifts = placed(found, sitter.points)
@@ -179,19 +179,6 @@ class TwinWork:
 
 UNITS: Final = {"tilt": "°", "ita": "°", "lightness": " L*", "side_light": " L*"}
 """Of points in distances between the eyes; of colors 0 to 1."""
-WORDS: Final = {
-    "points": "points",
-    "jaw": "jaw",
-    "brows": "brows",
-    "nose": "nose",
-    "eyes": "eyes",
-    "mouth": "mouth",
-    "tilt": "tilt",
-    "ita": "tone (ITA)",
-    "lightness": "lightness",
-    "side_light": "side light",
-    "color": "color",
-}
 APART: Final = 3.0
 """Tones of Monk's scale between two that fit as well, from which a photograph does not tell its tone."""
 _GROUPS: Final = 6
@@ -291,10 +278,10 @@ class TwinsResult(ShortPageResult[TwinsNumbers]):
         """The residuals."""
         return _HEADINGS, [
             [
-                WORDS[each.name],
+                "tone (ITA)" if each.name == "ita" else spaced(each.name),
                 _number(each.name, each.size),
-                _signed(each.name, each.median) if each.name in SIGNED else "–",
-                _signed(each.name, each.largest) if each.name in SIGNED else _number(each.name, each.largest),
+                _number(each.name, each.median, "+z") if each.name in SIGNED else "–",
+                _number(each.name, each.largest, "+z" if each.name in SIGNED else ""),
                 each.worst,
             ]
             for each in self.numbers.residuals
@@ -352,16 +339,10 @@ class TwinsResult(ShortPageResult[TwinsNumbers]):
         return Paragraph(said), TextTable("Twins by label", headings, rows, "", (2, 3, 4))
 
 
-def _number(name: str, value: float) -> str:
+def _number(name: str, value: float, sign: str = "") -> str:
     if not np.isfinite(value):
         return "unknown"
-    return f"{value:.1f}{UNITS[name]}" if name in UNITS else decimals(value)
-
-
-def _signed(name: str, value: float) -> str:
-    if not np.isfinite(value):
-        return "unknown"
-    return f"{value:+z.1f}{UNITS[name]}"
+    return f"{value:{sign}.1f}{UNITS[name]}" if name in UNITS else decimals(value)
 
 
 def summaries(fitted: pa.Table) -> tuple[ResidualSummary, ...]:
@@ -445,11 +426,6 @@ class Twins:
             "versions": versions(),
         }
 
-    def parts(self) -> list[range]:
-        """The rows of each part."""
-        count = len(self.pictures)
-        return [range(start, min(start + PART, count)) for start in range(0, count, PART)]
-
     def sitters(self, rows: range) -> tuple[Sitter, ...]:
         """The photographs of these rows with the points that were found on them."""
         return tuple(seated(self.pictures, row, self.finder) for row in rows)
@@ -495,7 +471,7 @@ def plan(images: str | Path | np.ndarray | Images, *, marks: str | Finder = "net
 
 def run(twins: Twins, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> TwinsResult:
     """Fit the parts that the folder lacks; the engine makes them. Raises as `fit_twins`."""
-    parts = twins.parts()
+    parts = rows_of_parts(len(twins.pictures), PART)
     facts = facts_of(FaceWorld(image_size=twins.size, threads=1), ()) if engine.apart else ""
     work = TwinWork(twins.size, facts)
     with RunFolder(out, twins.spec()) as folder, announcing_stages(quiet=quiet):

@@ -18,6 +18,7 @@ from transect.effects import clusters, intervals
 from transect.errors import BadInput
 from transect.marks import Finder, Marks, open_marks
 from transect.marks.records import FIVE, GROUPS, errors, overlaps
+from transect.reports.blocks import TextTable
 from transect.runs.parts import Progress
 
 if TYPE_CHECKING:
@@ -376,9 +377,10 @@ def _differences(seen: _Seen, measure: str, values: Float[np.ndarray, " n"]) -> 
     yield ToneDifference("left out", len(more), float(more.mean()), float(ends.low[0]), float(ends.high[0]))
 
 
-def tables_of(figures: MarksFigures) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Title, headings and rows: groups, parts, the difference between tones, and why pictures are left out."""
-    headings = ["group", "level", "pictures", "left out", "share", "95 %", figures.measure.strip(" ,"), "95 %"]
+def tables_of(figures: MarksFigures) -> Iterator[TextTable]:
+    """Groups, parts, the difference between tones, and why pictures are left out."""
+    measure = figures.measure.strip(" ,")
+    headings = ["group", "level", "pictures", "left out", "share", "95 %", measure, "95 %"]
     rows = [
         [
             *(row.group, row.level, f"{row.pictures:,}", f"{row.left_out:,}", _short(row.share)),
@@ -386,22 +388,23 @@ def tables_of(figures: MarksFigures) -> Iterator[tuple[str, list[str], list[list
         ]
         for row in figures.groups
     ]
-    yield f"{figures.source}: pictures that are left out, and the others' {figures.measure.strip(' ,')}", headings, rows
+    yield TextTable(f"{figures.source}: pictures that are left out, and the others' {measure}", headings, rows)
     parts = [
         [row.part, row.measure, f"{row.pictures:,}", _short(row.value), _ends(row.low, row.high)]
         for row in figures.parts
     ]
-    yield "Parts", ["part", "measure", "pictures", "mean", "95 %"], parts
+    yield TextTable("Parts", ["part", "measure", "pictures", "mean", "95 %"], parts)
     if figures.differences:
         changes = [
             [row.what.strip(" ,"), f"{row.subjects:,}", _short(row.value), _ends(row.low, row.high)]
             for row in figures.differences
         ]
-        yield "Darkest tone less lightest, same subjects", ["what", "subjects", "difference", "95 %"], changes
+        title = "Darkest tone less lightest, same subjects"
+        yield TextTable(title, ["what", "subjects", "difference", "95 %"], changes)
     lost = [[reason, f"{count:,}"] for reason, count in figures.reasons.items()]
     lost += [["not counted: no marks are known", f"{figures.without_truth:,}"]] if figures.without_truth else []
     if lost:
-        yield "Pictures that are left out", ["reason", "pictures"], lost
+        yield TextTable("Pictures that are left out", ["reason", "pictures"], lost)
 
 
 def _short(value: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, final
@@ -118,13 +118,10 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
 
     def tables(self) -> list[TextTable]:
         """The figures as short tables of texts."""
-        return [TextTable(title, headings, rows) for title, headings, rows in self._texts()]
-
-    def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.marks is not None:
-            return tables_of(self.numbers.marks)
+            return list(tables_of(self.numbers.marks))
         rows = self.numbers.run.rows() if self.numbers.run is not None else ()
-        return [(TITLES["run"], list(HEADINGS), [list(row) for row in rows])]
+        return [TextTable(TITLES["run"], HEADINGS, rows)]
 
     def title(self) -> str:
         """What was checked."""

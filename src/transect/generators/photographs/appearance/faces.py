@@ -241,25 +241,21 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
         return hidden
     if {"hair_color", "bangs"} & set(names) and face.doubts.get("hair", 0.0) > _HAIR_DOUBT:
         return VAGUE_HAIR
-    if "bangs" in names and (reason := _without_fringe(face)):
-        return reason
-    if "hat" in names:
-        from transect.engines.one_thread import one_thread_per_operation
-        from transect.generators.photographs.appearance.worn import hair_beside, head_of
-
-        with one_thread_per_operation():
-            return HAIR_BESIDE if hair_beside(head_of(face), face) > _BESIDE else ""
-    return ""
+    return _unsuited_hair(face, names) if {"bangs", "hat"} & set(names) else ""
 
 
-def _without_fringe(face: Face) -> str:
-    """Why no fringe can be put on the face; "" where it can."""
+def _unsuited_hair(face: Face, names: Sequence[str]) -> str:
+    """Why the hair does not suit a fringe or a hat; "" where it does."""
     from transect.engines.one_thread import one_thread_per_operation
-    from transect.generators.photographs.appearance.worn import hair_over_forehead, head_of
+    from transect.generators.photographs.appearance.worn import hair_beside, hair_over_forehead, head_of
 
     with one_thread_per_operation():
-        above, forehead = hair_over_forehead(head_of(face), face)
-    return NO_HAIR_ABOVE if above < _ABOVE else FRINGED if forehead > _FRINGED else ""
+        head = head_of(face)
+        if "bangs" in names:
+            above, forehead = hair_over_forehead(head, face)
+            if above < _ABOVE or forehead > _FRINGED:
+                return NO_HAIR_ABOVE if above < _ABOVE else FRINGED
+        return HAIR_BESIDE if "hat" in names and hair_beside(head, face) > _BESIDE else ""
 
 
 def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:
