@@ -34,10 +34,9 @@ from transect.effects import (
 )
 from transect.effects.observational import associations, cut
 from transect.effects.option_shares import OptionShares
-from transect.records import Estimate
 from transect.effects.samples import one_hot
 from transect.effects.wordings import WordingEffects
-from transect.records import Effect
+from transect.records import Effect, Estimate
 from validation.contenders import (
     FLAG,
     Contender,
