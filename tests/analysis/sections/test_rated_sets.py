@@ -44,11 +44,14 @@ def test_a_question_splits_each_set_in_two():
     """The middle of the scale belongs to the upper half, and an image without an answer to neither."""
     made = checked(rated_sets.section(sets(), "gender"))
     (figure,) = made["figures"]
-    assert [one["heading"] for one in figure["panels"]] == ["hair", "beard"]
-    assert points(figure, "hair", "") == {
-        "ppb, below 0.5": 0.75, "ppb, from 0.5 on": 0.0, "celeba, below 0.5": 1.0, "celeba, from 0.5 on": 0.0,
-        "faces, below 0.5": None, "faces, from 0.5 on": 0.5,
-    }  # fmt: skip
+    halves = "gender in the lower half", "gender in the upper half"
+    assert [one["heading"] for one in figure["panels"]] == [
+        f"{q}, {half}" for q in ("hair", "beard") for half in halves
+    ]
+    assert points(figure, f"hair, {halves[0]}", "") == {"ppb": 0.75, "celeba": 1.0, "faces": None}
+    assert points(figure, f"hair, {halves[1]}", "") == {"ppb": 0.0, "celeba": 0.0, "faces": 0.5}
+    lower, upper = figure["panels"][:2]
+    assert lower["edges"] == upper["edges"]
     hair, beard = rows(made, "Standardized differences by gender")
     assert list(hair) == ["question", "ppb (2 and 2 images)", "celeba (1 and 2 images)", "faces (0 and 2 images)"]
     # Means .75 and 0, variances 1/8 and 0: -.75 / sqrt(1/16) = -3. One image below in celeba, none in faces.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -21,8 +22,8 @@ _TEXT: Final = (
     "many answers per image."
 )
 _BY: Final = (
-    "The images of each set are in two groups, below the middle of the scale of {by} and from it on. A standardized "
-    "difference is the second group's mean minus the first's, over their standard deviation; beyond {limit:g} it is "
+    "The images of each set are in two halves: below the middle of the scale of {by}, and from it on. A standardized "
+    "difference is the upper half's mean minus the lower's, over their standard deviation; beyond {limit:g} it is "
     "commonly called unbalanced, and an audit of these images mixes the attribute with {by}."
 )
 
@@ -31,28 +32,29 @@ Sets = Mapping[str, Sequence[Rated]]
 
 
 def section(sets: Sets, by: str = "") -> Section:
-    """A panel per question whose answers have an order, a shape per set. by: the question that splits each set in two.
+    """A panel per question whose answers have an order, a shape per set. by: the question whose halves have panels.
 
     Raises UnknownName where a set was not asked it, BadInput where its answers have no order.
     """
     groups = {name: _groups(name, rated, by) for name, rated in sets.items()}
     asked = [question for rated in sets.values() for question in rated if question.name != by]
     ordered = list(dict.fromkeys(question.name for question in asked if question.scale != "nominal"))
+    panels = [each for name in ordered for each in _panels(sets, groups, name)]
     return Section(
         key="side by side",
         title="What raters saw, set beside set",
         text=[_TEXT, *([_BY.format(by=words(by), limit=UNBALANCED)] if by else [])],
         warnings=[*_left_out(sets, ordered, by), *_units(sets, ordered), *_simulated(sets)],
-        figures=figures(f"Distributions{f' by {words(by)}' if by else ''}", [_panel(sets, groups, q) for q in ordered]),
+        figures=figures(f"Distributions{f' by {words(by)}' if by else ''}", panels),
         tables=[_differences(sets, groups, ordered, by)] if by else [],
         sources=[BALAKRISHNAN, DISTRIBUTIONS_SOURCE],
     )
 
 
 def _groups(name: str, rated: Sequence[Rated], by: str) -> dict[str, np.ndarray]:
-    """By the label of its shape, which images of a set are in a group, in order."""
+    """By what a group is called, which images of a set are in it; one group of all without `by`."""
     if not by:
-        return {name: np.ones(len(rated[0].ratings), dtype=bool)}
+        return {"": np.ones(len(rated[0].ratings), dtype=bool)}
     question = _asked(rated, by)
     if question is None:
         raise UnknownName(
@@ -61,23 +63,29 @@ def _groups(name: str, rated: Sequence[Rated], by: str) -> dict[str, np.ndarray]
     if question.scale == "nominal":
         raise BadInput(f"--by {by}: expected answers that have an order, got names; choose another question")
     middle = question.low + question.width / 2
-    return {f"{name}, below {middle:g}": question.mean < middle, f"{name}, from {middle:g} on": question.mean >= middle}
+    return {
+        f"{words(by)} in the lower half": question.mean < middle,
+        f"{words(by)} in the upper half": question.mean >= middle,
+    }
 
 
 def _asked(rated: Sequence[Rated], name: str) -> Rated | None:
     return next((question for question in rated if question.name == name), None)
 
 
-def _panel(sets: Sets, groups: Mapping[str, Mapping[str, np.ndarray]], name: str) -> Panel:
-    values: list[float] = []
-    labels: list[str] = []
-    for key, rated in sets.items():
-        question = _asked(rated, name)
-        for label, inside in groups[key].items():
-            seen = [] if question is None else question.mean[inside].tolist()
-            values += [*seen, np.nan]  # a group without an image keeps its place
-            labels += [label] * (len(seen) + 1)
-    return panel(name, distributions({name: np.array(values)}, labels), list(dict.fromkeys(labels)))
+def _panels(sets: Sets, groups: Mapping[str, Mapping[str, np.ndarray]], name: str) -> Iterator[Panel]:
+    """A panel, or one for each half, on the same axis, with a shape per set."""
+    places = [(half, key) for half in next(iter(groups.values())) for key in sets]
+    seen = [
+        [] if (question := _asked(sets[key], name)) is None else question.mean[groups[key][half]].tolist()
+        for half, key in places
+    ]
+    values = [value for means in seen for value in (*means, np.nan)]  # a group without an image keeps its place
+    numbers = [str(number) for number, means in enumerate(seen) for _ in range(len(means) + 1)]
+    shapes = {shape.group: shape for shape in distributions({name: np.array(values)}, numbers)}
+    for half in dict.fromkeys(half for half, _ in places):
+        chosen = [replace(shapes[str(k)], group=key) for k, (of, key) in enumerate(places) if of == half]
+        yield replace(panel(name, chosen, list(sets)), heading=", ".join(filter(None, (words(name), half))))
 
 
 def _differences(sets: Sets, groups: Mapping[str, Mapping[str, np.ndarray]], names: Sequence[str], by: str) -> Table:
