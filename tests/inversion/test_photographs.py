@@ -109,7 +109,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
             step = direction.way / (direction.way @ direction.normal)
             shown.append((code + (wanted - value) / direction.slope * step).reshape(-1))
     expected = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
-    images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
+    images = decode(rows["image"].to_pylist())
     assert np.abs(images.astype(int) - expected).max() <= 1
     np.testing.assert_allclose(rows["true.first"].to_numpy(), [1.0, 3.0] * 5, atol=1e-6)
 
@@ -245,7 +245,7 @@ def test_an_audit_keeps_the_backgrounds(files, tmp_path):
     from transect.runs.tables import decode
 
     rows = pq.read_table(tmp_path / "run" / "images")
-    images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
+    images = decode(rows["image"].to_pylist())
     for row, image in enumerate(images):
         name = [name for place, name in enumerate(IDS) if place not in FAILED][row // 2]
         photograph = np.asarray(Image.open(originals / name))

@@ -215,6 +215,7 @@ PAGES = {
     "docs/how-to/rate-with-people.md": Page(
         {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
+            "transect annotate report runs/gender": "data sets of others; tests/jobs/annotate sets two folders side by side",
             "transect audit opencv:haarcascade_smile --generator runs/conditional": CONDITIONAL,
             "transect annotate serve runs/drawn": CONDITIONAL,
             "transect annotate invite runs/drawn": CONDITIONAL,

@@ -102,7 +102,7 @@ def faces(count: int = 4, size: int = 64) -> None:
     transect.render(folder, subjects=count, seed=3, image_size=size, data_set=True, quiet=True)
     Path("faces").mkdir()
     for row in pq.read_table(folder / "images").to_pylist():
-        (Path("faces") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])
+        (Path("faces") / f"{row['id']}.png").write_bytes(row["image"])
 
 
 def faces_table() -> None:
@@ -255,7 +255,7 @@ def people() -> None:
     Path("people").mkdir()
     rows = pq.read_table("drawn/images").to_pylist()
     for row in rows:
-        (Path("people") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])
+        (Path("people") / f"{row['id']}.png").write_bytes(row["image"])
     lines = [f"{row['id']}.png,{'ab'[place // 2]}" for place, row in enumerate(rows)]
     Path("people/labels.csv").write_text("\n".join(["file,subject", *lines, ""]))
 

@@ -108,8 +108,7 @@ class RunImages:
 
     def read(self, block: int) -> list[bytes]:
         """The PNGs of a part. Raises CorruptedPart where its file has changed."""
-        stored = self.run.read_part("images", block)["image"].to_pylist()
-        return [image["bytes"] if isinstance(image, dict) else image for image in stored]
+        return list(self.run.read_part("images", block)["image"].to_pylist())
 
     def values(self, attribute: str) -> dict[str, float] | None:
         """The value of an attribute that each image was made with; None where the world does not have it."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Bool, Int, UInt8
 from PIL import Image
 
@@ -204,22 +203,15 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     parts = sorted((folder / "images").glob("part-*.parquet"))
     try:
         tables = [bounds.read_parquet(part, columns=["id", "image"]) for part in parts]
-        contents = [_contents(table["image"]) for table in tables]
+        if any(not pa.types.is_binary(table["image"].type) or table["image"].null_count for table in tables):
+            raise KeyError("image")
     except (OSError, pa.ArrowException, KeyError) as error:
         raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
-    encoded = [bytes(content) for column in contents for content in column.to_pylist()]
+    encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:
         raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
     return Pictures(tuple(ids), digest_of(ids, encoded), size, fit, tuple(encoded))
-
-
-def _contents(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Pictures as an audit or a data set (field `bytes`) stores them. Raises KeyError for others, also mere paths."""
-    content = pc.struct_field(column, "bytes") if pa.types.is_struct(column.type) else column
-    if not pa.types.is_binary(content.type) or content.null_count:
-        raise KeyError("image")
-    return content
 
 
 @final

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from transect.errors import CorruptedPart
 from transect.runs import bounds, layout, working_folders
-from transect.runs.tables import ANSWERS, CODED, PICTURE, PREDICTIONS
+from transect.runs.tables import ANSWERS, CODED, PREDICTIONS
 
 _Check = Callable[[pa.DataType], bool]
 
@@ -30,7 +30,7 @@ _CHECKS: Final[Mapping[str, Mapping[str, _Check]]] = {
         "subject": pa.types.is_integer,
         "cell": pa.types.is_integer,
         "face_box": _is(pa.list_(pa.float64())),
-        "image": lambda kind: pa.types.is_binary(kind) or kind.equals(PICTURE),
+        "image": pa.types.is_binary,
     },
     "predictions/": {field.name: _is(field.type) for field in PREDICTIONS},
     "answers/": {field.name: _is(field.type) for field in ANSWERS},

@@ -84,30 +84,18 @@ def images_table(design: Design, subjects: Int[np.ndarray, " s"], true: pa.Table
     return pa.table(columns)
 
 
-PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-"""How Hugging Face `datasets` stores a picture."""
-
-
 def data_set_table(
     images: pa.Table,
     masks: Mapping[str, Bool[np.ndarray, "n h w"]] | None = None,
     landmarks: Float[np.ndarray, "n 68 2"] | None = None,
 ) -> pa.Table:
-    """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs), where known.
-
-    Pictures and masks are of the type PICTURE, and the schema tells Hugging Face `datasets` to decode them.
-    """
-    pictures = {"image": images["image"].to_pylist()}
-    pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in (masks or {}).items()}
-    columns = {name: images[name] for name in images.column_names if name != "image"}
+    """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs), where known."""
+    columns = {name: images[name] for name in images.column_names}
     if landmarks is not None:
         columns["landmarks"] = _points_column(landmarks)
-    names = images["id"].to_pylist()
-    for name, encoded in pictures.items():
-        rows = [{"bytes": png, "path": f"{name}.png"} for png, name in zip(encoded, names, strict=True)]
-        columns[name] = pa.array(rows, PICTURE)
-    features = {"info": {"features": {name: {"_type": "Image"} for name in pictures}}}
-    return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(features)})
+    for name, mask in (masks or {}).items():
+        columns[f"mask.{name}"] = pa.array(encode(mask.astype(np.uint8) * 255), pa.binary())
+    return pa.table(columns)
 
 
 def encode(pixels: UInt8[np.ndarray, "n h w 3"] | UInt8[np.ndarray, "n h w"]) -> list[bytes]:

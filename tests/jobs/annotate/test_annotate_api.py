@@ -1,6 +1,7 @@
 """`transect.annotate` in Python: a project of a run, answers in, figures out."""
 
 import json
+import shutil
 
 import audited
 import auditing
@@ -8,6 +9,7 @@ import pytest
 from published import fits
 
 import transect
+from transect.errors import BadInput
 from transect.jobs.annotate.run import same_person
 
 pytest.importorskip("sqlalchemy")
@@ -66,6 +68,27 @@ def test_the_page_the_answers_and_invitations(project, tmp_path):
     assert project.export(tmp_path / "answers.parquet")["rows"] == 24
     (invitation,) = project.invite(url="https://rate.example")
     assert (invitation.rater, invitation.link[:28]) == ("rater-0003", "https://rate.example/invite/")
+
+
+def test_what_was_seen_in_two_folders_stands_side_by_side(project, run, tmp_path):
+    """The other folder is a copy of the run, with the answers of another project about it."""
+    other = tmp_path / "copy"
+    shutil.copytree(run, other, ignore=shutil.ignore_patterns("annotations"))
+    with pytest.raises(BadInput, match=f"--beside {other}: expected answers of raters, got none yet"):
+        project.raters_page(tmp_path / "page", beside=str(other))
+    with pytest.raises(BadInput, match="expected each folder once"):
+        project.raters_page(tmp_path / "page", beside=str(run))
+    answered = transect.annotate(other, questions=["quality"])
+    answers = tmp_path / "answers.csv"
+    ids = transect.annotate(run).table["id"].to_pylist()
+    answers.write_text(f"id,question,rater,answer\n{ids[0]},quality,rater-0001,5\n{ids[0]},condition,rater-0001,1\n")
+    assert answered.import_answers(answers).answers == 2
+    page = project.raters_page(tmp_path / "page", beside=[str(other)]).path
+    sections = json.loads(page.with_suffix(".json").read_text())["sections"]
+    (panel,) = next(one for one in sections if one["key"] == "side by side")["figures"][0]["panels"]
+    shapes = panel["series"][0]["points"]
+    assert [(one["label"], one["value"], one["n"]) for one in shapes] == [("run", 3.0, 6), ("copy", 5.0, 1)]
+    assert "set beside set" in page.read_text()
 
 
 def test_pairs_in_python(tmp_path):

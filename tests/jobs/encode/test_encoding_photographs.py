@@ -188,7 +188,7 @@ def test_photographs_are_encoded_labelled_fitted_and_walked(files, tmp_path):
     moved = codes + np.tile([-3.0, 0.0, 3.0], 2)[:, None] * direction.normal
     expected = network.render(Latents(np.arange(6), moved, "w")).pixels
     stored = pq.read_table(tmp_path / "run" / "images", columns=["image"])["image"].to_pylist()
-    images = decode([row["bytes"] if isinstance(row, dict) else row for row in stored])
+    images = decode(stored)
     assert np.abs(images.astype(int) - expected).max() <= 1
     match = ["--table", tmp_path / "faces" / "treated.csv", "--treatment", "light", "--json"]
     match += ["--out", tmp_path / "pairs.parquet"]

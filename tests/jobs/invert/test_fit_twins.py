@@ -174,7 +174,7 @@ def dark(pixels):
 
 def test_the_difference_of_a_planted_target_within_pairs_is_that_by_hand(done, tmp_path):
     """Brightness of twins less that of photographs, from the pixels; and how far both agree."""
-    pixels = [np.asarray(Image.open(io.BytesIO(row["bytes"]))) for row in
+    pixels = [np.asarray(Image.open(io.BytesIO(row))) for row in
               pq.read_table(done[0] / "pictures.parquet")["image"].to_pylist()]  # fmt: skip
     values = [picture.astype(float).mean() / 255 for picture in pixels]
     by_hand = np.mean([values[1] - values[0], values[3] - values[2], values[5] - values[4]])

@@ -209,13 +209,18 @@ def report(
     prune: Annotated[
         list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Other rated images, as RUN: distributions of all answers, set beside set; repeat."),
+    ] = None,
+    by: Annotated[str, typer.Option(help="Distributions by this question, in two halves of its scale.")] = "",
     json: Json = False,
 ) -> None:
     """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
-    page = _project(run, database).raters_page(out, scale, prune or ())
+    page = _project(run, database).raters_page(out, scale, prune or (), beside or (), by)
     _print_fields({"report": str(page.path), **page.facts}, json)
 
 

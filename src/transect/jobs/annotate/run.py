@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from transect.analysis import rater_report
+from transect.analysis.sections import rated_sets
+from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
 from transect.annotation.exchange.casting import read_typed
 from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
@@ -34,6 +36,7 @@ from transect.ratings.rating_tables import parse_rules
 from transect.reports.builder import ShortPageResult
 from transect.runs import table_inputs
 from transect.runs.json_records import plain
+from transect.runs.layout import is_run
 from transect.runs.result import JobResult, Result
 from transect.runs.table_inputs import TableLike, as_names, as_table
 from transect.runs.wording import counted
@@ -398,12 +401,20 @@ class AnnotationProject(Result):
         return self.raters_page(path).path
 
     def raters_page(
-        self, out: str | Path | None = None, scale: str = "attribute", prune: str | Sequence[str] = ()
+        self,
+        out: str | Path | None = None,
+        scale: str = "attribute",
+        prune: str | Sequence[str] = (),
+        beside: str | Sequence[str] = (),
+        by: str = "",
     ) -> RaterReport:
         """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
 
         out: a folder, by default RUN/annotations. scale: of answers. prune: rules such as "fakeness>=0.75" whose images
-        are marked.
+        are marked. beside: other rated images, as `annotate` takes them, whose distributions of answers stand beside
+        these. by: the question whose scale splits the images of each in two.
+
+        Raises BadInput for images without answers, UnknownName for a question that was not asked about all.
         """
         rules = [rule for rules in parse_rules(as_names(prune)).values() for rule in rules]
         studies = self.studies(scale)
@@ -416,8 +427,27 @@ class AnnotationProject(Result):
             if study.run is not None and {"condition", "quality"} <= {rated.name for rated in study.rated}
         ]
         folder = self.home if out is None else Path(out)
-        page = replace(page, sections=[*page.sections, *validated])
+        compared = [rated_sets.section(self._sets(studies, as_names(beside), scale), by)] if beside or by else []
+        page = replace(page, sections=[*page.sections, *compared, *validated])
         return RaterReport(write(page, self._pictures().png, folder), page.facts)
+
+    def _sets(
+        self, studies: Sequence[rater_report.RatedStudy], others: Sequence[str], scale: str
+    ) -> dict[str, Sequence[Rated]]:
+        """Answers about these images and others, by the last part of their path, or all of it where two share it."""
+        rated = {str(self.run): studies} | {other: annotate(other).studies(scale) for other in others}
+        names = [Path(place).name for place in rated]
+        if len(rated) <= len(others):
+            raise BadInput("--beside: expected each folder once, got one twice; leave it out")
+        sets: dict[str, Sequence[Rated]] = {}
+        for place, of_place in rated.items():
+            name = Path(place).name if names.count(Path(place).name) == 1 else place
+            if not any(study.rated for study in of_place):
+                raise BadInput(f"--beside {place}: expected answers of raters, got none yet; collect answers")
+            sets |= {
+                f"{name} {study.name}" if len(of_place) > 1 else name: study.rated for study in of_place if study.rated
+            }
+        return sets
 
     def _pictures(self) -> Pictures:
         """The images that were rated; of a run without a database, its own."""
@@ -444,7 +474,7 @@ class AnnotationProject(Result):
         if is_texts(self.run):
             raise BadInput(f"{self.run}: expected images, got texts; see transect annotate agreement and judge")
         if not self._exists:
-            return rater_report.from_stored(self.run)
+            return rater_report.from_stored(self.run) if is_run(self.run) else []
         with self._opened() as project:
             return rater_report.from_project(project, scale)
 

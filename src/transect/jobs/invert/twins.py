@@ -64,7 +64,6 @@ from transect.runs.environment import versions
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically, write_table
 from transect.runs.parts import announcing_stages, fill_table
 from transect.runs.pictures import pixels_of_png, png
-from transect.runs.tables import PICTURE
 from transect.runs.wording import counted, spaced
 
 FIT_SIZE: Final = 64
@@ -520,13 +519,13 @@ def pictures_table(fitted: pa.Table, labelled: LabelledImages | None, ids: list[
     for row in fitted.to_pylist():
         for kind, points in kinds:
             both["id"].append(row["id"] if kind == PHOTOGRAPH else f"{row['id']} {RENDERED}")
-            both["image"].append({"bytes": row[kind], "path": None})
+            both["image"].append(row[kind])
             both[SHOWN].append(kind)
             both["landmarks"].append(row[points])
     people = rows if labelled is None else np.array(labelled.subjects, dtype=np.int64)[rows]
     columns: dict[str, Any] = {
         "id": pa.array(both["id"], pa.string()),
-        "image": pa.array(both["image"], PICTURE),
+        "image": pa.array(both["image"], pa.binary()),
         "landmarks": pa.array(both["landmarks"], pa.list_(pa.float64())),
         "subject": np.repeat(people, 2),
         SHOWN: pa.array(both[SHOWN], pa.string()),

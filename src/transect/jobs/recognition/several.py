@@ -183,7 +183,7 @@ class RecognizersNumbers:
     source: str = SOURCE
 
 
-_COLUMNS: Final = (
+_FIELDS: Final = (
     "recognizer", "sample", "gap", "estimate", "low", "high", "relative", "relative_low", "relative_high", "p",
     "p_adjusted", "reason",
 )  # fmt: skip
@@ -199,7 +199,7 @@ class RecognizersResult(JobResult[RecognizersNumbers]):
     @property
     def table(self) -> pa.Table:
         """recognizer, sample, gap, estimate, low, high, relative and its ends, p, p_adjusted, reason."""
-        rows = [{name: getattr(gap, name) for name in _COLUMNS} for gap in self.numbers.gaps]
+        rows = [{name: getattr(gap, name) for name in _FIELDS} for gap in self.numbers.gaps]
         return pa.Table.from_pylist(rows)
 
     def headline(self) -> str:

@@ -279,8 +279,6 @@ def _columns(table: pa.Table, at: int) -> list[dict[str, str]]:
 def _shown(column: pa.ChunkedArray, at: int) -> str:
     """A value as text; of pictures the number of bytes."""
     value = column[at].as_py()
-    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
-        value = value["bytes"]
     if isinstance(value, bytes):
         return f"{len(value):,} bytes"
     if isinstance(value, float):

@@ -54,8 +54,8 @@ class Pictures:
         """uint8 [h, w, 3]. Raises CorruptedPart or BadInput, naming what does not read back."""
         run, place = self._index.place(row)
         column = self._column(int(self._index.run[row]), int(run.part[place]))
-        stored: Any = column[int(run.row[place])].as_py()
-        return pixels_of_png(stored["bytes"] if isinstance(stored, dict) else stored, f"{run.name}: {run.ids[place]}")
+        stored: bytes = column[int(run.row[place])].as_py()
+        return pixels_of_png(stored, f"{run.name}: {run.ids[place]}")
 
     def full(self, row: int) -> bytes:
         """The picture as PNG. Raises as `pixels`."""
