@@ -88,9 +88,10 @@ def test_a_difference_of_scores_has_welch_s_error_and_moves_outwards_by_the_skew
     assert at_p.low == pytest.approx(0, abs=1e-6)
 
 
-def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_skew():
+@pytest.mark.parametrize(("seed", "further"), [(0, 1.5), (2, 2.0)])  # skewed by less, by more than half an error
+def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_skew(seed, further):
     """The slope without each subject in turn, by refitting it."""
-    ages, rng = 30.0 + np.arange(20), np.random.default_rng(0)
+    ages, rng = 30.0 + np.arange(20), np.random.default_rng(seed)
     y = rng.gamma(2, 1, 20)
     _, made = associate(AGE, ages, y, is_binary=False)
     estimate = np.polyfit(ages, y, 1)[0]
@@ -101,7 +102,8 @@ def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_s
     skewed = (moved**3).sum() / error**3 * np.sqrt(telling * (telling - 1)) / (telling - 2)
     design = np.column_stack([np.ones(20), ages])
     _, freedom = bias_reduced(design, y - design @ np.linalg.lstsq(design, y, rcond=None)[0], np.arange(20))
-    expected = by_hand(estimate, error, freedom[1], skewed, 1.5 * np.sqrt(6) / telling)
+    assert further == (2.0 if abs(skewed) > np.sqrt(6) / telling / 2 else 1.5)
+    expected = by_hand(estimate, error, freedom[1], skewed, further * np.sqrt(6) / telling)
     assert (made.low, made.high) == pytest.approx(expected, rel=1e-9)
 
 

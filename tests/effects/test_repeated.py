@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from transect.analysis.secondary_results import REPEATED, with_always_valid
 from transect.effects import clusters, intervals
@@ -152,3 +153,17 @@ def test_the_variance_is_that_of_the_regressions_cr2():
     freedom, unseen = intervals.degrees_of_freedom(counts)[0], np.sqrt(6) / 2 / 12
     expected = intervals.skewed_interval(d.mean(), np.sqrt(covariance[0, 0]), freedom, skewed, 0.95, unseen)
     assert (found.low[0], found.high[0]) == pytest.approx([float(end) for end in expected])
+
+
+@pytest.mark.parametrize(("differ", "allowed"), [(11, 0.5), (12, 0.0)])
+def test_few_who_differ_allow_for_one_who_was_not_drawn(differ, allowed):
+    """200 people with 4 photographs, of which 1 differs of some people: variance by hand, and half a person of 16."""
+    d, who = np.zeros((800, 1)), np.repeat(np.arange(200), 4)
+    d[: 4 * differ : 4] = 1.0
+    mean = differ / 800
+    scattered = differ * (1 - 4 * mean) ** 2 + (200 - differ) * (4 * mean) ** 2
+    effect = (scattered / (1 - 1 / 200) + allowed * 16) / (800 * mean * (1 - mean))
+    effect *= (stats.t.ppf(0.975, 199) / stats.norm.ppf(0.975)) ** 2 if allowed else 1.0
+    expected = intervals.paired_score_interval(differ, 0, 800, design_effect=min(max(effect, 1.0), 4.0))
+    low, high = clusters.paired_score(d, who, np.ones(1), 0.95)
+    assert (low[0], high[0]) == pytest.approx((float(expected[0]), float(expected[1])))

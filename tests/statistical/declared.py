@@ -231,6 +231,8 @@ ROWS = (
     Row("intervals_of_misses_cover",
         crossed(several((0.3, 0.1), (0.1, 0.1), (0.05, 0.0), (0.02, 0.02)), (10, 30, 100), ALIKE),
         ((0.3, 0.1, 30, 1.0),), (300, 1000), covers=0.95),
+    Row("rare_misses_of_the_same_people_cover", crossed((160, 200, 400), (0.0125, 0.025), (8, 20)),
+        ((200, 0.0125, 20),), (300, 1000), covers=0.95),
     Row("tests_hold_their_level", crossed((10, 30, 100), (0.0, 1.0)), ((30, 1.0),), (150, 1000), rejects=0.05),
     # test_replication_errors: several worlds
     Row("an_effect_of_one_world_alone_has_one_direction_in_at_most_two_and_a_half_per_cent",

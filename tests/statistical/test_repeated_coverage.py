@@ -54,6 +54,18 @@ def test_intervals_of_misses_cover(size, up, down, people, alike):
     size.covers(covered / size.tables)
 
 
+def test_rare_misses_of_the_same_people_cover(size, people, share, largest):
+    """One way only, nearly all of them of few people: each of whom misses 72 %, on up to this many photographs."""
+    rng, covered = np.random.default_rng([people, int(1000 * share), largest]), 0
+    for _ in range(size.tables):
+        who = np.repeat(np.arange(people), rng.integers(1, largest + 1, people))
+        chances = np.where(rng.random(people) < share, 0.72, share / 12)
+        d = 1.0 * (rng.random(len(who)) < chances[who])[:, None]
+        found = clusters.mean_difference_interval(d, who, binary=True)
+        covered += found.low[0] <= share * 0.72 + (1 - share) * share / 12 <= found.high[0]
+    size.covers(covered / size.tables)
+
+
 def test_tests_hold_their_level(size, people, alike):
     rng, rejected = np.random.default_rng([people, int(10 * alike), 7]), 0
     for _ in range(size.tables):

@@ -16,6 +16,7 @@ from scipy.special import ndtri, stdtrit
 from transect.effects import intervals, resampling
 from transect.effects.intervals import FEW_AVERAGED, NO_INTERVAL, UNSEEN, Intervals
 
+FEW_DISCORDANT: Final = 12
 PAIRED_SCORE: Final = "paired score by person"
 SOURCES: Final = {
     PAIRED_SCORE: intervals.SOURCES[intervals.PAIRED_SCORE] + "; on effective photographs as in Korn and Graubard "
@@ -96,7 +97,10 @@ def mean_difference_interval(
 def paired_score(
     d: Float[np.ndarray, "n k"], who: Int[np.ndarray, " n"], pairs: Float[np.ndarray, " k"], confidence: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs."""
+    """Paired score interval of mean differences d in [-1, 1] of photographs (NaN: none), on effective photographs.
+
+    Few people, or few who differ (fewer than `FEW_DISCORDANT` equal ones: Kish 1965), allow for one that was not drawn.
+    """
     totals, counts = by_person(d, who)
     mean, residual = resampling.ratio(totals, counts)
     squares, photographs = intervals.scattered(residual, counts), counts.sum(axis=0)
@@ -104,7 +108,8 @@ def paired_score(
     positive, negative = np.maximum(known, 0).sum(axis=0), np.maximum(-known, 0).sum(axis=0)
     some, people = np.maximum(photographs, 1.0), (counts > 0).sum(axis=0)
     multinomial = (positive + negative) / some - np.nan_to_num(mean) ** 2
-    few, size = people < FEW_AVERAGED, (counts**2).sum(axis=0) / np.maximum(people, 1)
+    few = (people < FEW_AVERAGED) | (intervals.equally_large(np.abs(totals)) < FEW_DISCORDANT)
+    size = (counts**2).sum(axis=0) / np.maximum(people, 1)
     tail = (1 + confidence) / 2
     wider = np.where(few, (stdtrit(intervals.degrees_of_freedom(counts), tail) / ndtri(tail)) ** 2, 1.0)
     between = (squares + np.where(few, UNSEEN * size, 0.0)) * wider

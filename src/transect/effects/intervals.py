@@ -178,8 +178,8 @@ def effective_images(
     variance = (residual**2).sum(axis=0) * subjects / np.maximum(subjects - 1, 1) / np.maximum(images, 1) ** 2
     # Where the outcome is rare only the subjects that have it show how far subjects differ.
     scatter = counts * (1 + (counts - 1) * _likeness(residual, counts, np.nan_to_num(p)))
-    telling = np.minimum(_effective(scatter, successes > 0), _effective(scatter, successes < counts))
-    least = np.maximum(_effective(counts), np.minimum(images, 1.0))
+    telling = np.minimum(equally_large(scatter, successes > 0), equally_large(scatter, successes < counts))
+    least = np.maximum(equally_large(counts), np.minimum(images, 1.0))
     z, t = ndtri((1 + confidence) / 2), stdtrit(np.maximum(telling - 1.0, 1.0), (1 + confidence) / 2)
     known = (p > 0) & (p < 1) & (variance > 0)
     effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=least.copy(), where=known)
@@ -201,7 +201,7 @@ def _likeness(
     return np.asarray(np.clip(beyond / np.maximum(pairs, 1), _LEAST_LIKENESS, 1.0))
 
 
-def _effective(
+def equally_large(
     weights: Float[np.ndarray, "n k"], chosen: Bool[np.ndarray, "n k"] | None = None
 ) -> Float[np.ndarray, " k"]:
     """How many equal weights scatter as these do, (sum w)² / sum w²; 0 without any."""

@@ -192,7 +192,7 @@ def _least_squares(
     Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
     column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer. cautious: the shares
     are how far the slope moves without each subject (the jackknife: MacKinnon and White 1985), and the skewness one and
-    a half standard errors further.
+    a half standard errors further, or two where it is seen to be over half of one.
     """
     design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
     weights = centered / (centered @ centered)
@@ -209,7 +209,9 @@ def _least_squares(
         error = float(np.sqrt(shares @ shares))
     fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
     telling = max(min(telling_subjects(design, who), fewest), 3.0)
-    skewed, unseen = float(skewness(shares, telling)), (1.5 if cautious else 1.0) * math.sqrt(6) / telling
+    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
+    if cautious:
+        unseen *= 2.0 if abs(skewed) > unseen / 2 else 1.5
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
     return EstimateWithTest(estimate, float(low), float(high), p=p, interval_method=STUDENT, test_method=STUDENT)

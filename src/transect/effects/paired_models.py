@@ -26,12 +26,6 @@ from transect.effects.verdicts import unseen_people
 from transect.errors import BadInput
 from transect.records import Effect
 
-DISAGREEMENT_SOURCES: Final = (
-    "Gelman and Stern 2006, The difference between significant and not significant is not itself statistically "
-    "significant, doi:10.1198/000313006X152649",
-    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095",
-)
 METHOD: Final = "square-and-add of both intervals; z from their widths"
 POWER: Final = 0.8
 

@@ -18,11 +18,6 @@ from transect.errors import BadInput
 from transect.runs.wording import counted
 
 CERTAINTY: Final = 0.8
-SPREAD_SOURCES: Final = (
-    "Browne 1995, On the use of a pilot sample for sample size determination, doi:10.1002/sim.4780141709",
-    "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
-    "doi:10.1093/biomet/26.4.404",
-)
 
 
 def upper_deviation(differences: Float[np.ndarray, " n"]) -> float:

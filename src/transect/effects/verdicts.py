@@ -220,11 +220,6 @@ ERROR: Final = 0.05
 """The largest chance of a wrong "met", and of a wrong "violated"."""
 SAME_MODEL: Final = 20
 """People from which a model that answers as the baseline on every image counts as the same."""
-REQUIREMENT_SOURCES: Final = (
-    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
-    "Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the case of the binomial, "
-    "doi:10.1093/biomet/26.4.404",
-)
 
 
 @final
