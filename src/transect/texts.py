@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+import warnings
 from contextlib import suppress
 from typing import Final
 
@@ -139,3 +140,9 @@ def say(text: str, *, error: bool = False, end: str = "\n") -> None:
     elif sys.stderr is not None:
         with suppress(OSError, ValueError):
             print(shown(text), end=end, file=sys.stderr, flush=True)
+
+
+def hush_libraries() -> None:
+    """Keep warnings of libraries to those who write code and ask Python for them; those of a model are its author's."""
+    if not sys.warnoptions:
+        warnings.filterwarnings("ignore", module=r"(PIL|numpy|pandas|scipy|sklearn|torch|transect)\b")

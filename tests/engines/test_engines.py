@@ -68,6 +68,13 @@ def test_the_error_of_a_task_is_raised_in_its_place_as_what_it_was(engine, tmp_p
 
 
 @pytest.mark.integration
+def test_warnings_of_libraries_do_not_reach_the_terminal(tmp_path, capfd):
+    with opened(EngineSettings("local", 2)) as engine:
+        assert list(engine.map(Habit(str(tmp_path)), ["picture"])) == [("picture", 7)]
+    assert "Warning" not in capfd.readouterr().err
+
+
+@pytest.mark.integration
 def test_a_task_whose_worker_was_killed_is_made_again(processes, tmp_path):
     tasks = [*TASKS[:3], "kill once", *TASKS[3:]]
     assert [task for task, _ in processes.map(Habit(str(tmp_path)), tasks)] == tasks

@@ -17,6 +17,7 @@ ray = pytest.importorskip("ray", reason="needs Ray: pip install 'transect[ray]'"
 psutil = pytest.importorskip("psutil", reason="needs psutil, which other libraries of the tests bring along")
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
+SECRET = "a key of twenty-six letters"
 STRANGER = "import ray, sys; print(ray._raylet.GcsClient(address=sys.argv[1]).internal_kv_keys(b'', None))"
 
 
@@ -37,14 +38,26 @@ def is_loopback(address):
 
 
 def test_a_ray_of_this_machine_is_this_commands_alone(tmp_path, monkeypatch):
-    """It listens on the loopback, asks for a token that no file has, and the environment is as before at the end."""
+    """It listens on the loopback, asks for a token that no file has, and no process of it has a key of the user's.
+
+    The environment is as before at the end.
+    """
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("RAY_worker_niceness", "0")
     monkeypatch.setenv(ray_tasks.MODE, "disabled")  # whatever the user has
-    before, listened = of_ray(), listening()
+    for name in ("ACME_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "TRANSECT_ADMIN_PASSWORD"):
+        monkeypatch.setenv(name, SECRET)
+    monkeypatch.setenv("TRANSECT_LARGEST_GIB", "3")
+    before, listened, whole = of_ray(), listening(), dict(os.environ)
     with opened(EngineSettings("ray", 1), quiet=True) as engine:
         assert list(engine.map(Habit(str(tmp_path)), ["a", "bb"])) == [("a", 1), ("bb", 2)]
+        (environment,) = engine.map(Habit(str(tmp_path)), ["environment"])
+        assert SECRET not in environment.values()
+        assert environment["TRANSECT_LARGEST_GIB"] == "3"
+        started = psutil.Process().children(recursive=True)
+        assert started
+        assert not any(SECRET in process.environ().values() for process in started)
         assert listening() - listened
         assert all(map(is_loopback, listening() - listened))
         assert os.environ[ray_tasks.MODE] == "token"
@@ -57,4 +70,5 @@ def test_a_ray_of_this_machine_is_this_commands_alone(tmp_path, monkeypatch):
             assert (done.returncode == 0) == let_in, done.stderr
             assert ("InvalidAuthToken" in done.stderr) != let_in
     assert of_ray() == before
+    assert whole.items() <= os.environ.items()  # libraries add some of their own
     assert not Path(tmp_path, ".ray").exists()

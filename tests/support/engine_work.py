@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from PIL import Image
 
 from transect.errors import UnknownName
 
@@ -43,6 +46,10 @@ class Opened:
             raise UnknownName("thing", "x", ["y"])
         if task == "key":
             raise KeyError("lost")
+        if task == "environment":
+            return dict(os.environ)
+        if task == "picture":
+            open_large_picture()
         if task == "hang":
             time.sleep(3600)
         if task == "exit":
@@ -53,6 +60,13 @@ class Opened:
 
     def close(self):
         note(self.habit.folder, f"closed-{os.getpid()}")
+
+
+def open_large_picture(_pixels=None):
+    """Read the header of a PNG of 10,000 x 10,000 pixels, of which Pillow warns that it may be a bomb."""
+    header = b"\0\0\0\x0dIHDR\0\0\x27\x10\0\0\x27\x10\x08\0\0\0\0\x9f\x25\x3d\xfb"
+    with Image.open(io.BytesIO(b"\x89PNG\r\n\x1a\n" + header + b"\0\0\0\0IDAT")) as picture:
+        return [picture.width / 1e4 for _ in (_pixels if _pixels is not None else ())]
 
 
 def note(folder, name):

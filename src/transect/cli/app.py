@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, final
@@ -51,7 +50,7 @@ from transect.jobs.search.command import search
 from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
-from transect.texts import one_line, say, words_of
+from transect.texts import hush_libraries, one_line, say, words_of
 
 KEEP: Final = (
     "audit",
@@ -235,8 +234,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character gets another
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if not sys.warnoptions:  # of libraries, to those who write code; those of a model are its author's
-        warnings.filterwarnings("ignore", module=r"(PIL|numpy|pandas|scipy|sklearn|torch|transect)\b")
+    hush_libraries()
     _termination.heard()
     try:
         _run()

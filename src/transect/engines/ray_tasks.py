@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import socket
 from collections import deque
@@ -18,6 +19,13 @@ from transect.texts import words_of
 
 MODE, TOKEN, TOKEN_FILE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 _DEBUGGER: Final = "PYTHONBREAKPOINT"
+_NEEDED: Final = re.compile(
+    r"PATH|HOME|USER|USERPROFILE|SYSTEMROOT|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|PYTHONPATH|PYTHONHASHSEED|PYTHONWARNINGS"
+    r"|VIRTUAL_ENV|CONDA_PREFIX|(DY)?LD_LIBRARY_PATH|(OMP|MKL|KMP|OPENBLAS)_\w+|CUDA_HOME|CUDA_VISIBLE_DEVICES"
+    r"|CUBLAS_WORKSPACE_CONFIG|NVIDIA_VISIBLE_DEVICES|HF_HOME|HF_HUB_CACHE|HF_HUB_OFFLINE|TORCH_HOME|XDG_CACHE_HOME"
+    r"|TRANSECT_(DEBUG|LARGEST_GIB|TRUSTED|WORLD_FOLDER)"
+)
+"""Where programs and models are found, and what results depend on. No key: models with one are asked by the command."""
 
 
 def kept_environment() -> dict[str, str]:
@@ -36,9 +44,18 @@ def _of_ray(name: str) -> bool:
     return name.startswith("RAY_") or name == _DEBUGGER
 
 
+def _passed_on(name: str) -> bool:
+    return _of_ray(name) or _NEEDED.fullmatch(name) is not None
+
+
 @contextmanager
 def apart(ray: Any) -> Iterator[None]:
-    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has."""
+    """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has; and
+    of the environment its processes have what a part needs.
+    """
+    others = {name: value for name, value in os.environ.items() if not _passed_on(name)}
+    for name in others:
+        del os.environ[name]
     os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
     os.environ.pop(TOKEN_FILE, None)
     read_again(ray)
@@ -49,6 +66,7 @@ def apart(ray: Any) -> Iterator[None]:
         yield
     finally:
         constants.ENABLE_RAY_CLUSTER = before
+        os.environ.update(others)
 
 
 def read_again(ray: Any) -> None:

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 from transect import errors
 from transect.engines.protocol import IN_FLIGHT, Opened, Result, Task, Work, cores, use_cores
 from transect.errors import BadInput, TransectError, WorkerLost
-from transect.texts import whole_number, words_of
+from transect.texts import hush_libraries, whole_number, words_of
 
 _Result = TypeVar("_Result")
 _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux
@@ -65,6 +65,7 @@ class Surroundings:
         """Make them this process's. Raises BadInput where the folder is not on this machine."""
         from threadpoolctl import threadpool_limits
 
+        hush_libraries()
         try:
             os.chdir(self.folder)
         except OSError as error:

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -76,6 +77,25 @@ def test_options_are_the_answers():
     request = read_request("mine.toml")
     assert (request.vary, request.truth, request.subjects) == (("earrings", "age=20,60"), ("smile>0.5",), 7)
     assert json.loads(done.stdout)["images"] == 2 * 2 * 7 + 2 * 7  # and two levels of the negative control
+
+
+@pytest.mark.integration
+def test_the_calls_are_those_that_the_audit_announces():
+    """An image takes a call for each of 3 wordings, and not one for each image."""
+    Path("asked.toml").write_text(
+        """
+        [[question]]
+        name = "smile"
+        kind = "yes-no"
+        prompt = "Smiling?"
+        paraphrases = ["A smile?", "Is there a smile?"]
+        """
+    )
+    words = ("--target", "stub_speaker:speaker", "--questions", "asked.toml", "--vary", "smile", "--subjects", "5")
+    done = json.loads(run_here("init", *words, "--json").stdout)
+    assert done["calls"] == 3 * done["images"] > 0
+    told = run_here("audit", "--config", "study.toml", "--size", "32").stderr
+    assert re.search(rf"budget: {done['images']} images.*, {done['calls']} calls", told)
 
 
 def test_a_file_is_never_replaced_without_being_told(folder):

@@ -47,6 +47,14 @@ def test_answers_and_description_are_those_of_this_process(bright):
 
 
 @pytest.mark.integration
+def test_warnings_of_libraries_do_not_reach_the_terminal(capfd):
+    target = resolve("engine_work:open_large_picture", isolate=True)
+    assert asked(target, faces(0)).scores.tolist() == [[1.0]]
+    target.close()
+    assert "Warning" not in capfd.readouterr().err
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

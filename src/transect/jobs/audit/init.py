@@ -186,9 +186,9 @@ def write(file: Path, answers: Answers) -> WrittenStudy:
     """Write the file, after its study was planned as an audit would. Raises as `init`."""
     text = _text(file, answers)
     request = with_settings(AuditRequest(), with_preset(settings_in(text, str(file))))
-    cost = run.audit_cost(None, request).numbers
+    images, calls = run.size_of(request)
     write_atomically(file, text)
-    return WrittenStudy(file, cost.images, cost.images * len(cost.targets))
+    return WrittenStudy(file, images, calls)
 
 
 def _text(file: Path, answers: Answers) -> str:

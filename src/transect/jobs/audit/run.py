@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult, CostResult
@@ -39,6 +40,8 @@ from transect.runs.wording import counted
 from transect.runs.working_folders import mount_of
 from transect.targets.words.asked import PairwiseQuestion
 from transect.texts import say
+
+_Plan: TypeAlias = "tuple[list[Target], tuple[PairwiseQuestion, ...], list[Study], Study | None]"
 
 
 def resume_or_clear(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> None:
@@ -147,29 +150,43 @@ def audit_cost(
     """
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
-    targets = _resolved(whole)
-    pairs = of_two(whole, targets)
-    try:
-        designed, lines = planned.designs(whole, targets)
-        for part in planned.complete(designed, whole, targets, check_of()):
-            part.spec()  # which refuses outcomes that a target does not have
+    with _planned(whole) as (targets, pairs, designed, lines):
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
         shown = [each for each in designed if planned.shows_pairs(each)]
         paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
-        return CostResult(
-            costs.total([*costs.quotes(targets, _images(whole, targets, designed, lines), side), *paired])
-        )
+        images, _ = _size(whole, targets, designed, lines)
+        return CostResult(costs.total([*costs.quotes(targets, images, side), *paired]))
+
+
+def size_of(request: AuditRequest) -> tuple[int, int]:
+    """All images of an audit, and the calls about them. Raises as `audit_cost`; nothing is written."""
+    whole = expanded(request)
+    with _planned(whole) as (targets, _, designed, lines):
+        return _size(whole, targets, designed, lines)
+
+
+@contextmanager
+def _planned(request: AuditRequest) -> Iterator[_Plan]:
+    """Targets, questions of two images, studies, and that of lines; what is opened for them closes at the end."""
+    targets = _resolved(request)
+    pairs = of_two(request, targets)
+    try:
+        designed, lines = planned.designs(request, targets)
+        for part in planned.complete(designed, request, targets, check_of()):
+            part.spec()  # which refuses outcomes that a target does not have
+        yield targets, pairs, designed, lines
     finally:
-        _close(whole.targets, targets, pairs)
+        _close(request.targets, targets, pairs)
 
 
-def _images(
-    request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study], lines: study.Study | None
-) -> int:
-    """All images of an audit, with those of the negative control."""
+def _size(
+    request: AuditRequest, targets: Sequence[Target], studies: Sequence[Study], lines: Study | None
+) -> tuple[int, int]:
+    """All images of an audit, with those of the negative control, and the calls about them, one for each wording."""
     images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
     control = _control(request, targets, studies)
-    return images + (0 if control is None else control.n_images)
+    images += 0 if control is None else control.n_images
+    return images, costs.calls_of(targets, images)
 
 
 def _control(request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study]) -> Design | None:
@@ -186,12 +203,14 @@ def _announce_preset(
     if request.preset is None:
         return
     chosen = preset(request.preset)
-    images = _images(request, targets, studies, lines)
-    calls = counted(costs.calls_of(targets, images), "call")
+    images, calls = _size(request, targets, studies, lines)
     control = "" if _control(request, targets, studies) is None else " with the negative control"
     fewer = f"fewer with {planned.fewer(request, studies)}"
     say(f"preset {chosen.name}: {chosen.meaning}", error=True)
-    say(f"budget: {counted(images, 'image')}{control}, {calls}; {fewer}; --dry-run stops here", error=True)
+    say(
+        f"budget: {counted(images, 'image')}{control}, {counted(calls, 'call')}; {fewer}; --dry-run stops here",
+        error=True,
+    )
     if chosen.advice and not request.truth:
         say(chosen.advice, error=True)
 

@@ -37,6 +37,7 @@ from transect.targets.isolated.messages import CALL, Header, answer_message, ima
 from transect.targets.model import ModelTarget
 from transect.targets.output import as_predictions, row_fault, structure_fault
 from transect.targets.resolution import resolve
+from transect.texts import hush_libraries
 
 _NO_BOXES: Final = np.zeros((0, 5))
 
@@ -59,6 +60,7 @@ def main() -> None:
 def _channels() -> tuple[IO[bytes], IO[bytes]]:
     """The pipes to the run, out of reach of a target that prints or reads."""
     faulthandler.enable()
+    hush_libraries()
     end_with_parent()  # elsewhere than on Linux a run that is killed leaves it to the end of input
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides what an interruption ends
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
