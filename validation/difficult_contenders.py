@@ -166,7 +166,9 @@ def _always(span: float) -> Contender:
     def one(d: Float[np.ndarray, " n"]) -> tuple[float, float, float, float]:
         ends = []
         for look in _LOOKS:
-            bare = Effect("c", "a", "t", "o", 0.0, 0.0, 0.0, np.nan, "", look, look, kind="contrast")
+            bare = Effect(
+                0.0, 0.0, 0.0, name="c", attribute="a", target="t", outcome="o", unit="", n_subjects=look, n_images=look
+            )
             design = Design({"a": (0.0, 1.0)}, subjects=look)
             (made,) = with_always_valid([bare], [d[:look]], design, {("t", "o"): span})
             ends.append((made.always_low, made.always_high))
@@ -187,10 +189,13 @@ def _tests(outcomes: Mapping[str, Float[np.ndarray, "n 8 2"]], *, once: bool) ->
     """The effect of each change on each outcome, mirrors marked as an audit marks them or not."""
     mirrors = mirrors_of({name: y.reshape(len(y), -1) for name, y in outcomes.items()}) if once else {}
     effects = [
-        Effect(str(place), "", "t", name, 0.0, 0.0, 0.0, float(p), "", len(y), 2 * len(y))
+        Effect(
+            0.0, 0.0, 0.0, p=float(p), name=str(place), attribute="", target="t", outcome=name, unit="",
+            n_subjects=len(y), n_images=2 * len(y),
+        )
         for name, y in outcomes.items()
         for place, p in enumerate(sign_flip(y[..., 1] - y[..., 0])[0])
-    ]
+    ]  # fmt: skip
     return with_mirrors(effects, {("t", name): other for name, other in mirrors.items()})
 
 

@@ -7,13 +7,18 @@ import pytest
 from places import ROOT
 
 from tools import generate
+from transect.cli.declared import declared
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 RESULTS = generate.job_results()
 
 
 def test_every_job_has_a_published_schema():
-    assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {"results", *RESULTS}
+    assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {
+        "results",
+        *RESULTS,
+        *declared(),
+    }
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.name)

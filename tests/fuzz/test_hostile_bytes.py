@@ -41,7 +41,7 @@ TOML = [
     b'name = "acme"\ntask = "binary"\n[request]\nurl = "https://a.example/x"\n[response]\nscore = "a.b[0]"\n[budget]\ncalls = 5\n',
     b'size = [224, 224]\nmean = [0.485, 0.456, 0.406]\nstd = [0.2, 0.2, 0.2]\nchannel_order = "BGR"\nfilter = "bilinear"\n',
 ]
-CSV = [b'id,age,who\n1,20.5,"a, b"\n2,,c\n', b"id;x\r\n1;2\r\n", "id,täg\n1,ü\n".encode()]
+CSV = [b'id,age,who\n1,20.5,"a, b"\n2,,c\n', b"id,x;y\r\n1,2;3\r\n", "id,täg\n1,ü\n".encode()]
 JSON = [
     b'{"score": 0.75, "faces": [{"box": [1, 2, 3, 4], "p": 0.5}], "label": "yes"}',
     b"[0.1, 0.2, null, true]",

@@ -29,8 +29,8 @@ from transect.console.results import Rerun, keep, show
 
 RERUN = Rerun(
     values="question outcome name budget goal vary space latent-dims method alpha alpha-weighs truth by size "
-    "device seed task labels positive threshold output isolate template dtype model-device allow-download timeout "
-    "max-failures",
+    "device seed task labels positive threshold output output-name isolate template dtype model-device allow-download "
+    "timeout max-failures",
     data="questions population directions preprocess require-validation",
     models="generator",
     argument="models",
