@@ -94,6 +94,7 @@ def test_clip_answers_in_the_words_of_the_question(clip):
         rater.rate(images, Question("age", "how old?"))
 
 
+@pytest.mark.integration
 def test_a_folder_that_is_no_safe_clip_is_refused(clip, tmp_path):
     with pytest.raises(BadInput, match=r"expected config.json and model.safetensors"):
         ClipRater(tmp_path)

@@ -65,6 +65,7 @@ def test_the_fixture_passes_fails_and_skips(printed):
     assert "expected one of margin, no_worse_than" in text
 
 
+@pytest.mark.integration
 def test_runs_are_kept_by_the_name_of_their_test(printed):
     folder, _ = printed
     runs = {path.parent.parent.name for path in (folder / "runs").glob("*/audit-0/report.html")}

@@ -91,6 +91,7 @@ def test_permutation_of_groups_agrees_with_scipy():
     np.testing.assert_allclose(p, judge, atol=5 * np.sqrt(2 * judge * (1 - judge) / 20_000))
 
 
+@pytest.mark.integration
 def test_an_interval_of_single_pairs_leaves_out_zero_exactly_where_mid_p_is_small():
     """All tables of up to 30 subjects, at three levels: what is significant has an interval that does not hold 0."""
     for n in range(1, 31):

@@ -121,6 +121,7 @@ def test_objects_are_asked_and_rendered_in_this_process(processes, tmp_path, cap
     assert "this process makes all images" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_worker_that_opens_something_else_stops_the_run():
     (one,) = studies_of([FACE])
     facts = facts_of(one.world, one.targets, None)

@@ -59,6 +59,7 @@ def test_five_attributes_are_counted_alone_in_pairs_and_all_together():
     assert combinations_of("ab") == [("a",), ("b",), ("a", "b")]
 
 
+@pytest.mark.integration
 def test_a_stated_threshold_is_kept_for_later_reports(tmp_path):
     """Pictures whose mean is above T / 255 are a yes; at 1.5 none is, so that every image whose truth is yes errs."""
     target = as_target(lambda pixels: [float(image.mean() / 255) for image in pixels], name="light", task="binary")

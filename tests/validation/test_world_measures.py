@@ -45,6 +45,7 @@ def test_the_contract(checked):
     json.dumps(checked, allow_nan=False)
 
 
+@pytest.mark.integration
 def test_what_ships_is_read_by_the_world_rounded(checked, tmp_path):
     found = {**checked, "image_size": 128, "share_inside": 0.123456}
     publish_facts(found, tmp_path / "validity.json")
@@ -86,6 +87,7 @@ def test_pictures_and_truth_are_the_worlds(monkeypatch):
     np.testing.assert_array_equal(some.column("identity.nose_tip"), latents.values[:, 3])
 
 
+@pytest.mark.integration
 def test_earrings_are_seen_where_the_ears_are_bare():
     """A bun leaves the ears free; long straight hair does not for every subject."""
     world = FaceWorld(image_size=64, threads=1)

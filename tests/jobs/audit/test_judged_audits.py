@@ -65,6 +65,7 @@ def test_every_prompt_of_the_judge_and_every_score_is_kept(result):
     assert open_run(result.folder).study.coded.num_rows == len(rows)
 
 
+@pytest.mark.integration
 def test_another_judge_does_not_resume(result, questions, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(result.folder, out)

@@ -99,6 +99,7 @@ def test_every_mitigation_has_its_row(finished):
     assert turned["seeds"][0]["notes"] == balanced["seeds"][0]["notes"]  # it learns from the same pictures
 
 
+@pytest.mark.integration
 def test_a_killed_run_resumes_to_the_same_figures(finished, tmp_path):
     """Two units are lost, one of them half: only they are made again, and the results are the same to the byte."""
     folder, _, first = finished
