@@ -178,11 +178,20 @@ TaskName = Annotated[
 ]
 PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the model's preprocessing.")]
 ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
-PositiveClass = Annotated[str | None, model_option(help="The class or label that counts as yes.")]
+PositiveClass = Annotated[
+    str | None,
+    model_option(help="The class or label that counts as yes; of a detector also several, separated by commas."),
+]
 OutputKind = Annotated[
     str | None, model_option(help="What the model returns: probability, logit, or the head of a detector, as yolov8.")
 ]
-OutputName = Annotated[str | None, model_option(help="Of an ONNX model with several outputs: the one to read.")]
+OutputName = Annotated[
+    str | None,
+    model_option(
+        help="Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, "
+        "as A,B."
+    ),
+]
 Isolate = Annotated[
     bool | None,
     model_option(

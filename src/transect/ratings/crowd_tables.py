@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -26,6 +27,9 @@ SKIPS: Final = ("", "skip", "skipped", "cannot tell", "can't tell", "don't know"
 _OF_LABEL_STUDIO: Final = ("annotation_id", "annotator")
 """Columns that its CSV export always has."""
 _BESIDE: Final = (*_OF_LABEL_STUDIO, "id", "created_at", "updated_at", "lead_time")
+_NO_LETTER: Final = re.compile(r"[\W_]+")
+_KINDS: Final = ("choices", "rating", "number", "text")
+"""What a control of Label Studio gives, of those that are read."""
 _OF_IMAGE: Final = ("first", "transect-id", "image", "img", "url")
 """Fields of a task that say which image it shows, the surest first."""
 _OWN: Final = ("study", "second", "question", "flipped", "second_image", "text")
@@ -63,18 +67,43 @@ def _alike(values: list[Any]) -> list[Any]:
 
 def _of_json(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Image, rater and answers of each annotation; one that was cancelled has no answers."""
-    for number, task in enumerate(loads(path.read_text(encoding="utf-8")), start=1):
+    tasks = loads(path.read_text(encoding="utf-8"))
+    if not (isinstance(tasks, list) and all(isinstance(task, Mapping) and "data" in task for task in tasks)):
+        raise BadInput(
+            f"{path}: expected a list of tasks with data, as Label Studio exports, got {type(tasks).__name__}; export "
+            "as JSON, or give a CSV table"
+        )
+    for number, task in enumerate(tasks, start=1):
         image = _image(task["data"], f"{path}, task {number}")
         for annotation in task.get("annotations", []):
             by = annotation.get("completed_by")
             user = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
+            if user is None:
+                raise BadInput(
+                    f"{path}, task {number}: expected completed_by, who answered, got none; export with annotators"
+                )
             results = [] if annotation.get("was_cancelled") is True else annotation["result"]
-            yield image, str(user), {each["from_name"]: _value(each["value"]) for each in results}
+            yield image, str(user), _answers(results, f"{path}, task {number}")
+
+
+def _answers(results: Sequence[Mapping[str, Any]], where: str) -> dict[str, Any]:
+    """What each control gives, once."""
+    answers: dict[str, Any] = {}
+    for each in results:
+        control, value = str(each["from_name"]), each.get("value")
+        if control in answers or not isinstance(value, Mapping) or not any(key in value for key in _KINDS):
+            got = "two" if control in answers else ", ".join(map(str, value)) if isinstance(value, Mapping) else "none"
+            raise BadInput(
+                f"{where}: expected one answer of {control} with {', '.join(_KINDS)}, got {got}; leave that control "
+                "out of the export"
+            )
+        answers[control] = _value(value)
+    return answers
 
 
 def _value(value: Mapping[str, Any]) -> Any:
     """What one control gives: choices, a rating, a number or texts."""
-    found = next((value[key] for key in ("choices", "rating", "number", "text") if key in value), None)
+    found = next((value[key] for key in _KINDS if key in value), None)
     return found[0] if isinstance(found, list) and len(found) == 1 else found
 
 
@@ -135,7 +164,8 @@ def _numbered(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
         return {name: column}
     texts = [None if text is None or text.lower() in SKIPS else text for text in column.to_pylist()]
     if any(text is not None and text.startswith(("[", '{"choices"')) for text in texts):
-        return _by_choice(name, [None if text is None else _cell(text) for text in texts])
+        with suppress(ValueError):  # a comment that begins with a bracket is text
+            return _by_choice(name, [None if text is None else _cell(text) for text in texts])
     numbers = [None if text is None else _YES_NO.get(text.lower(), _number(text)) for text in texts]
     known = all((text is None) == (number is None) for text, number in zip(texts, numbers, strict=True))
     return {name: pa.array(numbers, pa.float64())} if known else {name: pa.array(texts, pa.string())}
@@ -151,10 +181,10 @@ def _number(text: str) -> float | None:
 def _by_choice(name: str, answers: Sequence[Any]) -> dict[str, Any]:
     """A column for each choice that anybody ticked; null where nobody answered."""
     ticked = [None if each is None else [each] if isinstance(each, str) else list(map(str, each)) for each in answers]
-    choices = sorted({choice for each in ticked or () for choice in each or ()})
-    return {
-        f"{name}_{re.sub(r'[^0-9A-Za-z]+', '_', choice).strip('_').lower()}": pa.array(
-            [None if each is None else float(choice in each) for each in ticked], pa.float64()
-        )
-        for choice in choices
-    }
+    columns: dict[str, Any] = {}
+    for choice in sorted({choice for each in ticked or () for choice in each or ()}):
+        column = f"{name}_{_NO_LETTER.sub('_', choice.lower()).strip('_')}"
+        if column in columns:
+            raise BadInput(f"column {name}: expected choices of different names, got two that are {column}; rename one")
+        columns[column] = pa.array([None if each is None else float(choice in each) for each in ticked], pa.float64())
+    return columns

@@ -74,21 +74,33 @@ def _check_place(file: Path, root: Path) -> None:
 
 
 def _check_settings(file: Path, content: Mapping[str, Any]) -> None:
-    if any(key in content for key in _CODE):
-        raise BadInput(f"{file}: names code of the model's own, which is never run: wrap it, or take another")
+    if named := next((key for key in _CODE if key in content), ""):
+        raise BadInput(
+            f"{file}: expected settings alone, got {named}, which names code of the model's own, and that is never "
+            "run; wrap the model in a Python function"
+        )
     for name in _weights(content):
         if not _is_plain(name) or not name.endswith(_WEIGHTS):
             raise BadInput(
-                f"{file}: expected weights named .safetensors beside it, got {name!r}; move them there and save again"
+                f"{file}: expected weights named .safetensors beside it, got {name!r:.80}; move them there and save "
+                "again"
             )
         if not (file.parent / name).is_file():
             raise BadInput(f"{file}: expected {name} beside it, found none; copy or save the model again")
-    for name in (name for key in _LISTS for name in content.get(key) or ()):
+    for name in (name for key in _LISTS for name in _listed(file, content, key)):
         if not _is_plain(name):
-            raise BadInput(f"{file}: expected names of files beside it, got {name!r}; save the model again")
+            raise BadInput(f"{file}: expected names of files beside it, got {name!r:.80}; save the model again")
     for body in (content.get(key) for key in _BODIES):
-        if isinstance(body, str) and (body.startswith("local-dir:") or ("/" in body and Path(body).exists())):
-            raise BadInput(f"{file}: expected a kind of network, got the folder {body!r}; save the model again")
+        if isinstance(body, str) and (body.startswith("local-dir:") or ("/" in body and _exists(body))):
+            raise BadInput(f"{file}: expected a kind of network, got the folder {body!r:.80}; save the model again")
+
+
+def _listed(file: Path, content: Mapping[str, Any], key: str) -> list[Any]:
+    """A list of the settings. Raises BadInput for anything else."""
+    names = content.get(key) or []
+    if not isinstance(names, list):
+        raise BadInput(f"{file}: expected a list in {key}, got {type(names).__name__}; save the model again")
+    return names
 
 
 def _weights(content: Mapping[str, Any]) -> Iterator[Any]:
@@ -99,5 +111,12 @@ def _weights(content: Mapping[str, Any]) -> Iterator[Any]:
         yield str(named)
 
 
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or a null character: no path
+        return False
+
+
 def _is_plain(name: object) -> bool:
-    return isinstance(name, str) and "\0" not in name and Path(name).name == name != ".."
+    return isinstance(name, str) and len(name) <= 255 and "\0" not in name and Path(name).name == name != ".."

@@ -154,7 +154,10 @@ def _is_side(value: object) -> bool:
 def check_size(head: Head, size: Size | None, path: Path) -> None:
     """Raises BadInput where a network of anchors has no size, or one that its stride does not divide."""
     if size is None and head.kind in ("yolov5", "yolov8", "yolov10", "blazeface"):
-        raise BadInput(f"model file {path}: takes any size: set size in --preprocess, for example size = [640, 640]")
+        raise BadInput(
+            f"model file {path}: expected a size, got none, since the network takes any; set size = [640, 640] in "
+            "--preprocess"
+        )
     if size is not None and any(side % head.stride for side in size):
         nearest = [max(1, round(side / head.stride)) * head.stride for side in size]
         raise BadInput(
@@ -174,6 +177,7 @@ def _named(outputs: Sequence[Tensor], named: str) -> Outputs:
 
 def _wanted(numbers: range, names: Mapping[int, str], positive: str | int | None, *, known: bool) -> tuple[int, ...]:
     """The numbers of the classes that count. known: whether the head has no classes to choose from."""
+    names = {number: name for number, name in names.items() if not numbers or number in numbers}
     possible = list(names or numbers)
     if positive is None:
         if known or len(possible) == 1:

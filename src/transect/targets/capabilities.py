@@ -62,13 +62,22 @@ def _stated(target: Target, key: str) -> Any:
     """The attribute, or else what `describe()` says; `describe` below refuses a target whose two differ."""
     value = getattr(target, key, None)
     if _says_nothing(value) and isinstance(target, DescribesItself):
-        value = target.describe().get(key)
+        value = _described(target).get(key)
     if _says_nothing(value):
         return None
     expected, holds = _VALUES[key]
     if not holds(value):
         raise BadInput(_FAULT.format(target.name, key, expected, repr(value)[:60]))
     return value
+
+
+def _described(target: DescribesItself) -> Mapping[str, Any]:
+    """What the target says of itself. Raises BadInput where that is no dictionary."""
+    said: object = target.describe()
+    if not isinstance(said, Mapping):
+        name = getattr(target, "name", type(target).__name__)
+        raise BadInput(_FAULT.format(name, "describe()", "a dictionary", type(said).__name__))
+    return said
 
 
 def _says_nothing(value: object) -> bool:
@@ -199,7 +208,7 @@ def describe(target: Target) -> dict[str, Any]:
     for fault in _contradictions(target):
         raise BadInput(_FAULT.format(target.name, *fault))
     if isinstance(target, DescribesItself):
-        facts: dict[str, Any] = dict(target.describe())
+        facts: dict[str, Any] = dict(_described(target))
     else:
         facts = {"class": type(target).__qualname__, "code_sha256": fingerprint(target)}
     own = {key: getattr(target, key, None) for key in _SETTINGS}
@@ -216,7 +225,7 @@ _SETTINGS: Final = ("threshold", "labels", "positive")
 
 def _contradictions(target: Target) -> Iterator[Fault]:
     """Settings that `describe()` states otherwise than the target's attributes, or not as a valid value."""
-    described = dict(target.describe()) if isinstance(target, DescribesItself) else {}
+    described = dict(_described(target)) if isinstance(target, DescribesItself) else {}
     labels = list(getattr(target, "labels", None) or described.get("labels") or ())
     for key in ("task", *_SETTINGS):
         own, said = getattr(target, key, None), described.get(key)

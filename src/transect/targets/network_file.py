@@ -122,7 +122,10 @@ def as_model(
             least, size = output.threshold or 0.0, (height, width)
             apart = [arrays for batch in answers(inputs) for arrays in image.apart(batch)][: len(inputs)]
             return [head.boxes(arrays, size, least, unit=unit_boxes) for arrays in apart]
-        matrix = np.concatenate([batch[0] for batch in answers(inputs)])[: len(inputs)]
+        values = [batch[0] for batch in answers(inputs)]
+        if len(image.tensor.shape) == _ONE_IMAGE:
+            values = [np.asarray(one).reshape(1, -1) for one in values]
+        matrix = np.concatenate(values)[: len(inputs)]
         is_pair = _of_scikit_learn(network.outputs) and output.task is Task.BINARY
         matrix = matrix[:, 1] if is_pair and matrix.shape[1:] == (2,) else matrix
         return _summing_to_one(matrix, chosen[0], output)

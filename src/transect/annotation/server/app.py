@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect.errors import MissingExtra
+from transect.texts import say
 
 try:
     from fastapi import FastAPI, HTTPException, Request, Response
@@ -94,7 +95,8 @@ class _Health:
     async def failed(self, _: Request, error: Any) -> Response:
         """What a request gets while the database takes and gives nothing; its page keeps the answer and sends again."""
         self._last, self._fault = self._clock(), True
-        detail = f"the database cannot be used now ({error.reason}); what you sent is not stored: send it again later"
+        say(str(error), error=True)  # which may name a server: for who runs this, not for raters
+        detail = "answers cannot be stored now; what you sent is not stored: send it again later"
         return Response(json.dumps({"detail": detail}), 503, {"retry-after": "5"}, "application/json")
 
 

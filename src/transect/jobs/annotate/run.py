@@ -581,6 +581,8 @@ def write_questions(run: str | Path, out: str | Path) -> list[str]:
     from transect.annotation.questions import parse
     from transect.runs.folder import FinishedRun, write_atomically
 
+    if Path(out).exists():
+        raise BadInput(f"{out}: expected a new file, found one, whose wording would be lost; choose another OUT")
     text = questions_of(FinishedRun(Path(run)).spec)
     write_atomically(Path(out), text.encode())
     return [question.name for question in parse(text, str(out)).question]

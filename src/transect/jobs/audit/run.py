@@ -58,6 +58,9 @@ def _unanswered(folder: Path) -> bool:
     """Whether the run there ended before any answer was stored, so that beginning again loses nothing but images."""
     if mount_of(folder) is not None or any((folder / name).exists() for name in OF_PEOPLE):
         return False
+    places = places_of(folder)
+    if any((place / "annotations").exists() or not read_record(place).get("targets") for place in places):
+        return False  # images for raters, or a data set: they are what was wanted
     return all(part.parent.name == "images" for part in folder.rglob("part-*.parquet"))
 
 

@@ -6,7 +6,6 @@ A normal is the vector of a linear model in the latent space, as InterFaceGAN's 
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +20,9 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.directions.result import DirectionsResult, result_of
 from transect.jobs.directions.run import origin_of
 from transect.protocols import Generator
-from transect.runs import bounds, model_files
+from transect.runs import array_files, model_files
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
-from transect.texts import words_of
 
 IMPORTED: Final = "imported"
 """The label source and the method of directions that others fitted."""
@@ -132,9 +130,10 @@ def read_normals(path: Path) -> Normals:
         if normals is None:
             return _one_in_each(held, path)
         normals = _rows(normals, path, "coef")
-        names = next((held[key] for key in _NAMES if key in held), [""] * len(normals))
+        named = next((held[key] for key in _NAMES if key in held), [""] * len(normals))
+        names = [named] if isinstance(named, str) else np.atleast_1d(named).tolist()
         offsets = next((held[key] for key in _OFFSETS if key in held), np.zeros(len(normals)))
-        offsets = np.asarray(offsets, dtype=np.float64).reshape(-1)
+        offsets = _numbers(offsets, path, "the intercepts").reshape(-1)
         if not len(normals) == len(names) == len(offsets):
             raise BadInput(
                 f"{path}: expected a name and an intercept for each of {len(normals)} normals, got {len(names)} and "
@@ -155,27 +154,31 @@ def _one_in_each(held: Mapping[str, Any], path: Path) -> Normals:
 
 
 def _rows(array: Any, path: Path, name: str) -> Float[np.ndarray, "k d"]:
-    values = np.asarray(array)
+    values = _numbers(array, path, name)
     rows = np.atleast_2d(values)
-    if values.dtype.kind not in "fiu" or rows.ndim != 2 or rows.shape[1] < 2:
+    if rows.ndim != 2 or rows.shape[1] < 2:
         raise BadInput(
-            f"{path}: expected normals as numbers [d] or [k, d], got {name} with {values.dtype} {list(values.shape)}; "
-            "save the vectors alone"
+            f"{path}: expected normals as numbers [d] or [k, d], got {name} {list(values.shape)}; save the vectors "
+            "alone"
         )
-    return rows.astype(np.float64)
+    return rows
+
+
+def _numbers(array: Any, path: Path, name: str) -> Float[np.ndarray, ...]:
+    """float64 of a tensor or an array. Raises BadInput for anything but finite real numbers."""
+    values = array.detach().double().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
+    if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
+        got = "NaN or infinity" if values.dtype.kind == "f" else str(values.dtype)
+        raise BadInput(f"{path}: expected finite numbers, got {got} in {name}; save the vectors alone")
+    return np.asarray(values, dtype=np.float64)
 
 
 def _arrays(path: Path) -> Any:
     """An array, or arrays by name."""
-    try:
-        if path.suffix == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        if path.suffix == ".npz":
-            bounds.check_archive(path)
-            with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        if path.suffix in (".pt", ".pth"):
-            return model_files.read_tensors(path)
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{path}: expected arrays of numbers, got: {words_of(error, 80)}; save them again") from None
+    if path.suffix == ".npy":
+        return array_files.mapped(path)
+    if path.suffix == ".npz":
+        return array_files.arrays_in(path)
+    if path.suffix in (".pt", ".pth"):
+        return model_files.read_tensors(path)
     raise BadInput(f"{path}: expected .npy, .npz or .pt, got {path.suffix or 'no ending'}; save the normals as .npy")

@@ -351,10 +351,16 @@ def checked_processor(folder: ModelFolder, ready: Any) -> Any:
     for name, size in settings.items():
         if name not in ("size", "crop_size", "pad_size") or not isinstance(size, Mapping):
             continue
-        least = int(size.get("shortest_edge") or 0)
-        if settings.get("merge_size") is not None:  # of these processors it is a number of pixels
-            least = math.isqrt(least)
-        height, width = (int(size.get(side) or least) for side in ("height", "width"))
+        try:
+            least = int(size.get("shortest_edge") or 0)
+            if settings.get("merge_size") is not None:  # of these processors it is a number of pixels
+                least = math.isqrt(least)
+            height, width = (int(size.get(side) or least) for side in ("height", "width"))
+        except (TypeError, ValueError):
+            raise BadInput(
+                f"model folder {folder.path}: expected whole numbers in {name}, got others; save it again with "
+                "save_pretrained"
+            ) from None
         if height * width > MOST_PIXELS:
             raise BadInput(
                 f"model folder {folder.path}: expected pictures of at most {MOST_PIXELS:,} pixels, got one with "

@@ -316,7 +316,8 @@ class Batcher:
     def _keep(self, name: str) -> None:
         calls = self._asker.ledger.calls_of(name)
         for number, outcome in self._interface.outcomes(name, self._send_again):
-            call = calls.pop(whole_number(number) or 0, None)
+            place = whole_number(number)
+            call = None if place is None else calls.pop(place, None)
             if call is None:
                 continue
             if isinstance(outcome, Reply):
