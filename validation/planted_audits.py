@@ -352,7 +352,8 @@ def _audited(
                     spoken_answers.place_section,
                 )
             ]
-            sections += [each for each in built if each is not None]
+            about = {"study": answers.study, "target": answers.target}
+            sections += [replace(each, **about) for each in built if each is not None]
     for asked in pairs:
         each = len(asked.pairs) // (len(whole.images) // cells)
         of_table = asked.pairs[number * subjects * each : (number + 1) * subjects * each]

@@ -100,7 +100,7 @@ def test_a_folder_that_is_no_safe_clip_is_refused(clip, tmp_path):
         ClipRater(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
     (tmp_path / "config.json").write_text('{"model_type": "clip", "auto_map": {"AutoModel": "own.Model"}}')
-    with pytest.raises(BadInput, match="code of the model's own, which is never run"):
+    with pytest.raises(BadInput, match="code of the model's own"):
         ClipRater(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(BadInput, match="expected a model of type clip, found 'bert'"):

@@ -400,18 +400,20 @@ def test_a_host_that_is_no_name_is_refused(app, host):
     assert client.get("/health", headers={"host": host}).status_code == 400
 
 
-def test_an_answer_that_cannot_be_stored_is_503_and_health_agrees_at_once(project, two, monkeypatch):
+def test_an_answer_that_cannot_be_stored_is_503_and_health_agrees_at_once(project, two, monkeypatch, capsys):
     first = two[0]
     assert first.http.get("/health").text == "ok"
 
     def full(database, work):
-        raise Unusable("file", "database or disk is full")
+        raise Unusable("file", "no connection to db.example as carol")
 
     body = {"task": first.tasks()[0]["id"], "key": "key-12345", "value": 1}
     monkeypatch.setattr(type(project.database), "write", full)
     reply = first.send(body)
     assert reply.status_code == 503
-    assert "database or disk is full" in reply.json()["detail"]
+    assert "the database is full or down" in reply.json()["detail"]
+    assert "carol" not in reply.text, "names of servers and users are for who runs this"
+    assert "carol" in capsys.readouterr().err
     assert first.http.get("/health").status_code == 503
     monkeypatch.undo()
     assert first.send(body).status_code == 200, "the same answer is taken later"
@@ -423,7 +425,7 @@ def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
 
     def full(database, work):
         tries.append(times[0])
-        raise Unusable("file", "database or disk is full")
+        raise Unusable("file", "no connection to db.example as carol")
 
     client = TestClient(create_app(project, clock=lambda: times[0]), base_url="http://localhost:1")
     assert (client.get("/health").status_code, client.get("/health").text) == (200, "ok")

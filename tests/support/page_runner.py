@@ -24,7 +24,7 @@ from places import ROOT
 from transect.cli.app import app
 
 SMALL = {
-    "--subjects": 3,
+    "--subjects": 5,
     "--images": 24,
     "--observe": 24,
     "--interpolate": 2,
@@ -259,7 +259,7 @@ def defaults_made_small(words: list[str]) -> list[str]:
     if job in ("audit", "search") and not {"--size", "--generator"} & set(words):
         more += ["--size", "48"]
     if job == "audit" and "--subjects" not in words and {"--vary", "--steps"} & set(words):
-        more += ["--subjects", "3"]
+        more += ["--subjects", "5"]
     if job == "search" and "--budget" not in words:
         more += ["--budget", "24"]
     return more

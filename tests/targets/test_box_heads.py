@@ -100,7 +100,7 @@ def test_classes_and_threshold_say_which_boxes_count(tmp_path, kind, options, co
         (INPUT, {"o": V8}, AB, {"output": "yolo8"}, "did you mean yolov8"),
         (INPUT, SSD, {}, {"output_name": "boxes,score"}, "did you mean scores"),
         (INPUT, {"a": V8, "b": V8}, AB, {}, "expected the outputs of a detector.*--output-name"),
-        ([1, 3, "h", "w"], {"o": V8}, {}, {"positive": "0"}, "set size in --preprocess"),
+        ([1, 3, "h", "w"], {"o": V8}, {}, {"positive": "0"}, "set size = "),
         ([1, 3, "h", "w"], {"o": V8}, AB, {"positive": "0", "preprocess": {"size": (80, 64)}}, r"size = \[64, 64\]"),
     ],
 )

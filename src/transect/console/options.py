@@ -188,8 +188,8 @@ OutputKind = Annotated[
 OutputName = Annotated[
     str | None,
     model_option(
-        help="Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, "
-        "as A,B."
+        help="Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it "
+        "needs, as A,B."
     ),
 ]
 Isolate = Annotated[

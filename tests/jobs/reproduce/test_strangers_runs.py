@@ -78,7 +78,6 @@ DOORS = {
     finder: ("dlib:FILE", "network+onnx:FILE", "mediapipe:FILE"),
 }  # fmt: skip
 BEHIND = {
-    "annotation/machine.py": (),  # of `annotate`, which is not made again
     "generators/diffusion/generator.py": (generator,),
     "marks/outside_finders.py": (finder,),
     "mitigation/networks.py": (backbone,),

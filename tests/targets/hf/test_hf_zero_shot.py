@@ -96,7 +96,7 @@ def test_code_beside_a_tokenizer_is_refused(tmp_path):
     folder = tiny.clip(tmp_path / "clip")
     file = folder / "tokenizer_config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "auto_map": {"AutoTokenizer": ["own.Own", None]}}))
-    with pytest.raises(BadInput, match="tokenizer_config.json: names code of the model's own, which is never run"):
+    with pytest.raises(BadInput, match="tokenizer_config.json: expected settings alone, got auto_map"):
         resolve(f"hf:{folder}", labels=LABELS)
 
 

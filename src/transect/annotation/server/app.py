@@ -96,7 +96,7 @@ class _Health:
         """What a request gets while the database takes and gives nothing; its page keeps the answer and sends again."""
         self._last, self._fault = self._clock(), True
         say(str(error), error=True)  # which may name a server: for who runs this, not for raters
-        detail = "answers cannot be stored now; what you sent is not stored: send it again later"
+        detail = "the database is full or down, and what you sent is not stored: send it again later"
         return Response(json.dumps({"detail": detail}), 503, {"retry-after": "5"}, "application/json")
 
 
