@@ -119,3 +119,36 @@ def test_json_of_another_kind_is_refused_in_one_line(tmp_path, text):
     path.write_text(text)
     with pytest.raises(BadInput, match=r"a\.json.*expected"):
         answers_of(path)
+
+
+def crowd(path, ticked):
+    """A table whose fields are quoted where they need it."""
+    with path.open("w", newline="") as file:
+        csv_format.writer(file).writerows([("id", "rater", "seen"), *zip(IDS, ["ada"] * 6, ticked, strict=True)])
+    return path
+
+
+def test_choices_in_any_script_have_columns_of_their_own(tmp_path):
+    ticked = ['["女"]', '["男"]', '["女", "男"]', "[]", '["女"]', '["男"]']
+    path = crowd(tmp_path / "a.csv", ticked)
+    np.testing.assert_equal(values_of(path, "seen_女"), [1, 0, 1, 0, 1, 0])
+    with pytest.raises(BadInput, match="expected choices of different names, got two that are seen_a_b"):
+        answers_of(crowd(tmp_path / "b.csv", ['["a b"]', '["a-b"]', *["[]"] * 4]))
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"data": {"image": "a.png"}, "annotations": [{"result": []}]}, "task 1: expected completed_by"),
+        (
+            {"data": {"image": "a.png"}, "annotations": [{"completed_by": 1, "result": [
+                {"from_name": "kind", "value": {"taxonomy": [["a"]]}}]}]},
+            "expected one answer of kind with choices.*got taxonomy",
+        ),
+        ({"image": "a"}, "expected a list of tasks with data"),
+    ],
+)  # fmt: skip
+def test_what_of_label_studio_would_be_lost_is_refused(tmp_path, task, words):
+    (tmp_path / "a.json").write_text(json.dumps([task]))
+    with pytest.raises(BadInput, match=words):
+        answers_of(tmp_path / "a.json")

@@ -279,3 +279,21 @@ def test_one_of_several_outputs_is_read_where_one_fits_or_is_named(tmp_path, out
 def test_none_of_several_outputs_is_chosen_silently(tmp_path, outputs, options, words):
     with pytest.raises(BadInput, match=words):
         resolve(heads(tmp_path / "m.onnx", outputs), **options)
+
+
+@pytest.mark.parametrize("axes", [[1], [1, 1]])
+def test_a_model_of_one_image_answers_each_image_for_itself(tmp_path, axes):
+    """Its output has no axis of images: the mean of each image, not the first numbers of all put together."""
+    nodes = [
+        helper.make_node("ReduceMean", ["image"], ["kept"], keepdims=0),
+        helper.make_node("Reshape", ["kept", "axes"], ["score"]),
+    ]
+    made = helper.make_graph(
+        nodes, "mean", [helper.make_tensor_value_info("image", TensorProto.FLOAT, [3, 8, 8])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, axes)],
+        [helper.make_tensor("axes", TensorProto.INT64, [len(axes)], axes)],
+    )  # fmt: skip
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "one.onnx")
+    target = resolve(f"onnx:{tmp_path / 'one.onnx'}", task="binary")
+    assert_allclose(target.predict(RAMP).scores[:, 0], MEANS, atol=1e-6)

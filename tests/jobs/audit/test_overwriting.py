@@ -126,3 +126,12 @@ def test_nothing_is_deleted_where_a_part_of_the_run_is_in_use(without_page, tmp_
 
 def _files(run):
     return {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file() and path.name != "run.lock"}
+
+
+def test_a_data_set_in_the_way_stays(tmp_path):
+    """It has no answers either, and its images are what was wanted."""
+    transect.render(tmp_path / "data", subjects=2, image_size=32, data_set=True, quiet=True)
+    kept = sorted(path.read_bytes() for path in (tmp_path / "data").rglob("*.parquet"))
+    with pytest.raises(TransectError):
+        audit(tmp_path / "data")
+    assert sorted(path.read_bytes() for path in (tmp_path / "data").rglob("*.parquet")) == kept

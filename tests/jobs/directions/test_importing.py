@@ -161,3 +161,16 @@ def test_the_command_writes_what_an_audit_walks_along(tmp_path):
     asked = ("audit", "opencv:haarcascade_smile", "--generator", "reference", "--directions", str(out))
     printed(*asked, "--vary", "smile=-0.1,0.1", "--subjects", "4", "--out", str(tmp_path / "run"))
     assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_parameters_of_any_kind_are_read_and_no_number_is_refused(tmp_path):
+    normal = torch.nn.Parameter(torch.from_numpy(axis(3, 2.0)).to(torch.bfloat16))
+    torch.save({"smile": normal}, tmp_path / "one.pt")
+    from transect.jobs.directions.importing import read_normals
+
+    np.testing.assert_array_equal(read_normals(tmp_path / "one.pt").normals, axis(3, 2.0))
+    np.savez(tmp_path / "named.npz", coef=axis(1), name="smile")
+    assert read_normals(tmp_path / "named.npz").names == ("smile",)
+    np.save(tmp_path / "nan.npy", axis(1, np.nan))
+    with pytest.raises(BadInput, match="expected finite numbers, got NaN or infinity"):
+        read_normals(tmp_path / "nan.npy")
