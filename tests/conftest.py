@@ -5,7 +5,9 @@ import gc
 import importlib.util
 import itertools
 import os
+import signal
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,10 @@ load_profile()
 
 # No test cuts the power: what a kill leaves is the same, and waiting for the disk took a third of many tests.
 os.fsync = lambda _handle: None
+
+# A shell that starts tests in the background has them ignore Ctrl-C, which some tests send to themselves.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Typer makes every command and option anew for each call, which takes .2 s.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
