@@ -119,7 +119,7 @@ def test_a_slope_of_scores_that_few_subjects_carry_has_no_interval(column, score
     _, slope = associate(AGE, column, scores, is_binary=False)
     assert slope.estimate == pytest.approx(stats.linregress(column, scores).slope)
     assert np.isnan([slope.low, slope.high, slope.p]).all()
-    assert slope.reason == f"the slope rests on {telling} equally telling subjects: no interval below 6"
+    assert slope.reason == f"the slope rests on {telling} effective subjects: an interval needs 6"
 
 
 @pytest.mark.parametrize("shown", [(0, 4), (1, 4)])

@@ -87,7 +87,7 @@ PLANTED = {
 
 
 def a_world(rng, place, subjects, effects):
-    """One world's report: answers of yes or no, and scores of which most are tied at 0, of alike subjects."""
+    """One world's report: answers of yes or no, and scores that are mostly 0, of alike subjects."""
     rows = []
     for outcome, base in (("answer", 0.05), ("score", 0.2)):
         alike = (rng.normal(size=(subjects, 1, 1, 1)) + rng.normal(size=(subjects, 2, 2, 2))) / np.sqrt(2)

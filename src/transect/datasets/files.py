@@ -299,7 +299,7 @@ def _composed(name: str) -> str:
 
 
 def _tails(name: str) -> list[str]:
-    """The path below a folder that a name may mean: itself, or of a path of another machine each of its ends."""
+    """The paths below a folder that a name may mean: itself; for a path of another machine, each of its ends."""
     windows = PureWindowsPath(name)
     path = windows if "\\" in name else PurePosixPath(name)
     parts = [_composed(part) for part in path.parts if part != path.anchor]

@@ -144,7 +144,7 @@ def rows_of_people(values: Float[np.ndarray, "n ..."], who: Int[np.ndarray, " n"
 FEW: Final = 10
 """Least subjects in an arm for degrees of freedom by all subjects, where errors are not bias-reduced."""
 MANY: Final = 50
-"""Errors are bias-reduced where a coefficient rests on fewer subjects than this, counted as equally telling ones."""
+"""Errors are bias-reduced where a coefficient rests on fewer subjects than this, counted as effective subjects."""
 CLUSTERED: Final = "Student t on bias-reduced errors clustered by subject"
 WALD: Final = "Wald test on bias-reduced errors clustered by subject"
 SOURCE: Final = (
@@ -163,7 +163,7 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
 
 
 def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> float:
-    """How many equally telling subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965)."""
+    """How many effective subjects the least supported slope rests on, (sum of s)² / sum of s² (Kish 1965)."""
     q, r = np.linalg.qr(x)
     weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
     shares = sums_by(weights**2, groups)

@@ -162,15 +162,15 @@ def slope(
 def _few_telling(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]) -> str:
     """Why too few subjects carry a slope of scores for an interval, "" where enough do.
 
-    They count as the equally telling ones that the column has, times the share whose mean differs from the middle one:
-    where most scores are equal, those that would tell most are likely to be among them.
+    They count as the effective subjects of the column (Kish 1965), times the share whose mean differs from the middle
+    one: where most scores are equal, the subjects with the most weight are likely to be among them.
     """
     means = np.bincount(who, weights=y) / np.bincount(who)
     share = np.mean(np.abs(means - np.sort(means)[len(means) // 2]) > regression.ROUNDING * np.abs(means).max())
     telling = float(share) * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
     if not share:
         return UNVARIED
-    few = f"the slope rests on {telling:.1f} equally telling subjects: no interval below {TELLING}"
+    few = f"the slope rests on {telling:.1f} effective subjects: an interval needs {TELLING}"
     return few if telling < TELLING else ""
 
 
@@ -189,7 +189,7 @@ def _least_squares(
 ) -> EstimateWithTest:
     """The slope of y on x: Student's t on errors by subject, with a skewness one standard error further than seen.
 
-    Few subjects, of whom some weigh much, show too little skewness. They count as the equally telling ones that the
+    Few subjects, of whom some weigh much, show too little skewness. They count as the effective subjects that the
     column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer. cautious: the shares
     are how far the slope moves without each subject (the jackknife: MacKinnon and White 1985), and the skewness one and
     a half standard errors further, or two where it is seen to be over half of one.

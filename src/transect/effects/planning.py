@@ -221,10 +221,10 @@ def plan_from_pilot(
     deviation: standard deviation of the subjects' differences; unpaired_deviation: of single images' outcomes at one
     level. images_per_subject: of the whole design. discordant: where a difference is that of one pair of yes-or-no
     outcomes, the share of subjects whose pair differs; the power is then that of McNemar's mid-p test, which keeps
-    below its level and so needs more subjects than Student's. base, cells: where differences are those of averages over
-    so many yes-or-no answers, the rate at the first level; the power is then that of flipping the signs of such
-    averages, which scatter as the deviation says. Else it is Student's. The pilot's own estimate is not used: it says
-    little and flatters.
+    below its level and so needs more subjects than Student's. base, cells: where differences are of averages over
+    several yes-or-no answers, the rate at the first level and the number of answers; the power is then that of the
+    sign-flip test of such averages, which have the stated deviation. Else it is Student's. The pilot's own estimate is
+    not used: it says little and flatters.
 
     Raises BadInput for values out of range.
 

@@ -349,7 +349,7 @@ def ols(
 
     y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
     the change of the outcome per unit of its column, all other columns equal. Where a coefficient rests on fewer than
-    50 equally telling subjects, errors are bias-reduced (CR2, Satterthwaite by leverage); with one subject in an arm
+    50 effective subjects, errors are bias-reduced (CR2, Satterthwaite by leverage); with one subject in an arm
     there is no interval. Of a 0/1 outcome a single column of 0 and 1 is `difference_in_means`; one beside others has no
     interval where fewer than 5 subjects have, or lack, the outcome at one of its levels. Effects of columns that the
     rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome

@@ -100,11 +100,12 @@ def retrieval_skew(
     permuted alike in all subjects that show one, and `subjects` and `dropped` count people.
 
     The share of a level among the first K is of images above a similarity that as large a part of all images exceeds.
-    It has Wilson's interval on effective images by subject (`wilson_clustered`), of which one of the first K can be
-    worth L, since levels of a subject are compared, at 1 - (1 - confidence) / L, so that all L intervals hold at once;
-    the ends of MaxSkew are the largest of the ends. NDKL has none: it is largely decided by the first places, so that
-    neither the jackknife nor resampled subjects cover it (docs/concepts/statistics-of-words.md has figures).
-    Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
+    It has Wilson's interval on effective images by subject (`wilson_clustered`). One of the first K can be worth L of
+    them, since the levels of a subject are compared. Its level is 1 - (1 - confidence) / L, so that all L intervals
+    hold at once; the ends of MaxSkew are the largest of the ends. NDKL has none: it is largely decided by the first
+    places, so that neither the jackknife nor resampled subjects cover it (docs/concepts/statistics-of-words.md has
+    figures). Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least
+    199.
 
     Raises BadInput for a K below 1.
 

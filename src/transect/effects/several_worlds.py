@@ -119,11 +119,11 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
     and their estimates move together, intervals of differences are too wide.
 
     An effect replicates where every world shows it in one direction, all differences are inside the margin, and
-    p_replication is at most 5 %; inside the margin alone, worlds agree. So any effect is said to replicate that is 0 or
-    of opposite sign in a world, or differs by the margin or more, in at most 5 % of lists of effects; one alone in at
-    most 2.5 % where it is 0 in a world. Where no worlds differ, any is called different in at most 5 %. A world with an
-    estimate and no interval agrees with none: the others can differ, and else it cannot be told. One without an
-    estimate does not count.
+    p_replication is at most 5 %; inside the margin alone, worlds agree. In at most 5 % of lists an effect is said to
+    replicate that is 0 or of opposite sign in a world, or differs by the margin or more; for one effect that is 0 in a
+    world, in at most 2.5 %. Where no worlds differ, any is called different in at most 5 %. A world with an estimate
+    and no interval agrees with none: the others can differ, and else it cannot be told. One without an estimate does
+    not count.
 
     Raises BadInput where lengths differ.
 

@@ -141,7 +141,7 @@ def line(quote: Quote) -> str:
 
 
 def calls_of(targets: Sequence[Target], images: int) -> int:
-    """Calls about so many images: one each, or one for each text that a question in words sends."""
+    """How many calls this many images take: one each, or one for each text that a question in words sends."""
     return sum(images * (target.asks if isinstance(target, AskedTarget) else 1) for target in targets)
 
 

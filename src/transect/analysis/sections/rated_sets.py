@@ -101,7 +101,7 @@ def _differences(sets: Sets, groups: Mapping[str, Mapping[str, np.ndarray]], nam
 
 
 def _left_out(sets: Sets, ordered: Sequence[str], by: str) -> list[str]:
-    """Which question is shown of which set not, and how many images --by puts into no group."""
+    """The questions that a set lacks, and how many images have no group of --by."""
     lines = [
         f"{words(name)} was not asked about {key}"
         for name in ordered
