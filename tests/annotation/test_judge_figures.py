@@ -66,6 +66,7 @@ def test_intervals_hold_a_planted_sensitivity_and_specificity():
     assert coverage(100, check) / 2 > 0.90
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("most", "errs"), [(1, (0.05, 0.0)), (1, (0.3, 0.1)), (6, (0.05, 0.0)), (6, (0.3, 0.1))])
 def test_the_judge_s_rate_minus_people_s_is_held(most, errs):
     """20 subjects of one text, or of one to six: a bootstrap covered .28 to .83 where the judge errs in 2 to 12 %."""

@@ -82,6 +82,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_say_what_to_type(case):
     arguments, words = REFUSED[case]

@@ -45,6 +45,7 @@ def test_the_pose_and_the_landmarks_are_found_again(world, known, found):
     assert found.settings["smile"] == pytest.approx(0.5, abs=0.25)
 
 
+@pytest.mark.integration
 def test_tone_and_light_are_near(world, known, found):
     shown = skin_colors(world.render(found.latents).pixels[0], world.landmarks(found.latents)[0])
     assert np.sqrt(np.nanmean((shown - skin_colors(known[1], known[2])) ** 2)) < 0.05

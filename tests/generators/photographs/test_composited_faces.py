@@ -43,6 +43,7 @@ def test_outside_the_mask_the_photograph_is_bitwise_the_same(world, name):
     assert not world.edit_masks(latents).any()
 
 
+@pytest.mark.integration
 def test_all_edits_together_stay_inside_their_masks(world):
     latents = world.sample(range(5))
     moved = world.set(latents, {**STRONG, "board": 3.0})

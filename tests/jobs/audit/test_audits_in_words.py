@@ -74,6 +74,7 @@ def test_what_is_planted_is_found(result, target, outcome, planted):
     assert abs(found.estimate - planted) < max(0.25, 0.05 * abs(planted))
 
 
+@pytest.mark.integration
 def test_a_refusal_that_depends_on_a_level_is_a_finding_and_a_hat_is_none(result):
     verdicts = {(row["target"], row["outcome"], row["attribute"]): row["verdict"] for row in result.results["verdicts"]}
     assert verdicts["biased/smile", "refusal", "tone"] == "found"
