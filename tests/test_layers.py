@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "transect"
 PAGE = ROOT / "docs" / "concepts" / "architecture.md"
 
 RANKS = [
-    ["__init__", "texts", "errors", "spoken_answers", "records", "protocols"],
+    ["__init__", "texts", "errors", "spoken_answers", "records", "protocols", "options"],
     ["engines", "runs", "console"],
     ["datasets", "marks", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "effects", "annotation", "testing"],
@@ -26,7 +26,7 @@ RANKS = [
 """Folders, and the few modules of the root. Each may import those before it, of its own rank too; jobs none of each other."""
 
 ORDER = {name: place for place, name in enumerate(name for rank in RANKS for name in rank)}
-ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "spoken_answers", "records", "protocols", "testing", "job"}
+ROOT_MODULES = {"__init__", "__main__", "texts", "errors", "spoken_answers", "records", "protocols", "options", "testing", "job"}
 HEAVY = {
     "torch",
     "diffusers",

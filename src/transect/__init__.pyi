@@ -18,7 +18,7 @@ from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check.run import check as check
-from .jobs.compare.run import compare as compare
+from .jobs.compare import compare as compare
 from .jobs.directions.importing import import_directions as import_directions
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
@@ -31,7 +31,6 @@ from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
-from .jobs.list_runs.run import list_runs as list_runs
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
 from .jobs.mitigate.run import mitigate as mitigate
@@ -47,6 +46,7 @@ from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve import retrieve as retrieve
+from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search

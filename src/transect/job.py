@@ -13,22 +13,28 @@ import re
 import sys
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal, ParamSpec, TypeVar, cast, final
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, cast, final
 
 import pyarrow as pa
 import typer
 
+from transect import options
 from transect.console.options import Json
-from transect.console.results import Rerun, keep, show
-from transect.errors import BadInput
-from transect.reports import builder
+from transect.console.results import Block, Rerun, keep, show
+from transect.options import Option, Setting, settings
+from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, summary
 from transect.reports.columns import Table
+from transect.runs import working_folders
+from transect.runs.addresses import is_address
+from transect.runs.layout import is_run
 from transect.runs.result import JobResult, json_schema
+
+__all__ = ["Content", "Finished", "Job", "Option", "Out", "command", "function", "name_of", "opened", "rerun", "schema"]
 
 P = ParamSpec("P")
 Numbers = TypeVar("Numbers")
@@ -36,37 +42,12 @@ Numbers = TypeVar("Numbers")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Option:
-    """What a field of a job is on the command line. help: a sentence, with a verb.
+class Out:
+    """Where a command writes the page and its numbers. help: a sentence. default: None writes no page unless asked."""
 
-    kind: the type there, by default the field's. names: by default the field's own, with dashes. least, most: limits
-    of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model".
-    argument: stands without a name.
-    """
-
-    help: str
-    kind: Any = None
-    names: tuple[str, ...] = ()
-    metavar: str | None = None
-    panel: str | None = None
-    least: float | None = None
-    most: float | None = None
-    opens: Literal["", "data", "model"] = ""
-    argument: bool = False
-
-    def name(self, field: str) -> str:
-        """The option of a field, as --false-match-rate."""
-        return self.names[0].partition("/")[0] if self.names else f"--{field.replace('_', '-')}"
-
-    def check(self, field: str, value: object) -> None:
-        """Raises BadInput for a number beyond the limits."""
-        for item in value if isinstance(value, list | tuple) else (value,):
-            if not isinstance(item, int | float):
-                continue
-            if self.least is not None and not item >= self.least:
-                raise BadInput(f"{self.name(field)}: expected at least {self.least:g}, got {item:g}")
-            if self.most is not None and not item <= self.most:
-                raise BadInput(f"{self.name(field)}: expected at most {self.most:g}, got {item:g}")
+    help: str = "Folder for the page and its numbers."
+    default: str | None = None
+    name: str = "--out"
 
 
 @final
@@ -75,39 +56,51 @@ class Content:
     """What is shown of a job's numbers.
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
-    answer; notes: what to know before you use the numbers. table: what the terminal shows; rows: the result's table, by
-    default the same. parts: of the page, before the table. sources: works cited.
+    answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
+    same. parts: of the page, before the table; first: blocks of the first screen. sources: works cited. terminal: lines
+    and tables there, by default the headline and the table; warnings: below them.
     """
 
     title: str
     answer: Sequence[str]
-    table: Table[Any]
-    rows: Table[Any] | None = None
+    table: Table[Any] | None = None
+    rows: Table[Any] | pa.Table | None = None
     question: str = ""
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    first: Sequence[blocks.Block] = ()
     parts: Sequence[Part] = ()
     sources: Sequence[str] = ()
+    terminal: Sequence[str | Table[Any]] | None = None
 
     def page(self) -> Page:
         """The page: the answer, what to know, the parts, the table, the sources."""
-        first = summary(Answer(self.answer, self.remarks), *(Paragraph(text, "note") for text in self.notes))
-        table = Part("table", self.table.title, (self.table,))
+        said = [*self.warnings, *self.notes]
+        first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
+        table = [Part("table", self.table.title, (self.table,))] if self.table else []
         sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
-        return Page(self.title, (first, *self.parts, table, *sources), question=self.question)
+        parts = (part for part in (first, *self.parts, *table, *sources) if part.blocks)
+        return Page(self.title, tuple(parts), question=self.question)
+
+    def lines(self) -> list[Block]:
+        """What the terminal shows."""
+        shown = self.terminal
+        if shown is None:
+            shown = [self.answer[0].removesuffix("."), *([self.table] if self.table else [])]
+        return [each if isinstance(each, str) else each.texts() for each in shown]
 
 
 @dataclass(frozen=True)
 class Job(ABC, Generic[Numbers]):
-    """A job: a frozen dataclass whose fields are annotated with an `Option`.
+    """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
-    VERSION: of the JSON that its numbers make. OUT: where the command writes the page, None where that must be asked
-    for. quiet: no progress on standard error.
+    VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
+    it, since the work itself writes there. quiet: no progress on standard error.
     """
 
     VERSION: ClassVar[int] = 1
-    OUT: ClassVar[Path | None] = None
+    OUT: ClassVar[Out | None] = Out()
     NUMBERS: ClassVar[Any]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
@@ -117,8 +110,7 @@ class Job(ABC, Generic[Numbers]):
         cls.NUMBERS = next(kind for base in cls.__orig_bases__ for kind in typing.get_args(base))  # type: ignore[attr-defined]
 
     def __post_init__(self) -> None:
-        for name, option in options(type(self)).items():
-            option.check(name, getattr(self, name))
+        options.check(self)
 
     @abstractmethod
     def compute(self) -> Numbers:
@@ -127,6 +119,17 @@ class Job(ABC, Generic[Numbers]):
     @abstractmethod
     def content(self, numbers: Numbers) -> Content:
         """What is shown of them."""
+
+    def write(self, numbers: Numbers, folder: Path) -> None:
+        """Write into the folder of the page what it holds beside the page and the numbers; nothing by default."""
+
+    def place(self) -> str | Path | None:
+        """The folder of the page where the command names none; None writes no page."""
+        return getattr(self, "out", None) if self.OUT is None else self.OUT.default
+
+    def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
+        """The exit code of the command."""
+        return 0
 
     @final
     def result(self) -> Finished[Numbers]:
@@ -149,11 +152,15 @@ class Finished(JobResult[Numbers]):
     @property
     def table(self) -> pa.Table:
         """The rows of the result, a column for each of its numbers."""
-        return (self.content.rows or self.content.table).arrow()
+        rows = self.content.rows or self.content.table
+        return rows if isinstance(rows, pa.Table) else rows.arrow() if rows else pa.table({})
 
     def report(self, path: str | Path) -> Path:
         """Write the page and its numbers into the folder `path`; returns the page's path."""
-        return builder.write(self.content.page(), Path(path) / f"{name_of(type(self.job))}.html", self.to_json())
+        folder = working_folders.opened(path)
+        page = builder.write(self.content.page(), folder / f"{name_of(type(self.job))}.html", self.to_json())
+        self.job.write(self.numbers, folder)
+        return page
 
     def headline(self) -> str:
         """The answer in one sentence."""
@@ -161,7 +168,7 @@ class Finished(JobResult[Numbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The table of the terminal."""
-        return self.content.table.texts()
+        return self.content.table.texts() if self.content.table else ((), ())
 
     def warning_lines(self) -> Sequence[str]:
         """What you have to know before you use the numbers."""
@@ -189,25 +196,18 @@ def schema(kind: type[Job[Any]]) -> dict[str, object]:
     return json_schema(kind.NUMBERS, name_of(kind), kind.VERSION)
 
 
-@functools.cache
-def options(kind: type[Job[Any]]) -> Mapping[str, Option]:
-    """The options of a job by the names of their fields, in order."""
-    hints = typing.get_type_hints(kind, include_extras=True)
-    found = ((name, option) for name in _fields(kind) for option in getattr(hints[name], "__metadata__", ()))
-    return {name: option for name, option in found if isinstance(option, Option)}
-
-
 def rerun(kind: type[Job[Any]]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {"": [], "data": [], "model": []}
+    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "write", "aside")}
     argument = ""
-    for name, option in options(kind).items():
-        if option.argument:
+    for setting in settings(kind):
+        option = setting.option
+        if option.argument and option.opens != "write":
             argument = {"": "values", "data": "data", "model": "models"}[option.opens]
         else:
-            named[option.opens].append(option.name(name).removeprefix("--"))
-    values, data, models = (" ".join(names) for names in named.values())
-    return Rerun(values, data, models, argument)
+            named[option.opens].append(setting.shown.removeprefix("--"))
+    values, data, models, *_ = (" ".join(names) for names in named.values())
+    return Rerun(values, data, models, argument, dict.fromkeys([*named["write"], _out_name(kind)], ""))
 
 
 def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
@@ -217,7 +217,7 @@ def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
     def call(*given: P.args, **named: P.kwargs) -> Finished[Numbers]:
         return kind(*given, **named).result()
 
-    meant = "\n".join(f"    {name}: {option.help}" for name, option in options(record).items())
+    meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
     call.__name__ = call.__qualname__ = name_of(record).replace("-", "_")
     call.__module__, call.__doc__ = record.__module__, f"{inspect.getdoc(kind)}\n\nArgs:\n{meant}\n"
     call.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
@@ -228,13 +228,17 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
-        context, out, as_json = (given.pop(name) for name in _OWN)
-        job = kind(**{name: value for name, value in given.items() if value not in (None, [])}, quiet=as_json)
+        context, as_json = given.pop("context"), given.pop("json")
+        asked = given.pop("out", None) if kind.OUT is not None else None
+        job = _job(kind, given, as_json)
         result = job.result()
-        page = result.report(out) if out is not None else None
-        if out is not None:
-            keep(context, out, rerun(kind))
-        show(result, as_json, result.headline(), result.rows(), page=page)
+        folder = job.place() if asked is None else asked
+        page = None if folder is None else result.report(folder)
+        if folder is not None and not is_address(folder) and not is_run(Path(folder)):
+            keep(context, Path(folder), rerun(kind))
+        show(result, as_json, *result.content.lines(), page=page)
+        if code := job.exit_code(result.numbers):
+            raise typer.Exit(code)
 
     call.__name__, call.__doc__ = name_of(kind), help_of(sys.modules[kind.__module__].__doc__ or "")
     call.__signature__ = inspect.Signature(_parameters(kind))  # type: ignore[attr-defined]
@@ -247,38 +251,44 @@ def help_of(text: str) -> str:
     return " ".join(text.strip().partition("\n\n")[0].split())
 
 
-_OWN: Final = ("context", "out", "json")
-"""Parameters of every job's command."""
+def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
+    """The record of what the command line gave: what it left out has the default of its field."""
+    known = {setting.name: setting.option for setting in settings(kind)}
+    values = {name: value for name, value in given.items() if value not in (None, [])}
+    read = {name: known[name].read for name in values}
+    values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
+    return cast("Job[Any]", options.built(kind, {**values, "quiet": quiet}))
 
 
-def _fields(kind: type[Job[Any]]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind) if field.name != "quiet"]
+def _out_name(kind: type[Job[Any]]) -> str:
+    return "out" if kind.OUT is None else kind.OUT.name.removeprefix("--")
 
 
 def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(kind, include_extras=True)
-    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    own = [_parameter(name, option, hints[name], defaults[name]) for name, option in options(kind).items()]
-    out = typer.Option(help="Folder for the page and its numbers.")
+    out = kind.OUT
+    written = []
+    if out is not None:
+        said = typer.Option(out.name, help=out.help)
+        written = [_keyword("out", Annotated[str | None, said], out.default)]
     return [
         _keyword("context", typer.Context),
-        *own,
-        _keyword("out", Annotated[Path | None, out], kind.OUT),
+        *map(_parameter, settings(kind)),
+        *written,
         _keyword("json", Json, default=False),
     ]
 
 
-def _parameter(name: str, option: Option, hint: Any, default: Any) -> inspect.Parameter:
+def _parameter(setting: Setting) -> inspect.Parameter:
     """A field as a parameter: of a list the default is that of the field, and its help says it."""
-    required = default is dataclasses.MISSING
-    plain, *_ = typing.get_args(hint)
-    kind = option.kind or plain
+    option, kind = setting.option, setting.kind
     several = typing.get_origin(kind) is list
-    made = typer.Argument if option.argument else functools.partial(typer.Option, *option.names)
+    default = option.default if option.default is not None else None if several else setting.default
+    names = option.names or ((setting.shown,) if setting.default is False else ())
+    made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
     shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel)
-    if required:
-        return _keyword(name, Annotated[kind, shown])
-    return _keyword(name, Annotated[kind | None if several else kind, shown], None if several else default)
+    if setting.required and option.default is None:
+        return _keyword(setting.name, Annotated[kind, shown])
+    return _keyword(setting.name, Annotated[kind | None if several else kind, shown], default)
 
 
 def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

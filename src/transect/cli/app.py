@@ -29,13 +29,11 @@ from transect.jobs.annotate.command import annotate, judge
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
-from transect.jobs.compare.command import compare
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
-from transect.jobs.list_runs.command import runs
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
@@ -136,10 +134,10 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     init,
     audit,
     report,
-    runs,
+    "runs",
     view,
     check,
-    compare,
+    "compare",
     replicate,
     reproduce,
     export,

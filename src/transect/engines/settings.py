@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Annotated, Final, final
 
 from transect.engines.protocol import HERE, Engine
 from transect.engines.workers import Surroundings
 from transect.errors import BadInput, UnknownName
+from transect.options import Option
 from transect.texts import say
 
 LOCAL: Final = "local"
@@ -27,8 +28,25 @@ class EngineSettings:
     Raises UnknownName for another engine, BadInput for fewer workers than one.
     """
 
-    engine: str = LOCAL
-    workers: int | None = None
+    engine: Annotated[
+        str,
+        Option(
+            "Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray cluster). "
+            "HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. No "
+            "result depends on it.",
+            panel="Engine",
+            opens="aside",
+        ),
+    ] = LOCAL
+    workers: Annotated[
+        int | None,
+        Option(
+            "Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by "
+            "threads; ray as many as there is room for.",
+            panel="Engine",
+            opens="aside",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.engine not in (LOCAL, RAY) and not self.address:

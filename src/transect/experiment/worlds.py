@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Annotated, Final, final
 
 from transect.designs import transect_latents
 from transect.errors import BadInput
+from transect.options import Option
 from transect.protocols import Controls, Generator, World
 from transect.records import Attribute, Design
 from transect.runs import capabilities
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from transect.inversion.pictures import InvertedPhotographs
 
 
+_PANEL: Final = "Images"
 _BACKGROUND: Final = (
     "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
     "leave them out"
@@ -87,14 +89,63 @@ class WorldSettings:
     photograph is put back.
     """
 
-    generator: str | Path | Generator = "faceworld"
-    population: str | None = None
-    image_size: int | None = None
-    device: str | None = None
-    directions: Path | None = None
-    latents: Path | None = None
-    photographs: str | Path | None = None
-    mask: str | None = None
+    generator: Annotated[
+        str | Path | Generator,
+        Option("The image generator: a name, or a network's FILE.safetensors.", str, panel=_PANEL, opens="model"),
+    ] = "faceworld"
+    population: Annotated[
+        str | None,
+        Option(
+            "Where subjects are drawn from: a shipped population or a TOML file; see the how-to. Default balanced.",
+            panel=_PANEL,
+            opens="data",
+        ),
+    ] = None
+    image_size: Annotated[
+        int | None,
+        Option(
+            "Width and height of each image in pixels; default 128, or that of the network or photographs.",
+            names=("--size",),
+            panel=_PANEL,
+        ),
+    ] = None
+    device: Annotated[
+        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL)
+    ] = None
+    directions: Annotated[
+        Path | None,
+        Option(
+            "Fitted directions that set the attributes of a learned generator; see: transect directions fit.",
+            panel=_PANEL,
+            opens="data",
+        ),
+    ] = None
+    latents: Annotated[
+        Path | None,
+        Option(
+            "Inverted photographs as subjects, edited along --directions; see: transect invert.",
+            panel=_PANEL,
+            opens="data",
+        ),
+    ] = None
+    photographs: Annotated[
+        str | Path | None,
+        Option(
+            "Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise.",
+            str,
+            panel=_PANEL,
+            opens="data",
+        ),
+    ] = None
+    mask: Annotated[
+        str | None,
+        Option(
+            "Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
+            metavar="MASK",
+            panel=_PANEL,
+            opens="data",
+        ),
+    ] = None
 
     def open(self) -> World:
         """The world, with fitted directions as its controls if a file is given. Raises as `generators.load`."""

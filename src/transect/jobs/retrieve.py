@@ -18,7 +18,7 @@ from transect.effects.contrasts import by_level
 from transect.effects.multiplicity import holm
 from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSkew, retrieval_skew
 from transect.errors import BadInput
-from transect.job import Content, Job, Option, function
+from transect.job import Content, Job, Option, Out, function
 from transect.records import Estimate
 from transect.reports.blocks import Block, Dots, Heading, Paragraph, Part
 from transect.reports.columns import Column, Table, shown
@@ -99,7 +99,7 @@ class Retrieve(Job[RetrieveNumbers]):
     texts.
     """
 
-    OUT: ClassVar = Path("retrieve")
+    OUT: ClassVar = Out(default="retrieve")
 
     run: Annotated[
         str | Path,

@@ -215,7 +215,7 @@ def _facts(block: Facts) -> Markup:
 
 def _table(block: TextTable | Table[Any]) -> Markup:
     if isinstance(block, Table):
-        block = TextTable(block.title, *block.texts(), block.caption)
+        block = TextTable(block.title, *block.texts(), block.caption, numbers=block.numbers)
     aligned = ["n" if place in block.numbers else None for place in range(len(block.headings))]
     head = [tag("th", text, scope="col", class_=css) for text, css in zip(block.headings, aligned, strict=True)]
     rows = []

@@ -10,9 +10,10 @@ from typing import Any, Generic, Literal, TypeVar, final
 import pyarrow as pa
 
 Item = TypeVar("Item")
-Form = Literal["text", "count", "number", "percent", "p", "interval", "percent interval"]
-"""How a column shows its values: text as it is, count with thousands apart, number to three digits, percent and the
-intervals with theirs (of records with `estimate`, `low`, `high` and `reason`), p as a p value."""
+Form = Literal["text", "figure", "count", "number", "percent", "p", "interval", "percent interval"]
+"""How a column shows its values: text as it is, figure too but aligned as numbers are, count with thousands apart,
+number to three digits, percent and the intervals with theirs (of records with `estimate`, `low`, `high` and `reason`),
+p as a p value."""
 
 
 @final
@@ -47,6 +48,11 @@ class Table(Generic[Item]):
     def texts(self) -> tuple[list[str], list[list[str]]]:
         """The headings, and the values of each record as texts."""
         return [c.heading for c in self.columns], [[c.text(record) for c in self.columns] for record in self.records]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The columns of numbers, which are aligned to the right."""
+        return tuple(place for place, column in enumerate(self.columns) if column.form != "text")
 
     def arrow(self) -> pa.Table:
         """The values as they are, a column for each; an interval is three: itself, _low and _high."""

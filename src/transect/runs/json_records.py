@@ -16,10 +16,13 @@ from collections.abc import Hashable, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from transect.errors import BadInput
 from transect.texts import UNSEEN, encodable, words_of
+
+T = TypeVar("T")
+_HIDDEN: Final = "hidden"
 
 
 def plain(value: object) -> Any:
@@ -40,8 +43,24 @@ def plain(value: object) -> Any:
     if isinstance(value, str):
         return encodable(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {name: plain(getattr(value, name)) for name in _written(type(value))}
     return _collection(value)
+
+
+def hidden(default: T) -> T:
+    """A field of a record that its JSON leaves out, as pictures that only the page shows."""
+    field: T = dataclasses.field(default=default, repr=False, metadata={_HIDDEN: True})
+    return field
+
+
+def hidden_fields(kind: type[Any]) -> list[str]:
+    """The fields of a record that its JSON leaves out."""
+    return [field.name for field in dataclasses.fields(kind) if field.metadata.get(_HIDDEN)]
+
+
+@cache
+def _written(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind) if not field.metadata.get(_HIDDEN))
 
 
 def _collection(value: object) -> Any:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from transect.runs.json_records import plain
+from transect.runs.json_records import hidden_fields, plain
 from transect.runs.wording import aligned
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -35,6 +35,13 @@ class _Nullable(GenerateJsonSchema):
         if schema.get("allow_inf_nan") is False:
             return super().float_schema(schema)
         return {"anyOf": [super().float_schema(schema), {"type": "null"}]}
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """The object, without the fields that the JSON leaves out."""
+        found = super().dataclass_schema(schema)
+        for name in hidden_fields(schema["cls"]):
+            found.get("properties", {}).pop(name, None)
+        return found
 
 
 def json_schema(record: Any, name: str, version: int) -> dict[str, object]:

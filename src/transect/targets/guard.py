@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar, final, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from transect.errors import (
     TransectError,
     UnknownName,
 )
+from transect.options import Option
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
@@ -362,6 +363,7 @@ def _width(target: Target, rows: Sequence[_Row]) -> int:
     return min(counts, key=lambda width: (-counts[width], width), default=1)
 
 
+_PANEL: Final = "Limits"
 _NEVER: Final = 1 << 62
 _Rows = TypeVar("_Rows")
 
@@ -414,9 +416,9 @@ class FailureLog:
 class Limits:
     """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
 
-    timeout: float = 10.0
-    batch: int = 16
-    max_failures: float = 0.05
+    timeout: Annotated[float, Option("Seconds that a model may take for an image.", panel=_PANEL)] = 10.0
+    batch: Annotated[int, Option("Images in each call of a model.", panel=_PANEL)] = 16
+    max_failures: Annotated[float, Option("Stop when more than this share of images fails.", panel=_PANEL)] = 0.05
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < math.inf:

@@ -88,7 +88,7 @@ def test_images_on_which_they_differ_are_counted_and_shown(result, runs):
     assert (row.images, row.only_reference, row.only_model) == (4 * SUBJECTS, missed.sum(), 0)
     assert len(result.numbers.images) == 4
     table = transect.open_run(runs[0]).images
-    for image, picture in zip(result.numbers.images, result.pictures, strict=True):
+    for image, picture in zip(result.numbers.images, result.numbers.pictures, strict=True):
         assert missed[image.row]
         assert table["id"][image.row].as_py() == image.id
         assert picture.startswith(b"\x89PNG")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -123,16 +123,7 @@ def _needed(others: Sequence[Quantity], margin: float, family: int) -> int | Non
     ])  # fmt: skip
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The numbers, and the pictures of the images in them (b"" where the run keeps none)."""
-
-    numbers: CompareNumbers
-    pictures: tuple[bytes, ...]
-
-
-def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> Comparison:
+def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequence[str]) -> CompareNumbers:
     """Compare the models of finished runs, each with its reference, on the images that both answered."""
     asked = measuring.asked_models(measuring.images_of(folders), targets)
     asked_names = {entry.name for model in asked for _, entry in model.studies}
@@ -144,7 +135,7 @@ def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequen
     known = report_options.parse_margins(stated, outcomes) if stated else report_options.MARGINS.read(folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
     numbers = _numbers(folders, names, pairs, preferences, known, [*notes, *alone])
-    return Comparison(numbers, _pictures(pairs, numbers.images))
+    return replace(numbers, pictures=_pictures(pairs, numbers.images))
 
 
 def _numbers(

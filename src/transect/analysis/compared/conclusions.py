@@ -12,6 +12,7 @@ from transect.effects.paired_models import Standing
 from transect.effects.verdicts import largest
 from transect.reports.columns import decimals, significant
 from transect.reports.wording import outcome_words
+from transect.runs.json_records import hidden
 from transect.runs.wording import counted, spaced
 
 LISTED: Final[tuple[Standing, ...]] = ("better", "worse", "differs")
@@ -401,7 +402,8 @@ class CompareNumbers:
     """A comparison. models: in order; each is compared with the first, or, where questions are asked in words, with the
     first that was asked the same, which its rows name as the reference. folders: of the runs. margins: by outcome, ""
     for all rates. answer: the conclusions in words, a few sentences for each model. notes: what was not compared, and
-    why. left: where each model but the reference errs most.
+    why. left: where each model but the reference errs most. pictures: of `images`, in their order, b"" where the
+    run keeps none; no part of the JSON.
     """
 
     folders: tuple[str, ...]
@@ -416,3 +418,4 @@ class CompareNumbers:
     notes: tuple[str, ...]
     works: tuple[str, ...]
     left: tuple[Left, ...] = ()
+    pictures: tuple[bytes, ...] = hidden(())

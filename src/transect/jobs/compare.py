@@ -1,14 +1,17 @@
-"""The page of a comparison: `compare.html`, and `compare.json` with every number on it."""
+"""Compare models on the same images: who is better on what, by how much, and on which images they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, ClassVar, Final, final
 
 import numpy as np
+import pyarrow as pa
 from markupsafe import Markup
 
+from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.conclusions import (
     CALLED,
     LISTED,
@@ -26,18 +29,22 @@ from transect.analysis.compared.conclusions import (
     interval,
     left,
     level_words,
+    needs,
     number,
     same_as_threshold,
 )
 from transect.analysis.compared.measuring import shifted
-from transect.reports import blocks, builder
+from transect.job import Content, Job, Option, Out, function
+from transect.reports import blocks
 from transect.reports.album import reduced
-from transect.reports.blocks import Answer, Block, DotPlot, Folded, Heading, Page, Paragraph, Part, TextTable
+from transect.reports.blocks import Block, DotPlot, Folded, Heading, Paragraph, Part
 from transect.reports.builder import data_address
-from transect.reports.columns import probability
+from transect.reports.columns import Column, Table
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, covering, joined, tag, tick_text
 from transect.reports.wording import outcome_words
+from transect.runs import report_options, working_folders
+from transect.runs.json_records import plain
 from transect.runs.wording import counted, spaced
 
 _SHOWN: Final = 8
@@ -59,29 +66,85 @@ _METHOD: Final = (
 )
 
 
-def write(numbers: CompareNumbers, pictures: Sequence[bytes], folder: Path) -> Path:
-    """Write `compare.html` and `compare.json` into a folder; return the page's path."""
-    return builder.write(page_of(numbers, pictures), folder / "compare.html", numbers)
+@final
+@dataclass(frozen=True)
+class Compare(Job[CompareNumbers]):
+    """The models of finished audits on the same images, each compared with the first (in words: of the same question).
+
+    The result says who is better on what: differences of rates and of gaps with intervals by subject and p corrected
+    over all of them (Holm), and the images on which the models differ. Its table has a row per compared number.
+
+    Raises BadInput for other images, fewer than two models or no outcome in common; UnknownName for another target.
+    """
+
+    OUT: ClassVar = Out("Folder for compare.html and compare.json; default: that of the last run.")
+
+    runs: Annotated[
+        str | Path | Sequence[str | Path],
+        Option(
+            "Finished runs of an audit on the same images, the baseline first, or addresses as s3://…; one with "
+            "several targets.",
+            list[str],
+            metavar="RUN...",
+            argument=True,
+            opens="data",
+        ),
+    ]
+    _: KW_ONLY
+    targets: Annotated[
+        Sequence[str],
+        Option("Compare only this target of the runs; repeat it. By default all of them.", names=("--target",)),
+    ] = ()
+    margin: Annotated[
+        float | str | Sequence[str],
+        Option(
+            "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeat it. By default "
+            "that of the first run."
+        ),
+    ] = ()
+
+    def compute(self) -> CompareNumbers:
+        """The comparison."""
+        folders = list(map(working_folders.opened, self._places()))
+        return compare_runs(folders, self.targets, report_options.listed_margins(self.margin))
+
+    def place(self) -> str | Path:
+        """The folder of the last run."""
+        return self._places()[-1]
+
+    def _places(self) -> Sequence[str | Path]:
+        return [self.runs] if isinstance(self.runs, str | Path) else self.runs
+
+    def content(self, numbers: CompareNumbers) -> Content:
+        """Who is better on what, and the images on which they differ."""
+        set_levels = any(not row.observed for row in numbers.rows)
+        limits = [Folded("Limits", (Paragraph(_RENDERED),))] if set_levels else []
+        judged = [(each, numbers.rows[each.row]) for each in numbers.conclusions]
+        table = Table("Verdicts", judged, CONCLUSIONS)
+        return Content(
+            title=_title(numbers),
+            question="Which model is better on the same images, and on what?",
+            answer=[*numbers.answer, *map(left, _told_left(numbers)), *_shifted(numbers)],
+            remarks=[
+                _against(numbers),
+                *associations(numbers.rows),
+                *(f"Not compared: {note}." for note in numbers.notes),
+            ],
+            first=[*_images(numbers), *limits],
+            parts=(
+                Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
+                Part("gaps", "Differences", tuple(_plots(numbers))),
+                Part("images", "Images on which they differ", (_counts(numbers),)),
+                Part("numbers", "All numbers", (_table(numbers),), folded=True),
+                Part("methods", "Methods", (Paragraph(_METHOD),)),
+            ),
+            sources=numbers.works,
+            rows=pa.Table.from_pylist([dict(plain(row)) for row in numbers.rows]),
+            terminal=[*numbers.answer, table, *numbers.notes, *associations(numbers.rows)],
+        )
 
 
-def page_of(numbers: CompareNumbers, pictures: Sequence[bytes] = ()) -> Page:
-    """What the page shows. pictures: of `numbers.images`, in their order."""
-    answer = Answer(
-        [*numbers.answer, *map(left, _told_left(numbers)), *_shifted(numbers)],
-        [_against(numbers), *associations(numbers.rows), *(f"Not compared: {note}." for note in numbers.notes)],
-    )
-    set_levels = any(not row.observed for row in numbers.rows)
-    limits = [Folded("Limits", (Paragraph(_RENDERED),))] if set_levels else []
-    parts = (
-        blocks.summary(answer, *_images(numbers, pictures), *limits),
-        Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
-        Part("gaps", "Differences", tuple(_plots(numbers))),
-        Part("images", "Images on which they differ", (_counts(numbers),)),
-        Part("numbers", "All numbers", (_table(numbers),), folded=True),
-        Part("methods", "Methods", (Paragraph(_METHOD), Heading("Works cited"), blocks.Bullets(numbers.works))),
-    )
-    question = "Which model is better on the same images, and on what?"
-    return Page(_title(numbers), tuple(part for part in parts if part.blocks), question=question)
+compare = function(Compare)
 
 
 def _against_each(numbers: CompareNumbers) -> dict[str, list[str]]:
@@ -134,7 +197,7 @@ def _against(numbers: CompareNumbers) -> str:
     return f"{same} Differences are {others[0]} minus {reference}."
 
 
-def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Block]:
+def _images(numbers: CompareNumbers) -> Iterator[Block]:
     """For each model how many images differ, and a strip of them."""
     shown = dict.fromkeys((image.study, image.model, image.outcome) for image in numbers.images)
     several_studies = len({row.study for row in numbers.rows}) > 1
@@ -144,7 +207,7 @@ def _images(numbers: CompareNumbers, pictures: Sequence[bytes]) -> Iterator[Bloc
         )
         chosen = [
             (image, picture)
-            for image, picture in zip(numbers.images, pictures, strict=False)
+            for image, picture in zip(numbers.images, numbers.pictures, strict=False)
             if (image.study, image.model, image.outcome) == (study, model, outcome) and picture
         ]
         yield Paragraph(f"Study {study}: {_differ(row)}" if several_studies else _differ(row))
@@ -236,36 +299,52 @@ def _label(numbers: CompareNumbers, conclusion: Conclusion, row: Row) -> str:
     return f"{row.model}: {words}" if len(numbers.models) > 2 else words
 
 
-def _counts(numbers: CompareNumbers) -> TextTable:
-    rows = [
-        [_named(numbers, row), outcome_words(row.outcome), row.study, f"{row.images:,}", f"{row.only_reference:,}",
-         f"{row.only_model:,}"]
-        for row in numbers.disagreements
-    ]  # fmt: skip
+def _counts(numbers: CompareNumbers) -> Table[Disagreement]:
     groups = _against_each(numbers)
     reference = "the baseline" if len(groups) > 1 else next(iter(groups))
-    headings = ["model", "outcome", "study", "images of both", f"larger for {reference}", "larger for the model"]
-    return TextTable("Images on which the models differ", headings, rows, numbers=(3, 4, 5))
+    columns: list[Column[Disagreement]] = [
+        Column("model", lambda row: _named(numbers, row)),
+        Column("outcome", lambda row: outcome_words(row.outcome)),
+        Column("study", "study"),
+        Column("images of both", "images", "count"),
+        Column(f"larger for {reference}", "only_reference", "count"),
+        Column("larger for the model", "only_model", "count"),
+    ]
+    return Table("Images on which the models differ", numbers.disagreements, columns)
 
 
-def _table(numbers: CompareNumbers) -> TextTable:
-    headings = [
-        "compared", "of", "model", "outcome", "study", "baseline", "model's", "difference",
-        f"{level_words(numbers.confidence)} interval", "p, corrected", "subjects",
-    ]  # fmt: skip
-    rows = [
-        [
-            f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name, _kind(row), _named(numbers, row),
-            row.outcome, row.study, number(row.first, row.unit), number(row.second, row.unit),
-            amount(row.estimate, row.unit, signed=True),
-            interval(row.low, row.high, row.unit), probability(row.p_adjusted), f"{row.n_subjects:,}",
-        ]
-        for row in numbers.rows
-    ]  # fmt: skip
-    return TextTable(
-        "All numbers", headings, rows, "Rates in percent, differences in points", numbers=(5, 6, 7, 8, 9, 10)
-    )
+def _table(numbers: CompareNumbers) -> Table[Row]:
+    columns: list[Column[Row]] = [
+        Column("compared", lambda row: f"{spaced(row.attribute)}: {row.name}" if row.attribute else row.name),
+        Column("of", lambda row: "association" if row.observed and row.kind == "effect" else row.kind),
+        Column("model", lambda row: _named(numbers, row)),
+        Column("outcome", "outcome"),
+        Column("study", "study"),
+        Column("baseline", lambda row: number(row.first, row.unit), "figure"),
+        Column("model's", lambda row: number(row.second, row.unit), "figure"),
+        Column("difference", lambda row: amount(row.estimate, row.unit, signed=True), "figure"),
+        Column(
+            f"{level_words(numbers.confidence)} interval", lambda row: interval(row.low, row.high, row.unit), "figure"
+        ),
+        Column("p, corrected", "p_adjusted", "p"),
+        Column("subjects", "n_subjects", "count"),
+    ]
+    return Table("All numbers", numbers.rows, columns, "Rates in percent, differences in points")
 
 
-def _kind(row: Row) -> str:
-    return "association" if row.observed and row.kind == "effect" else row.kind
+_Judged = tuple[Conclusion, Row]
+CONCLUSIONS: Final[Sequence[Column[_Judged]]] = (
+    Column("verdict", lambda each: " ".join(MARKS[each[0].verdict])),
+    Column("model", lambda each: each[1].model),
+    Column("compared", lambda each: compared(*each)),
+    Column("baseline", lambda each: number(each[1].first, each[1].unit)),
+    Column("model's", lambda each: number(each[1].second, each[1].unit)),
+    Column("difference", lambda each: amount(each[1].estimate, each[1].unit, signed=True)),
+    Column("interval", lambda each: interval(each[0].low, each[0].high, each[1].unit)),
+    Column("p, corrected", lambda each: each[1].p_adjusted, "p"),
+    Column("needs", lambda each: _needs(each[0])),
+)
+
+
+def _needs(conclusion: Conclusion) -> str:
+    return needs(conclusion).removeprefix("needs ") if conclusion.verdict == "cannot tell" else ""

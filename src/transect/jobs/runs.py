@@ -1,4 +1,4 @@
-"""`transect.list_runs`: the runs below a folder, a row each."""
+"""List the runs in a folder: model, question, verdict and date of each, the newest first."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, ClassVar, Final, final
+from typing import Annotated, Any, Final, final
 
 import pyarrow as pa
 
 from transect.errors import BadInput, TransectError
-from transect.reports.builder import ShortPageResult
+from transect.job import Content, Job, Option, function
+from transect.reports.columns import Column, Table
 from transect.reports.entries import kind_of
 from transect.reports.wording import short_name
 from transect.runs import working_folders
@@ -213,46 +214,48 @@ class ListNumbers:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ListResult(ShortPageResult[ListNumbers]):
-    """The runs in a folder."""
+@dataclass(frozen=True)
+class ListRuns(Job[ListNumbers]):
+    """The runs in a folder and in those below it, with the model, the question, the verdict and the date of each.
 
-    JOB: ClassVar[str] = "list-runs"
-    TITLE: ClassVar[str] = "Runs"
-    TABLE: ClassVar[str] = "Runs"
+    An audit is summarized by its verdicts, another job by the answer of its page. A run that is not finished says how
+    far it is. Raises BadInput where there is no such folder.
+    """
 
-    @property
-    def table(self) -> pa.Table:
-        """A row per run."""
-        return pa.Table.from_pylist([dict(plain(row)) for row in self.numbers.runs])
+    folder: Annotated[
+        str | Path, Option("The folder of your runs; also an address as s3://….", str, metavar="DIR", argument=True)
+    ] = "runs"
 
-    def headline(self) -> str:
-        """How many runs there are."""
-        return f"{counted(len(self.numbers.runs), 'run')} in {self.numbers.folder}"
+    def compute(self) -> ListNumbers:
+        """The runs, the newest first."""
+        path = working_folders.opened(self.folder, _told)
+        if not path.is_dir():
+            raise BadInput(f"{path}: expected a folder of runs, found none; give the folder that --out names")
+        rows = sorted(runs_below(path), key=lambda row: (row.date == "", row.date), reverse=True)
+        return ListNumbers(working_folders.name_of(path), tuple(rows))
 
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per run: folder, job, model, question, verdict and date."""
-        rows = [
-            [row.folder, row.job, ", ".join(map(short_name, row.targets)), row.question, row.verdict, row.date]
-            for row in self.numbers.runs
-        ]
-        return ["folder", "job", "model", "question", "verdict", "date (UTC)"], rows
+    def content(self, numbers: ListNumbers) -> Content:
+        """How many runs there are, and a row for each."""
+        return Content(
+            title="Runs",
+            answer=[f"{counted(len(numbers.runs), 'run')} in {numbers.folder}"],
+            table=Table("Runs", numbers.runs, RUNS),
+            rows=pa.Table.from_pylist([dict(plain(row)) for row in numbers.runs]),
+        )
+
+
+list_runs = function(ListRuns)
+
+RUNS: Final[Sequence[Column[RunRow]]] = (
+    Column("folder", "folder"),
+    Column("job", "job"),
+    Column("model", lambda row: ", ".join(map(short_name, row.targets))),
+    Column("question", "question"),
+    Column("verdict", "verdict"),
+    Column("date (UTC)", "date"),
+)
 
 
 def _told(name: str) -> bool:
     """Whether the list is made from this file; the page of an audit tells nothing that its results do not."""
     return name.rpartition("/")[2] in _FILES or (name.endswith(".html") and not name.endswith("report.html"))
-
-
-def list_runs(folder: str | Path = "runs") -> ListResult:
-    """The runs in a folder and in those below it, with the model, the question, the verdict and the date of each.
-
-    An audit is summarized by its verdicts, another job by the answer of its page. A run that is not finished says how
-    far it is. folder: on this machine or an address, as "s3://bucket/runs". Raises BadInput where there is no such
-    folder.
-    """
-    path = working_folders.opened(folder, _told)
-    if not path.is_dir():
-        raise BadInput(f"{path}: expected a folder of runs, found none; give the folder that --out names")
-    rows = sorted(runs_below(path), key=lambda row: (row.date == "", row.date), reverse=True)
-    return ListResult(ListNumbers(working_folders.name_of(path), tuple(rows)))

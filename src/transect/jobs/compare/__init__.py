@@ -1,1 +1,0 @@
-"""Which model is better, and on what? Finished runs compared on the same images."""

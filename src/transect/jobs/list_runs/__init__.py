@@ -1,1 +1,0 @@
-"""Which runs are in a folder, and what did each find?"""

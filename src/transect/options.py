@@ -1,0 +1,172 @@
+"""What a setting of a job is on the command line: declared once, with the field of a record that holds it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, final
+
+from transect.errors import BadInput, UnknownName
+
+Opens = Literal["", "data", "model", "write", "aside"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a field of a job is on the command line. help: a sentence, with a verb.
+
+    kind: the type there, by default that of the field. names: by default the field's own, with dashes. least, most:
+    limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
+    "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
+    read: from the value of the command line to that of the field. default: of the command, where it is another than
+    the field's.
+    """
+
+    help: str
+    kind: Any = None
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    panel: str | None = None
+    least: float | None = None
+    most: float | None = None
+    opens: Opens = ""
+    argument: bool = False
+    read: Callable[[Any], object] | None = None
+    default: object = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A field that is an option, of a job or of a record within it. path: the names of the fields that lead there."""
+
+    path: tuple[str, ...]
+    option: Option
+    hint: Any
+    default: Any
+
+    @property
+    def name(self) -> str:
+        """The name of the field."""
+        return self.path[-1]
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is dataclasses.MISSING
+
+    @property
+    def shown(self) -> str:
+        """How the command line calls it, as --false-match-rate."""
+        names = self.option.names
+        return names[0].partition("/")[0] if names else f"--{self.name.replace('_', '-')}"
+
+    @property
+    def kind(self) -> Any:
+        """The type on the command line: of several possible ones that which has all, as a list of texts."""
+        return self.option.kind or _on_command_line(self.hint)
+
+    def of(self, record: object) -> object:
+        """The value in a record."""
+        return functools.reduce(getattr, self.path, record)
+
+    def check(self, value: object) -> None:
+        """Raises BadInput for a number beyond the limits, UnknownName for another text than those of a choice."""
+        if choices := _choices(self.hint):
+            if isinstance(value, str) and value not in choices:
+                raise UnknownName(self.shown.removeprefix("--"), value, choices)
+            return
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, int | float):
+                self._check_number(item)
+
+    def _check_number(self, number: float) -> None:
+        least, most = self.option.least, self.option.most
+        if least is not None and not number >= least:
+            raise BadInput(f"{self.shown}: expected at least {least:g}, got {number:g}")
+        if most is not None and not number <= most:
+            raise BadInput(f"{self.shown}: expected at most {most:g}, got {number:g}")
+
+
+def settings(kind: type[Any]) -> Sequence[Setting]:
+    """The options of a record, and of the records that are its fields, in order."""
+    return _cached(typing.cast("Hashable", kind))
+
+
+def built(kind: type[Any], given: Mapping[str, object]) -> Any:
+    """The record with these values of its options by name, and the defaults of all others."""
+    top = {setting.path: given[setting.name] for setting in settings(kind) if setting.name in given}
+    return _built(kind, (), top)
+
+
+def check(record: object) -> None:
+    """Raises BadInput or UnknownName for a value of an option that it may not have."""
+    for setting in settings(type(record)):
+        setting.check(setting.of(record))
+
+
+@functools.cache
+def _cached(kind: Any) -> Sequence[Setting]:
+    return tuple(_settings(kind, ()))
+
+
+def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        found = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Option)]
+        path = (*before, field.name)
+        if found:
+            yield Setting(path, found[0], typing.get_args(hint)[0], _default(field))
+        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield from _settings(hint, path)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
+
+
+def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, ...], object]) -> Any:
+    values = {path[-1]: value for path, value in given.items() if path[:-1] == before}
+    hints = typing.get_type_hints(kind)
+    inner = dict.fromkeys(path[len(before)] for path in given if path[: len(before)] == before and path[:-1] != before)
+    return kind(**values, **{name: _built(hints[name], (*before, name), given) for name in inner})
+
+
+_UNIONS: Final = (types.UnionType, typing.Union)
+
+
+def _on_command_line(hint: Any) -> Any:
+    """The type of an option: a path where a path may stand, a list where several may, else that of the field.
+
+    >>> _on_command_line(str | Path | None), _on_command_line(str | Sequence[str]), _on_command_line(int)
+    (pathlib.Path | None, list[str], <class 'int'>)
+    """
+    origin, members = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return str
+    if origin in _UNIONS:
+        none = type(None) in members
+        kinds = [_on_command_line(member) for member in members if member is not type(None)]
+        several = [kind for kind in kinds if typing.get_origin(kind) is list]
+        chosen = several[0] if several else Path if Path in kinds else kinds[0]
+        return chosen | None if none and not several else chosen
+    if isinstance(origin, type) and issubclass(origin, Sequence) and origin is not tuple:
+        return list[members[0]]  # type: ignore[valid-type]
+    return hint
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    """The texts of which an option takes one; none where it takes any."""
+    if typing.get_origin(hint) is Literal:
+        return typing.get_args(hint)
+    if typing.get_origin(hint) in _UNIONS:
+        return next(filter(None, map(_choices, typing.get_args(hint))), ())
+    return ()
