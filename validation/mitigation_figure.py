@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transect.jobs.mitigate.page import LETTERS, covering_tightly
+from transect.jobs.mitigate import LETTERS, covering_tightly
 from transect.reports.drawing.svg import covering, tick_text
 from validation.text import markdown
 

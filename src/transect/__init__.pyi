@@ -33,7 +33,7 @@ from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
-from .jobs.mitigate.run import mitigate as mitigate
+from .jobs.mitigate import mitigate as mitigate
 from .jobs.neighbours.run import neighbours as neighbours
 from .jobs.plan import plan as plan
 from .jobs.readings.run import readings as readings

@@ -168,7 +168,8 @@ class Finished(JobResult[Numbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The table of the terminal."""
-        return self.content.table.texts() if self.content.table else ((), ())
+        shown = (self.content.table, *(self.content.terminal or ()))
+        return next((each.texts() for each in shown if isinstance(each, Table)), ((), ()))
 
     def warning_lines(self) -> Sequence[str]:
         """What you have to know before you use the numbers."""
@@ -234,7 +235,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)
-        if folder is not None and not is_address(folder) and not is_run(Path(folder)):
+        if folder is not None and not is_address(folder) and (kind.OUT is None or not is_run(Path(folder))):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from transect.jobs.mitigate import run
+from transect.mitigation import running
 from transect.mitigation.settings import parse_config
 from transect.runs.json_records import plain
 
@@ -53,11 +53,11 @@ def test_from_the_files_as_distributed_to_the_table(tmp_path):
             {"kind": "erasure", "name": "leace"},
         ],
     }
-    found = plain(run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None))
+    found = plain(running.run(parse_config(content, "x"), tmp_path / "out", lambda _: None))
     assert [one["name"] for one in found["labels"]] == ["Smiling", "Wearing_Hat"]
     assert [row["name"] for row in found["mitigations"]] == ["plain", "critic", "leace"]
     assert all(row["model_leakage"]["estimate"] is not None for row in found["mitigations"])
     units = sorted((tmp_path / "out" / "units").iterdir())
     transformers.ResNetModel(transformers.ResNetConfig(**sizes)).save_pretrained(tmp_path / "resnet")
-    run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    running.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
     assert len(list((tmp_path / "out" / "units").iterdir())) == 2 * len(units), "no model is taken for one of others"

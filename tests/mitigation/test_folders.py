@@ -10,7 +10,7 @@ from drawn_face import pictures
 
 from transect.datasets import open_dataset
 from transect.errors import BadInput
-from transect.jobs.mitigate import run
+from transect.mitigation import running
 from transect.mitigation.settings import Hide, parse_config
 from transect.mitigation.testbed import (
     FACELESS,
@@ -144,7 +144,7 @@ def test_the_same_code_on_a_folder(tmp_path):
             {"kind": "erasure", "name": "leace"},
         ],
     }
-    numbers = run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    numbers = running.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
     found = plain(numbers)
     assert [one["name"] for one in found["labels"]] == ["smile", "young"]
     assert found["left_out"][UNANSWERED] == 12
@@ -153,5 +153,5 @@ def test_the_same_code_on_a_folder(tmp_path):
     assert all(row["f1"]["estimate"] is not None for row in found["mitigations"])
     assert json.loads((tmp_path / "out" / "mitigate.json").read_text())["left_out"] == found["left_out"]
     content["mitigations"] = [{"kind": "hide", "name": "black", "region": "face"}]
-    numbers = run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    numbers = running.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
     assert numbers.mitigations[1].seeds[0].notes[FACELESS] == 68  # squares of one color

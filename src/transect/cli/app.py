@@ -35,7 +35,6 @@ from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
-from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
@@ -151,7 +150,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     recognition,
     "retrieve",
     leakage,
-    mitigate,
+    "mitigate",
     encode,
     invert,
     attributes,

@@ -10,10 +10,13 @@ from typing import Any, Generic, Literal, TypeVar, final
 import pyarrow as pa
 
 Item = TypeVar("Item")
-Form = Literal["text", "figure", "count", "number", "percent", "p", "interval", "percent interval"]
+Form = Literal[
+    "text", "figure", "count", "number", "percent", "tenths", "p",
+    "interval", "percent interval", "tenths interval", "points interval",
+]  # fmt: skip
 """How a column shows its values: text as it is, figure too but aligned as numbers are, count with thousands apart,
 number to three digits, percent and the intervals with theirs (of records with `estimate`, `low`, `high` and `reason`),
-p as a p value."""
+tenths with one decimal, points with one and the sign of a difference, p as a p value."""
 
 
 @final
@@ -62,9 +65,9 @@ class Table(Generic[Item]):
 
 def _values(column: Column[Item], record: Item) -> Iterator[tuple[str, object]]:
     key, value = column.key or column.heading.lower().replace(" ", "_"), column.of(record)
-    yield key, value.estimate if "interval" in column.form else value
+    yield key, getattr(value, "estimate", None) if "interval" in column.form else value
     if "interval" in column.form:
-        yield from ((f"{key}_{end}", getattr(value, end)) for end in ("low", "high"))
+        yield from ((f"{key}_{end}", getattr(value, end, None)) for end in ("low", "high"))
 
 
 def shown(value: Any, form: Form) -> str:
@@ -80,29 +83,38 @@ def shown(value: Any, form: Form) -> str:
             return f"{value:,}"
         case "number" | "percent":
             return significant(value * (100 if form == "percent" else 1))
+        case "tenths":
+            return decimals(value, 1)
         case "p":
             return probability(value)
-        case "interval" | "percent interval":
-            return _with_ends(value, 100 if form == "percent interval" else 1)
+        case "interval":
+            return _with_ends(value, significant)
+        case "percent interval":
+            return _with_ends(value, lambda number: significant(100 * number))
+        case "tenths interval":
+            return _with_ends(value, lambda number: decimals(number, 1))
+        case "points interval":
+            return _with_ends(value, lambda number: decimals(number, 1, "+"))
         case _:
             return str(value)
 
 
-def _with_ends(value: Any, scale: float) -> str:
-    """An estimate and its interval, or why there is none."""
-    if math.isnan(value.estimate):
+def _with_ends(value: Any, text: Callable[[float], str]) -> str:
+    """An estimate and its interval, or why there is none; an end that is missing is NaN, or None as in JSON."""
+    if value.estimate is None or math.isnan(value.estimate):
         return value.reason or "not estimable"
-    text = significant(scale * value.estimate)
-    if math.isnan(value.low):
-        return f"{text} ({value.reason})" if value.reason else text
-    return f"{text} ({significant(scale * value.low)} to {significant(scale * value.high)})"
+    number = text(value.estimate)
+    if value.low is None or math.isnan(value.low):
+        return f"{number} ({value.reason})" if value.reason else number
+    return f"{number} ({text(value.low)} to {text(value.high)})"
 
 
-def decimals(value: float | None, digits: int = 3) -> str:
-    """A number with this many decimals, a true minus sign, "unknown" for None and NaN."""
+def decimals(value: float | None, digits: int = 3, sign: str = "") -> str:
+    """A number with this many decimals, a true minus sign, "unknown" for None and NaN. sign: before one above 0."""
     if value is None or not math.isfinite(value):
         return "unknown"
-    return f"{value:z.{digits}f}".replace("-", "−")
+    text = f"{value:z.{digits}f}".replace("-", "−")
+    return f"{sign if value > 0 and text.strip('0.') else ''}{text}"
 
 
 def significant(value: float | None, digits: int = 3) -> str:

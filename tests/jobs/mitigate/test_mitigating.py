@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import transect
 from transect.cli.app import app
 from transect.errors import BadInput, FolderInUse
-from transect.jobs.mitigate import run
+from transect.mitigation import running
 from transect.mitigation.settings import parse_config
 from transect.runs.json_records import plain
 
@@ -78,7 +78,7 @@ CONTENT = {
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mitigate")
     said = []
-    numbers = run.run(parse_config(CONTENT, "x"), folder, said.append)
+    numbers = running.run(parse_config(CONTENT, "x"), folder, said.append)
     return folder, plain(numbers), said
 
 
@@ -111,7 +111,7 @@ def test_a_killed_run_resumes_to_the_same_figures(finished, tmp_path):
     (half / "answers.npz").write_bytes((half / "answers.npz").read_bytes()[:100])
     (half / "figures.json").unlink()
     said = []
-    run.run(parse_config(CONTENT, "x"), copy, said.append)
+    running.run(parse_config(CONTENT, "x"), copy, said.append)
     assert {line.split(":")[0] for line in said} == {"critic, seed 0", "leace, seed 1"}
     assert len(first) > len(said)
     assert (copy / "mitigate.json").read_bytes() == (folder / "mitigate.json").read_bytes()
@@ -135,7 +135,7 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     assert "answers changed" in shown.output
     with_lock = FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
-        run.run(parse_config(kept, "x"), folder, str)
+        running.run(parse_config(kept, "x"), folder, str)
 
 
 def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_path, capsys):
@@ -168,7 +168,7 @@ def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path,
     content |= {"training": {"epochs": 1, "batch": 20}, "mitigations": [{"name": "late", **change}]}
     shutil.copytree(finished[0] / "pictures", tmp_path / "pictures")
     with pytest.raises(BadInput, match=said):
-        run.run(parse_config(content, "x"), tmp_path, str)
+        running.run(parse_config(content, "x"), tmp_path, str)
     assert not (tmp_path / "units").exists()
 
 

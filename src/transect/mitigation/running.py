@@ -1,4 +1,4 @@
-"""`transect.mitigate`: pictures, models, attacks, transects; finished parts are reused.
+"""The run of a mitigation: pictures, models, attacks, transects; finished parts are reused.
 
 A folder holds pictures/, audit/, units/<mitigation>-<seed>-<hash>/ (weights and answers of one model), mitigate.json
 and mitigate.html. The hash covers everything that a model depends on, so adding a mitigation to the file trains only
@@ -9,32 +9,29 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float
 from pydantic import TypeAdapter, ValidationError
 
 from transect.errors import BadInput
 from transect.mitigation import methods
 from transect.mitigation.data import SHOWN, sheet
-from transect.mitigation.measuring import Protocol, by_direction, effects, labels_leak, measured, open_protocol, summary
-from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
-from transect.mitigation.settings import Config, Mitigation, as_config
+from transect.mitigation.measuring import Protocol, effects, labels_leak, measured, open_protocol, summary
+from transect.mitigation.numbers import MitigateNumbers, SeedFigures
+from transect.mitigation.settings import Config, Mitigation
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.runs import array_files
 from transect.runs.folder import canonical_json, spec_hash, write_atomically, write_json
 from transect.runs.json_records import loads, plain
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
-from transect.runs.parts import Progress, announced, announcing_stages, stage
-from transect.runs.result import JobResult
+from transect.runs.parts import Progress, announced, stage
 from transect.targets.hf.loading import digests_of
-from transect.texts import say
 from transect.training.loop import png
 
 if TYPE_CHECKING:
@@ -45,19 +42,6 @@ RESULTS, ANSWERS, FIGURES, WEIGHTS = "mitigate.json", "answers.npz", "figures.js
 MASKS = "masks.png"
 """With the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
 _FIGURES = TypeAdapter(SeedFigures)
-_COLUMNS = ("model_leakage", "dataset_leakage", "amplification", "published_amplification")
-_PERFORMANCE = ("mean_average_precision", "f1")
-_AUDITED = ("effect", "changed")
-_HEADINGS = {
-    "model_leakage": "λ_M, %",
-    "dataset_leakage": "λ_D, %",
-    "amplification": "Δ",
-    "published_amplification": "Δ as published",
-    "mean_average_precision": "mAP, %",
-    "f1": "F1, %",
-    "effect": "effect",
-    "changed": "answers changed, %",
-}
 
 
 @final
@@ -68,106 +52,6 @@ class Unit:
     method: Mitigation
     seed: int
     folder: Path
-
-
-@final
-@dataclass(frozen=True)
-class MitigateResult(JobResult[MitigateNumbers]):
-    """Leakage, performance and effect of every mitigation, means over seeds. folder: of models and mitigate.json."""
-
-    JOB: ClassVar[str] = "mitigate"
-
-    folder: Path
-
-    @property
-    def table(self) -> pa.Table:
-        """A row for each mitigation: name, kind, attacker, and each figure's estimate and 95 % interval."""
-        rows = self.numbers.mitigations
-        columns: dict[str, pa.Array] = {
-            name: pa.array([getattr(row, name) for row in rows]) for name in ("name", "kind", "attacker")
-        }
-        for name in (*_COLUMNS, *_PERFORMANCE, *_AUDITED):
-            figures = [getattr(row, name) for row in rows]
-            for end in ("estimate", "low", "high"):
-                values = [None if figure is None else getattr(figure, end) for figure in figures]
-                columns[name if end == "estimate" else f"{name}_{end}"] = pa.array(values, type=pa.float64())
-        return pa.table(columns)
-
-    def report(self, path: str | Path) -> Path:
-        """Write mitigate.html and mitigate.json into the folder `path`; returns the path of the page."""
-        from transect.jobs.mitigate.page import write
-
-        _write_results(self.numbers, Path(path))
-        return write(self.numbers, Path(path))
-
-    def headline(self) -> str:
-        """The plain model's amplification, which mitigations are shown to lower or raise it, what is not decided."""
-        rows = self.numbers.mitigations
-        places = by_direction(rows)
-        lower = [_lost(rows[place]) for place in places[1]] or ["no mitigation is shown to lower it"]
-        shown = "; ".join([*lower, *(_raised(rows[place]) for place in places[-1])])
-        text = f"Without mitigation Δ is {_text(rows[0].amplification)} points; {shown}."
-        if places[0]:
-            names = ", ".join(rows[place].name for place in places[0])
-            text += f" Not decided: {names}; give more seeds (had {len(rows[0].seeds)})."
-        return text
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """The figures of each mitigation as texts."""
-        names = [*_COLUMNS, *_PERFORMANCE, *(_AUDITED if self.numbers.protocol is not None else ())]
-        return (
-            ["mitigation", *(_HEADINGS[name] for name in names)],
-            [[row.name, *(_text(getattr(row, name)) for name in names)] for row in self.numbers.mitigations],
-        )
-
-
-def _lost(row: MitigationFigures) -> str:
-    return (
-        f"{row.name} lowers Δ by {_text(row.amplification_lost)} points at a cost of {_text(row.f1_lost)} points of F1"
-    )
-
-
-def _raised(row: MitigationFigures) -> str:
-    return f"{row.name} raises Δ by {_text(_negative(row.amplification_lost))} points"
-
-
-def _negative(figure: Figure | None) -> Figure | None:
-    """The same change counted the other way."""
-    if figure is None or figure.estimate is None or figure.low is None or figure.high is None:
-        return figure
-    return replace(figure, estimate=-figure.estimate, low=-figure.high, high=-figure.low)
-
-
-def _text(figure: Figure | None) -> str:
-    if figure is None or figure.estimate is None:
-        return "not estimable"
-    if figure.low is None or figure.high is None:
-        return f"{figure.estimate:z.1f}"
-    return f"{figure.estimate:z.1f} ({figure.low:z.1f} to {figure.high:z.1f})"
-
-
-def mitigate(
-    config: Config | Mapping[str, Any] | str | Path, out: str | Path, *, device: str = "cpu", quiet: bool = False
-) -> MitigateResult:
-    """Train the plain model and each mitigation, attack their answers and audit them by transects.
-
-    config: a `Config`, the same as nested mappings, or a TOML file. out: the folder; finished parts are reused. device:
-    cpu, cuda or cuda:N. quiet: no progress on standard error.
-
-    Returns leakages and F1 in percent, Δ and effects in percentage points, with 95 % intervals over seeds (none with
-    one seed).
-
-    Raises FolderInUse where another run uses the folder, BadInput for a configuration that cannot be used. Source: Wang
-    et al. 2019, arXiv:1811.08489.
-    """
-
-    def report(line: str) -> None:
-        if not quiet:
-            say(line, error=True)
-
-    folder = Path(out)
-    with announcing_stages(quiet=quiet):
-        return MitigateResult(run(as_config(config), folder, report, device), folder)
 
 
 def run(config: Config, out: Path, say: Say, device: str = "cpu") -> MitigateNumbers:
@@ -215,7 +99,7 @@ class _Run:
                 units = [Unit(method, seed, self._folder(method, seed)) for seed in self.config.seeds]
                 figures[method.name] = [self._counted(unit, progress) for unit in units]
                 numbers = summary(self.config, self.bench, leak, figures, protocol)
-                _write_results(numbers, self.out)
+                write_json(self.out / RESULTS, numbers, indent=1)
         return numbers
 
     def _counted(self, unit: Unit, progress: Progress) -> SeedFigures:
@@ -338,7 +222,3 @@ def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
         return _FIGURES.validate_python(content["figures"]) if content.get("by") == by else None
     except (OSError, ValueError, KeyError, ValidationError):
         return None
-
-
-def _write_results(numbers: MitigateNumbers, folder: Path) -> None:
-    write_json(folder / RESULTS, numbers)
