@@ -3,6 +3,8 @@ from . import generators as generators
 from . import targets as targets
 from . import testing as testing
 from .analysis.requirements.records import Requirement as Requirement
+from .attacks.cases import LeakageOptions as LeakageOptions
+from .attacks.cases import ModelPredictions as ModelPredictions
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
 from .experiment.worlds import WorldSettings as WorldSettings
@@ -28,9 +30,7 @@ from .jobs.export.run import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.invert.twins import fit_twins as fit_twins
-from .jobs.leakage.request import LeakageOptions as LeakageOptions
-from .jobs.leakage.request import ModelPredictions as ModelPredictions
-from .jobs.leakage.run import leakage as leakage
+from .jobs.leakage import leakage as leakage
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
 from .jobs.mitigate import mitigate as mitigate

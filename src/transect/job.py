@@ -258,7 +258,7 @@ def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     values = {name: value for name, value in given.items() if value not in (None, [])}
     read = {name: known[name].read for name in values}
     values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
-    return cast("Job[Any]", options.built(kind, {**values, "quiet": quiet}))
+    return cast("Job[Any]", dataclasses.replace(options.built(kind, values), quiet=quiet))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:

@@ -284,7 +284,7 @@ def leaked(out, _):
     """`transect leakage` of 400 rows in whose categories a protected attribute is planted."""
     from leaky_data import planted
 
-    from transect.jobs.leakage.request import LeakageOptions
+    from transect.attacks.cases import LeakageOptions
 
     data = planted(n=400)
     table = {

@@ -1,6 +1,4 @@
-"""The numbers of a leakage analysis as records, which `--json` prints, and as tables and sentences for terminal and
-page.
-"""
+"""The numbers of a leakage analysis as records, which `--json` prints, and what they say of several models."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Final, final
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float
 
 from transect import __version__
@@ -20,6 +17,8 @@ from transect.attacks.estimation import Comparison
 from transect.attacks.outputs import Matched
 from transect.attacks.records import Estimate, Format, LabelledData
 from transect.attacks.side_by_side import Interval, RepresentationRow, TableRow
+from transect.runs.json_records import hidden
+from transect.runs.result import HiddenTable
 from transect.runs.wording import counted
 
 WORKS: Final = {
@@ -104,7 +103,8 @@ class LeakageNumbers:
     representations: leakage of layers, and of the words of captions.
     counted: amplification by counting, without an attacker. answers: how predictions were matched to the labels.
     contributions: to the like-for-like Δ; counted_contributions: to each measure by counting. subjects: people on the
-    items; None where no column says who repeats.
+    items; None where no column says who repeats. marked: the rows with a column of true and false for each α
+    (in_alpha2 …), None without one; warnings: searches for balanced rows that ran out of time.
     """
 
     dataset_leakage: Estimate
@@ -148,6 +148,8 @@ class LeakageNumbers:
     contributions: tuple[Contribution, ...]
     counted_contributions: Mapping[str, tuple[Contribution, ...]]
     works: tuple[str, ...]
+    marked: HiddenTable | None = hidden(None)  # noqa: RUF009 - a field
+    warnings: tuple[str, ...] = hidden(())
 
 
 def numbers_of(analysis: Analysis, overview: Overview, source: str, cautions: Sequence[str] = ()) -> LeakageNumbers:
@@ -267,71 +269,8 @@ def _largest(analysis: Analysis, contributions: Float[np.ndarray, "k c"]) -> tup
     return tuple(Contribution(names[i // c], classes[i % c], float(flat[i])) for i in order.tolist() if flat[i] != 0)
 
 
-COUNTED: Final = {
-    "bias_amp": "BiasAmp",
-    "directional": "BiasAmp→, label from class",
-    "multi_attribute": "multi-attribute",
-}
-
-
 SPREAD: Final = "spread between rounds"
 NO_INTERVAL: Final = "The published protocol has no interval"
-
-
-def ends_heading(published: bool) -> str:
-    """What the two ends beside an estimate are: of an interval, or in the published protocol the rounds' spread."""
-    return SPREAD if published else "95 % interval"
-
-
-def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
-    """Every leakage and amplification of the result: name, estimate and how it was measured."""
-    rows = [("dataset leakage λ_D", numbers.dataset_leakage, f"{numbers.attacker}, n = {numbers.dataset_leakage.n}")]
-    null = Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
-    rows.append(("λ_D if labels said nothing", null, "permutations"))
-    for level in numbers.at_accuracy:
-        how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
-        at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
-        rows.append((f"λ_D at F1 {at}", level, how))
-    at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
-    several = len(numbers.comparisons) > 1
-    for number, comparison in enumerate(numbers.comparisons):
-        how = f"{comparison.name}; labels: {comparison.noise}" + ("; headline" if several and not number else "")
-        rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
-        rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
-        rows.append(("amplification Δ", comparison.amplification, how))
-    for name, value in numbers.counted.items():
-        counted = Estimate(value, math.nan, math.nan, numbers.n)
-        rows.append((COUNTED[name], counted, "counted, without an attacker"))
-    return rows
-
-
-def rows_of(numbers: LeakageNumbers) -> list[list[str]]:
-    """The figures as texts: what, estimate, 95 % interval, how."""
-    return [[name, *_texts(estimate), how] for name, estimate, how in figures(numbers)]
-
-
-def table_of(numbers: LeakageNumbers) -> pa.Table:
-    """The figures as an Arrow table: figure, estimate, low, high, n, how, reason; null where there is no number."""
-    rows = figures(numbers)
-    columns: dict[str, pa.Array] = {"figure": pa.array([name for name, _, _ in rows])}
-    for end in ("estimate", "low", "high"):
-        values = [getattr(estimate, end) for _, estimate, _ in rows]
-        columns[end] = pa.array(values, type=pa.float64(), from_pandas=True)
-    columns["n"] = pa.array([estimate.n for _, estimate, _ in rows], type=pa.int64())
-    columns["how"] = pa.array([how for _, _, how in rows])
-    columns["reason"] = pa.array([estimate.reason for _, estimate, _ in rows])
-    return pa.table(columns)
-
-
-def curve_table(numbers: LeakageNumbers) -> tuple[Sequence[str], list[list[str]]]:
-    """The learning curves: share of the training rows, λ_D with its interval and λ_M, empty without a model."""
-    drawn, ends = "training rows", ends_heading(numbers.published_protocol)
-    if numbers.subjects is not None:
-        drawn = "subjects to learn from"
-    curve = numbers.learning_curve
-    models = [_texts(point) for point in numbers.model_learning_curve] or [["", ""]] * len(curve)
-    rows = [[f"{point.share:.0f} %", *_texts(point), *model] for point, model in zip(curve, models, strict=True)]
-    return (drawn, "λ_D, %", ends, "λ_M, %", ends), rows
 
 
 def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
@@ -358,29 +297,6 @@ def _model_answer(apart: ModelDifference) -> str:
     return f"{model} gives away {more} than {reference}: the attacker's balanced accuracy is {sized}."
 
 
-def headline(numbers: LeakageNumbers) -> str:
-    """The answer in one sentence; of several models first which of them give away less."""
-    leak, protected = numbers.dataset_leakage, numbers.protected
-    sentence = " ".join([*model_answers(numbers.differences), ""])
-    sentence += f"From the labels an attacker guesses {protected} with a balanced accuracy of {_percent(leak)}"
-    sentence += f" (chance: {numbers.chance:.1f} %)"
-    if numbers.model_leakage is None or numbers.amplification is None:
-        return f"{sentence}."
-    gain = _range(numbers.amplification, signed=True)
-    model = _percent(numbers.model_leakage)
-    brackets = f" In brackets: {SPREAD}, no interval." if numbers.published_protocol else ""
-    sentence += f", from the model's predictions with {model}: amplification {gain} percentage points."
-    return sentence + brackets
-
-
-def _percent(estimate: Estimate) -> str:
-    if not math.isfinite(estimate.estimate):
-        return "(not estimable)"
-    if not math.isfinite(estimate.low):
-        return f"{estimate.estimate:.1f} % (no interval)"
-    return f"{estimate.estimate:.1f} % ({estimate.low:.1f} to {estimate.high:.1f})"
-
-
 def _range(estimate: Estimate, *, signed: bool = False) -> str:
     sign = "+z" if signed else "z"
     if not math.isfinite(estimate.estimate):
@@ -388,10 +304,3 @@ def _range(estimate: Estimate, *, signed: bool = False) -> str:
     if not math.isfinite(estimate.low):
         return f"{estimate.estimate:{sign}.1f} ({estimate.reason or 'no interval'})"
     return f"{estimate.estimate:{sign}.1f} ({estimate.low:{sign}.1f} to {estimate.high:{sign}.1f})"
-
-
-def _texts(estimate: Estimate) -> list[str]:
-    if not math.isfinite(estimate.estimate):
-        return ["not estimable", estimate.reason]
-    interval = f"{estimate.low:z.2f} to {estimate.high:z.2f}" if math.isfinite(estimate.low) else estimate.reason
-    return [f"{estimate.estimate:z.2f}", interval]

@@ -33,7 +33,6 @@ from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
-from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
 from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
@@ -149,7 +148,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     neighbours,
     recognition,
     "retrieve",
-    leakage,
+    "leakage",
     "mitigate",
     encode,
     invert,

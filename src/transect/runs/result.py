@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args
 
 import pyarrow as pa
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, InstanceOf, TypeAdapter, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -25,6 +25,10 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 Number: TypeAlias = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 """A float that is NaN where JSON has null, for records that are read back from JSON."""
+
+
+HiddenTable: TypeAlias = Annotated[InstanceOf[pa.Table], WithJsonSchema({})]
+"""A table in a record, as a field that its JSON leaves out."""
 
 
 class _Nullable(GenerateJsonSchema):

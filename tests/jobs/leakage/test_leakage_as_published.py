@@ -8,7 +8,6 @@ from leaky_data import planted
 
 import transect
 from transect import LeakageOptions, ModelPredictions
-from transect.jobs.leakage.command import _blocks
 
 N = 400
 ROUNDS = 3
@@ -39,7 +38,7 @@ def two_models(request):
 def shown(result, folder):
     """The words of the page and of the terminal."""
     page = re.sub(r"<[^>]+>", " ", result.report(folder).read_text())
-    return " ".join(page.split()), f"{result.headline()} {_blocks(result, False)}"
+    return " ".join(page.split()), f"{result.headline()} {result.content.lines()}"
 
 
 def test_which_model_gives_away_more_is_said_by_an_interval_alone(two_models, tmp_path):

@@ -12,7 +12,8 @@ from leaky_data import planted
 from typer.testing import CliRunner
 
 from transect.errors import TransectError
-from transect.jobs.leakage.command import leakage
+from transect.job import command as command_of
+from transect.jobs.leakage import Leakage
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_the_order_of_the_rows_does_not_matter(labels, tmp_path):
     said = tmp_path / "said.parquet"
     table = pa.parquet.read_table(labels).slice(0, 120)
     app, rng = typer.Typer(), np.random.default_rng(0)
-    app.command()(leakage)
+    app.command()(command_of(Leakage))
     answers = np.where(rng.random(120) < 0.7, table["verb"].to_numpy(), 0)
     shown = []
     for order in (np.arange(120), rng.permutation(120)):
@@ -112,7 +113,7 @@ def test_bad_input_is_one_line(labels, arguments, message):
     given = {"--labels": labels, "--label": "verb", "--protected": "gender", "--split": "split", "--attacker": "bayes"}
     given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
     app = typer.Typer()
-    app.command()(leakage)
+    app.command()(command_of(Leakage))
     done = CliRunner().invoke(app, [str(word) for pair in given.items() for word in pair])
     assert isinstance(done.exception, TransectError)
     assert done.exception.exit_code == 2

@@ -11,7 +11,8 @@ from transect.attacks import Settings, analyse, model_outputs
 from transect.attacks.attackers import Logistic
 from transect.attacks.balance import overview
 from transect.attacks.numbers import numbers_of
-from transect.jobs.leakage.page import write
+from transect.job import Finished
+from transect.jobs.leakage import Leakage
 
 
 def analysed(excess, scored=True):
@@ -25,7 +26,7 @@ def analysed(excess, scored=True):
 
 
 def sentences(numbers, folder):
-    tree = parse(write(numbers, folder).read_text())
+    tree = parse(Finished(numbers, Leakage({})).report(folder).read_text())
     answer = next(element for element in tree.iter() if element.get("class") == "answer")
     return [" ".join(text_of(element).split()) for element in answer.iter("p")]
 

@@ -9,7 +9,7 @@ from leaky_data import planted
 from published import fits
 
 import transect
-from transect.jobs.leakage.request import LeakageOptions
+from transect.attacks.cases import LeakageOptions
 
 
 def columns():

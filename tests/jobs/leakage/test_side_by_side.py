@@ -106,7 +106,7 @@ def test_each_row_has_the_figures_of_its_own_run():
             scores = alone.model_f1, alone.model_mean_average_precision
             assert (row.f1, row.mean_average_precision) == scores
     settings = {"split": "split", "attacker": "logistic", "where": "in_alpha2", "options": QUICK, "quiet": True}
-    marked = transect.leakage(together.marked, "gender", "verb", **settings)
+    marked = transect.leakage(together.numbers.marked, "gender", "verb", **settings)
     assert rows["balanced", "", "logistic"].dataset_leakage.estimate == marked.numbers.dataset_leakage.estimate
 
 

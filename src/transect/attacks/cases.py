@@ -1,24 +1,27 @@
-"""What `leakage` is asked: options, labels from tables and data sets, captions, layers, and the cases of its table."""
+"""What a leakage analysis is asked: options, labels, captions, layers, and the cases of its table; and the attacks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
 from transect.attacks import tables
-from transect.attacks.analysis import Several, analyse_models
+from transect.attacks.analysis import Analysis, Several, analyse_models
 from transect.attacks.attackers import load
 from transect.attacks.attackers import names as attacker_names
+from transect.attacks.balance import ALPHAS, Cost, costs, overview
 from transect.attacks.estimation import Settings
-from transect.attacks.outputs import ENGLISH, Lexicon, Model, caption_outputs, remaining_words
+from transect.attacks.numbers import LeakageNumbers, numbers_of
+from transect.attacks.outputs import ENGLISH, Lexicon, Model, caption_outputs, read_lexicon, remaining_words
 from transect.attacks.outputs import predictions as matched_predictions
 from transect.attacks.records import LabelledData
 from transect.attacks.side_by_side import (
@@ -37,8 +40,9 @@ from transect.datasets import is_dataset
 from transect.datasets.features import FeaturesLike, is_array, objects, read_features
 from transect.datasets.label_tables import LabelTable, label_table
 from transect.errors import BadInput
+from transect.options import Option
 from transect.runs.parts import stage
-from transect.runs.table_inputs import TableLike, as_names, as_table
+from transect.runs.table_inputs import TableLike, as_names, as_table, parse_numbers
 
 
 @final
@@ -170,6 +174,16 @@ def _is_number(kind: pa.DataType) -> bool:
 ALL: str = "all"
 
 
+def parse_sources(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
+    """Files as the command line has them: PATH or NAME=PATH; the name is the file's by default.
+
+    >>> parse_sources(["conv5=a.npy", "b.npz"])
+    (('conv5', PosixPath('a.npy')), ('b', PosixPath('b.npz')))
+    """
+    parts = [("", "", text) if Path(text).exists() else text.rpartition("=") for text in texts]
+    return tuple((name or Path(path).stem, Path(path)) for name, _, path in parts)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class ModelPredictions:
@@ -193,7 +207,7 @@ class LeakageOptions:
     of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
     test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
     None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced: leakage is
-    measured in each subset, whose rows are marked in `LeakageResult.marked`. A column in_alpha3 of the table is taken
+    measured in each subset, whose rows are marked in `LeakageNumbers.marked`. A column in_alpha3 of the table is taken
     as the subset of α = 3. balance_sizes: these rows meet each ratio in the sizes of the classes, too. subject: a
     column of who is on each item, where people repeat: folds, the null and intervals are then by person.
     representations: real numbers of the items, as an array or table with a name; each layer is attacked by itself.
@@ -201,21 +215,79 @@ class LeakageOptions:
     and objects.
     """
 
-    noise: str = ""
-    f1: tuple[float, ...] = ()
-    rounds: int = 0
-    permutations: int = -1
-    train_per_class: int = 0
-    test_per_class: int = 0
-    as_published: bool = False
-    curve: bool | None = None
-    device: str = "cpu"
-    alphas: tuple[float, ...] = ()
-    balance_sizes: bool = True
-    subject: str | None = None
-    representations: tuple[tuple[str, FeaturesLike], ...] = ()
-    captions: tuple[tuple[str, TableLike], ...] = ()
-    lexicon: str | Path = ENGLISH
+    noise: Annotated[
+        str, Option("Label noise in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
+    ] = ""
+    f1: Annotated[
+        tuple[float, ...],
+        Option(
+            "Measure λ_D at this macro F1, in percent, as 80,60; default: the model's.",
+            list[str],
+            read=partial(parse_numbers, option="--f1", example="80,60"),
+        ),
+    ] = ()
+    rounds: Annotated[
+        int, Option("Attackers to average; 0: five if the attacker or the noise is random, else one.")
+    ] = 0
+    permutations: Annotated[int, Option("Permutations for the null; -1: 200, or 5 if the attacker is slow.")] = -1
+    train_per_class: Annotated[int, Option("Training rows to draw per class; 0: all.")] = 0
+    test_per_class: Annotated[int, Option("With --as-published: rows to score per class; 0: all.")] = 0
+    as_published: Annotated[bool, Option("Use the protocol of Wang et al. 2019, with its selection and folding.")] = (
+        False
+    )
+    curve: Annotated[
+        bool | None,
+        Option(
+            "Also train on 25, 50 and 75 % of the rows; default: unless the attacker is a network.",
+            names=("--curve/--no-curve",),
+        ),
+    ] = None
+    device: Annotated[str, Option("Where networks train: cpu, cuda or cuda:N.")] = "cpu"
+    alphas: Annotated[
+        tuple[float, ...],
+        Option(
+            "Also measure leakage where no label is more than α times as frequent with one class as with another, as "
+            "3,2,1: in the table's column in_alpha3 or, without one, the largest such subset, which --out marks in "
+            "balanced.parquet.",
+            list[str],
+            names=("--alpha",),
+            read=partial(parse_numbers, option="--alpha"),
+        ),
+    ] = ()
+    balance_sizes: Annotated[
+        bool,
+        Option(
+            "With --alpha: balance the sizes of the classes as well, or the labels only.",
+            names=("--balance-sizes/--labels-only",),
+        ),
+    ] = True
+    subject: Annotated[
+        str | None, Option("Column of person ids, if people repeat: folds, null and intervals by person.")
+    ] = None
+    representations: Annotated[
+        tuple[tuple[str, FeaturesLike], ...],
+        Option(
+            "Real numbers of the items, PATH or NAME=PATH (.npy, .npz, .parquet, an inversion): each layer by itself, "
+            "by a linear and a non-linear attacker. May be repeated.",
+            list[str],
+            names=("--representation",),
+            opens="data",
+            read=parse_sources,
+        ),
+    ] = ()
+    captions: Annotated[
+        tuple[tuple[str, TableLike], ...],
+        Option(
+            "Captions of the items, PATH or NAME=PATH, with the column caption: the objects that they name, and the "
+            "words that are left without objects and gender. May be repeated.",
+            list[str],
+            opens="data",
+            read=parse_sources,
+        ),
+    ] = ()
+    lexicon: Annotated[
+        str | Path, Option("Words of gender and objects in captions: english, or a TOML file.", str, opens="data")
+    ] = ENGLISH
 
     def settings(self, seed: int) -> Settings:
         """How each attack is made."""
@@ -248,16 +320,6 @@ def with_alphas_of(options: LeakageOptions, models: Sequence[ModelPredictions]) 
 def parse_models(texts: Sequence[str]) -> tuple[ModelPredictions, ...]:
     """Models as the command line has them: PATH, NAME=PATH or NAME@ALPHA=PATH; the name is the file's by default."""
     return tuple(_parsed(text) for text in texts)
-
-
-def parse_sources(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
-    """Files as the command line has them: PATH or NAME=PATH; the name is the file's by default.
-
-    >>> parse_sources(["conv5=a.npy", "b.npz"])
-    (('conv5', PosixPath('a.npy')), ('b', PosixPath('b.npz')))
-    """
-    parts = [("", "", text) if Path(text).exists() else text.rpartition("=") for text in texts]
-    return tuple((name or Path(path).stem, Path(path)) for name, _, path in parts)
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -457,3 +519,84 @@ def _words(case: Case) -> str:
     if case.alpha is not None:
         return f"α = {case.alpha:g}"
     return case.data.attribute + (f" where {case.within}" if case.within else "") if case.part == "attribute" else ""
+
+
+def analysed(source: Source, inputs: Inputs, attacks: Attacks, main: Case) -> LeakageNumbers:
+    """All attacks, stage by stage."""
+    options = inputs.options
+    for name in attacks.attackers:
+        load(name, options.device)  # an unknown one is refused before hours of work
+    if options.alphas:
+        stage("sizes of the balanced subsets")
+    balancing = costs(main.data, options.alphas, balance_sizes=options.balance_sizes)  # before the attacks: may refuse
+    stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
+    several = attacks.on(main, curve=options.curve)
+    marked, warnings = _marked(inputs, main, attacks.seed)
+    table = further_rows(inputs, source.protected, main, several, attacks, marked)
+    layers = representations(inputs, main, attacks)
+    cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
+    stage("overview of the labels")
+    numbers = _numbers(several.analyses[0], balancing, source, cautions)
+    return replace(
+        numbers,
+        table=table,
+        differences=several.differences,
+        representations=layers,
+        marked=marked,
+        warnings=tuple(warnings),
+    )
+
+
+def _marked(inputs: Inputs, main: Case, seed: int) -> tuple[pa.Table | None, list[str]]:
+    """The table with a mark of each balanced subset, and searches that ran out of time; None without an α."""
+    options = inputs.options
+    if not options.alphas:
+        return None, []
+    stage("rows of the balanced subsets")
+    return tables.balanced_table(
+        inputs.rows,
+        main.data,
+        options.alphas,
+        split=inputs.split,
+        where=inputs.where,
+        where_train_only=options.as_published,
+        seed=seed,
+        balance_sizes=options.balance_sizes,
+    )
+
+
+def captions_of(options: LeakageOptions, ids: str | None) -> tuple[Captions, ...]:
+    """The captions that the options name, read by their lexicon."""
+    if not options.captions:
+        return ()
+    lexicon = read_lexicon(options.lexicon)
+    return tuple(read_captions(name, table, lexicon, ids) for name, table in options.captions)
+
+
+def _caution(inputs: Inputs, protected: Sequence[str]) -> str:
+    """A line on people who seem to repeat, where no column of subjects was named."""
+    if inputs.options.subject is not None:
+        return ""
+    used = [*tables.expand(inputs.rows, inputs.labels), *protected, tables.id_column(inputs.rows, inputs.ids) or ""]
+    return tables.unnamed_subjects(inputs.rows, used)
+
+
+def _captions_left_out(inputs: Inputs, main: Case) -> str:
+    """A line on captions that are no model, since each item has one category."""
+    if not inputs.captions or main.data.labels.category is None:
+        return ""
+    names = ", ".join(captions.name for captions in inputs.captions)
+    return (
+        f"{names}: captions name several objects, and the label is one category of each item, so that there is no "
+        "model leakage of captions; give labels of 0 and 1 for it. Their other words are analysed"
+    )
+
+
+def _numbers(
+    analysis: Analysis, balancing: tuple[Cost, ...], source: Source, cautions: Sequence[str]
+) -> LeakageNumbers:
+    # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
+    alphas = ALPHAS if analysis.data.labels.category is not None and not balancing else ()
+    shown = overview(analysis.data, alphas)
+    notes = (*source.notes, *filter(None, cautions))
+    return numbers_of(analysis, replace(shown, costs=balancing or shown.costs), source.name, notes)
