@@ -23,9 +23,9 @@ import pyarrow as pa
 import typer
 
 from transect import options
-from transect.console.options import Json
+from transect.console.options import Json, keyword, parameters
 from transect.console.results import Block, Rerun, keep, show
-from transect.options import Option, Setting, settings
+from transect.options import Option, settings
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, summary
 from transect.reports.columns import Table
@@ -34,7 +34,20 @@ from transect.runs.addresses import is_address
 from transect.runs.layout import is_run
 from transect.runs.result import JobResult, json_schema
 
-__all__ = ["Content", "Finished", "Job", "Option", "Out", "command", "function", "name_of", "opened", "rerun", "schema"]
+__all__ = [
+    "Content",
+    "Finished",
+    "Job",
+    "Option",
+    "Out",
+    "command",
+    "function",
+    "name_of",
+    "opened",
+    "parameters",
+    "rerun",
+    "schema",
+]
 
 P = ParamSpec("P")
 Numbers = TypeVar("Numbers")
@@ -127,6 +140,10 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none; None writes no page."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
+    def instead(self) -> Job[Any]:
+        """The job that the command does with these options: this one, or another that they ask for."""
+        return self
+
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
         """The exit code of the command."""
         return 0
@@ -177,10 +194,15 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job that the module `transect.jobs.MODULE` declares: its one class that is a `Job`, else None."""
+    """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
+    return next(iter(jobs_of(module)), None)
+
+
+def jobs_of(module: str) -> list[type[Job[Any]]]:
+    """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
-    return next((kind for kind in own if issubclass(kind, Job)), None)
+    return [kind for kind in own if issubclass(kind, Job)]
 
 
 def name_of(kind: type[Job[Any]]) -> str:
@@ -229,13 +251,14 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
-        context, as_json = given.pop("context"), given.pop("json")
+        context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
         asked = given.pop("out", None) if kind.OUT is not None else None
-        job = _job(kind, given, as_json)
+        job = _job(kind, given, as_json).instead()
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)
-        if folder is not None and not is_address(folder) and (kind.OUT is None or not is_run(Path(folder))):
+        own = kind.OUT is None  # else the folder may be that of an audit, whose command is another
+        if folder is not None and not is_address(folder) and (own or not is_run(Path(folder))):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
@@ -254,11 +277,8 @@ def help_of(text: str) -> str:
 
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
-    known = {setting.name: setting.option for setting in settings(kind)}
-    values = {name: value for name, value in given.items() if value not in (None, [])}
-    read = {name: known[name].read for name in values}
-    values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
-    return cast("Job[Any]", dataclasses.replace(options.built(kind, values), quiet=quiet))
+    stated = {name: value for name, value in given.items() if value not in (None, [])}
+    return cast("Job[Any]", dataclasses.replace(options.built(kind, options.read(kind, stated)), quiet=quiet))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:
@@ -270,27 +290,5 @@ def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
     written = []
     if out is not None:
         said = typer.Option(out.name, help=out.help)
-        written = [_keyword("out", Annotated[str | None, said], out.default)]
-    return [
-        _keyword("context", typer.Context),
-        *map(_parameter, settings(kind)),
-        *written,
-        _keyword("json", Json, default=False),
-    ]
-
-
-def _parameter(setting: Setting) -> inspect.Parameter:
-    """A field as a parameter: of a list the default is that of the field, and its help says it."""
-    option, kind = setting.option, setting.kind
-    several = typing.get_origin(kind) is list
-    default = option.default if option.default is not None else None if several else setting.default
-    names = option.names or ((setting.shown,) if setting.default is False else ())
-    made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
-    shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel)
-    if setting.required and option.default is None:
-        return _keyword(setting.name, Annotated[kind, shown])
-    return _keyword(setting.name, Annotated[kind | None if several else kind, shown], default)
-
-
-def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        written = [keyword("out", Annotated[str | None, said], out.default)]
+    return [*parameters(kind), *written, keyword("json", Json, default=False)]

@@ -25,7 +25,7 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
     "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's.
+    the field's. rare: shown by --help-all alone.
     """
 
     help: str
@@ -39,6 +39,7 @@ class Option:
     argument: bool = False
     read: Callable[[Any], object] | None = None
     default: object = None
+    rare: bool = False
 
 
 @final
@@ -70,11 +71,19 @@ class Setting:
     @property
     def kind(self) -> Any:
         """The type on the command line: of several possible ones that which has all, as a list of texts."""
-        return self.option.kind or _on_command_line(self.hint)
+        kind = self.option.kind or _on_command_line(self.hint)
+        return kind | None if self.default is None and typing.get_origin(kind) is not list else kind
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes a list."""
+        return typing.get_origin(self.kind) is list
 
     def of(self, record: object) -> object:
-        """The value in a record."""
-        return functools.reduce(getattr, self.path, record)
+        """The value in a record; None where another kind of value stands in place of the record within."""
+        for name in self.path:
+            record = getattr(record, name) if dataclasses.is_dataclass(record) else None
+        return record
 
     def check(self, value: object) -> None:
         """Raises BadInput for a number beyond the limits, UnknownName for another text than those of a choice."""
@@ -105,6 +114,12 @@ def built(kind: type[Any], given: Mapping[str, object]) -> Any:
     return _built(kind, (), top)
 
 
+def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the command line as those of the record's fields, by name."""
+    known = {setting.name: setting.option.read for setting in settings(kind)}
+    return {name: value if (into := known[name]) is None else into(value) for name, value in given.items()}
+
+
 def check(record: object) -> None:
     """Raises BadInput or UnknownName for a value of an option that it may not have."""
     for setting in settings(type(record)):
@@ -124,8 +139,14 @@ def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
         path = (*before, field.name)
         if found:
             yield Setting(path, found[0], typing.get_args(hint)[0], _default(field))
-        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from _settings(hint, path)
+        elif (within := _record(hint)) is not None:
+            yield from _settings(within, path)
+
+
+def _record(hint: Any) -> type[Any] | None:
+    """The record that a field holds, or may hold."""
+    members = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+    return next((each for each in members if isinstance(each, type) and dataclasses.is_dataclass(each)), None)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -137,7 +158,9 @@ def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, .
     values = {path[-1]: value for path, value in given.items() if path[:-1] == before}
     hints = typing.get_type_hints(kind)
     inner = dict.fromkeys(path[len(before)] for path in given if path[: len(before)] == before and path[:-1] != before)
-    return kind(**values, **{name: _built(hints[name], (*before, name), given) for name in inner})
+    return kind(
+        **values, **{name: _built(_record(hints[name]) or hints[name], (*before, name), given) for name in inner}
+    )
 
 
 _UNIONS: Final = (types.UnionType, typing.Union)

@@ -539,7 +539,7 @@ def _table_columns(rows: Sequence[TableRow]) -> list[Column[TableRow]]:
 
 
 def _items(row: TableRow) -> str:
-    return f"α = {row.alpha:g}" if row.alpha is not None else row.within or "all"
+    return f"α\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{row.alpha:g}" if row.alpha is not None else row.within or "all"
 
 
 def _row_notes(rows: Sequence[TableRow]) -> Iterator[str]:

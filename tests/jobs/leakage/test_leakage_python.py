@@ -10,6 +10,8 @@ from published import fits
 
 import transect
 from transect.attacks.cases import LeakageOptions
+from transect.job import schema
+from transect.jobs.leakage import Leakage
 
 
 def columns():
@@ -61,8 +63,7 @@ def test_a_path_arrow_a_data_frame_and_arrays_give_the_same_numbers(result, tmp_
 
 
 def test_json_fits_the_schema_and_a_text_in_place_of_a_number_does_not(result):
-    schema = result.schema()
-    assert schema["$id"] == "transect/leakage/1"
+    assert schema(Leakage)["$id"] == "transect/leakage/1"
     fits(result)
     bare = transect.leakage(columns(), "gender", "verb", **{**QUICK, "options": LeakageOptions(permutations=0)})
     assert bare.to_json()["null"] == {"low": None, "high": None}
