@@ -13,6 +13,7 @@ from .experiment.audit_request import ModelSettings as ModelSettings
 from .experiment.audit_request import RatingSettings as RatingSettings
 from .experiment.audit_request import RunSettings as RunSettings
 from .experiment.audit_request import VerificationSettings as VerificationSettings
+from .experiment.search_plan import SearchOptions as SearchOptions
 from .experiment.worlds import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.run import audit as audit
@@ -48,8 +49,7 @@ from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve import retrieve as retrieve
 from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data.run import sample_data as sample_data
-from .jobs.search.request import SearchOptions as SearchOptions
-from .jobs.search.run import search as search
+from .jobs.search import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions
 from .jobs.train.run import train_classifier as train_classifier
 from .jobs.train.run import train_encoder as train_encoder

@@ -14,10 +14,10 @@ from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.experiment import worlds
+from transect.experiment.search_plan import SearchOptions, search_for
+from transect.jobs import search as searching
 from transect.jobs.annotate import validation
 from transect.jobs.annotate.validation import StudyValidation
-from transect.jobs.search import run as searching
-from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
 from transect.targets import as_target
 
@@ -164,7 +164,7 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
     result = searching.run(searched("face_shape=0.5:1"), tmp_path / "search", quiet=True)
-    assert [section.key for section in result.numbers.sections] == ["gates"]
+    assert [section.key for section in result.sections] == ["gates"]
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))
     with pytest.raises(BadInput, match=r"got face_shape 0.4 \(quality: poor\)"):

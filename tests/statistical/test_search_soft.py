@@ -5,12 +5,12 @@ from planted_failures import conduct
 from soft_failures import DIMENSIONS, soft_target
 
 from transect.designs.search import History
-from transect.jobs.search.request import Search
+from transect.experiment.search_plan import SearchPlan
 
 
 def failures_found(rate, seed):
     """Failures in 400 calls of the strategy that the goal `failures` has."""
-    asked = Search.__new__(Search)
+    asked = SearchPlan.__new__(SearchPlan)
     for name, value in (("method", "ours"), ("goal", "failures"), ("seed", seed), ("space", _Attributes)):
         object.__setattr__(asked, name, value)
     history = conduct(asked.strategy, History.empty(DIMENSIONS), soft_target(rate, seed), budget=400, batch=8)

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from transect.analysis.search_numbers import summary
 from transect.designs.search import History
 from transect.designs.search.phases import ConfirmedSearch
 from transect.designs.search.rules import Rule
 from transect.designs.search.space import Space
-from transect.jobs.search.results import summary
 from transect.records import Attribute
 from transect.targets import as_target
 

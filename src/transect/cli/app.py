@@ -40,7 +40,6 @@ from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
 from transect.jobs.sample_data.command import sample_data
-from transect.jobs.search.command import search
 from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
@@ -138,7 +137,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     reproduce,
     export,
     "plan",
-    search,
+    "search",
     render,
     sample_data,
     readings,

@@ -67,10 +67,10 @@ def help_of(module: str) -> str:
 
 
 def _is_folder(module: str) -> bool:
-    return (Path(jobs.__path__[0]) / module).is_dir()
+    return (Path(jobs.__path__[0]) / module / "__init__.py").is_file()
 
 
 def _source(module: str) -> str:
     place = Path(jobs.__path__[0]) / module
-    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    file = place / "__init__.py" if _is_folder(module) else place.with_suffix(".py")
     return file.read_text(encoding="utf-8")

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 
 from transect.analysis.findings import SIDE
+from transect.analysis.search_numbers import conditions_of, error_tables, mean_faces
 from transect.designs.search import History, eager
 from transect.designs.search.space import Space
 from transect.effects.interrogation import ATTRIBUTE, COUNTED, DETECTION, GIVEN
-from transect.jobs.search.results import conditions_of, error_tables, mean_faces
 from transect.records import Attribute
 from transect.targets import as_target
 

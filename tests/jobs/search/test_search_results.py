@@ -5,11 +5,12 @@ import functools
 import numpy as np
 import pytest
 
+from transect.analysis.search_numbers import CELLS, NO_REGION, summary
 from transect.designs.search import History, eager
 from transect.designs.search.phases import ConfirmedSearch
 from transect.designs.search.space import Space
-from transect.jobs.search import page as search_page
-from transect.jobs.search.results import CELLS, NO_REGION, best_rule, lines, summary
+from transect.experiment.search_calls import best_rule
+from transect.jobs.search import content_of
 from transect.records import Attribute
 from transect.reports import builder
 from transect.runs.json_records import plain
@@ -53,7 +54,6 @@ def test_what_cannot_be_said_has_its_reason():
     assert made.regions_reason == "the goal failures confirms no regions: search with --goal regions"
     assert made.estimate.reason == ""
     assert made.goal == "failures"
-    assert not [line for line in lines(made) if line.startswith("no region")]
     silent = history(nothing.points, np.full(40, np.nan))
     estimate = summary(FakeSearch(eager(0)), silent, (40, 0.0)).estimate
     assert plain(estimate)["rate"] is None
@@ -109,7 +109,7 @@ def test_rules_stand_on_the_map_and_in_the_progress():
 def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     search, asked = searched()
     found = summary(search, asked, (200, 0.25))
-    page = builder.build(search_page.page_of(found))
+    page = builder.build(content_of(found).page())
     assert "reader &lt;b&gt;" in page
     assert "<b> fail" not in page
     assert "<script" not in page

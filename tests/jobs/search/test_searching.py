@@ -8,16 +8,17 @@ from panes import Counting, Panes
 from published import fits
 
 import transect
+from transect.analysis import search_numbers
 from transect.designs.search import History
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, Interrupted, UnknownName
-from transect.jobs.search import page as gallery
-from transect.jobs.search import request, results
-from transect.jobs.search import run as searching
-from transect.jobs.search.page import STRIP
-from transect.jobs.search.request import SearchOptions, search_for
+from transect.experiment.search_plan import GOALS, SearchOptions, search_for
+from transect.jobs import search as searching
+from transect.jobs.search import STRIP
 from transect.records import Quote
+from transect.runs.json_records import plain
 from transect.targets import as_target
+from transect.targets.guard import Limits
 
 
 def made(counting, goal="regions", budget=120, seed=0, **options):
@@ -27,11 +28,11 @@ def made(counting, goal="regions", budget=120, seed=0, **options):
 
 
 def run(search, out, quiet=True):
-    return searching.run(search, out, quiet=quiet).to_json()
+    return plain(searching.run(search, out, quiet=quiet))
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("goal", request.GOALS)
+@pytest.mark.parametrize("goal", GOALS)
 def test_a_killed_search_goes_on_and_asks_nothing_twice(tmp_path, goal):
     whole, first, second = Counting(), Counting(stop_at=36), Counting()
     found = run(made(whole, goal, 56), tmp_path / "whole", quiet=True)
@@ -102,13 +103,13 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     def nothing_on_large(pixels):
         return np.where(pixels[:, 0, 0, 1] > 240, np.nan, 1.0)
 
-    search = made(as_target(nothing_on_large, name="reader"), budget=40, limits=request.Limits(max_failures=1.0))
-    result = searching.run(search, tmp_path / "run", quiet=True)
-    found = result.to_json()
+    search = made(as_target(nothing_on_large, name="reader"), budget=40, limits=Limits(max_failures=1.0))
+    numbers = searching.run(search, tmp_path / "run", quiet=True)
+    found = plain(numbers)
     assert found["failed"] > 0
     assert found["failures"] == 0
     assert found["estimate"]["n"] <= 40 - found["failed"]
-    assert f"; {found['failed']} calls without a valid answer" in results.lines(result.numbers)[0]
+    assert f"; {found['failed']} calls without a valid answer" in searching.content_of(numbers).lines()[0]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_the_two_readings_of_alpha_mirror_each_other():
     assert caption.alpha == pytest.approx(made(Counting(), **options, alpha=0.2).alpha) == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("goal", request.GOALS)
+@pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("method", ["random", "sobol"])
 def test_points_that_look_at_no_answer_serve_every_goal(tmp_path, goal, method):
     found = run(made(Counting(), goal, 24, method=method), tmp_path)
@@ -144,9 +145,9 @@ def test_the_gallery_shows_failures_far_apart_first(monkeypatch):
     history = History(points, np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4, dtype=bool))
     shown = np.arange(4, dtype=np.uint8)[:, None, None, None] * np.ones((1, 8, 8, 3), np.uint8)
     parts, space = [shown[:2], shown[2:]], space_of(Panes())
-    assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 2, 3]
-    monkeypatch.setattr(gallery, "SHOWN", 2)
-    assert [each.call for each in gallery.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 3]
+    assert [each.call for each in search_numbers.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 2, 3]
+    monkeypatch.setattr(search_numbers, "SHOWN_FAILURES", 2)
+    assert [each.call for each in search_numbers.failure_pictures(space, history, 2, parts.__getitem__)] == [1, 3]
 
 
 class Metered(Counting):
@@ -215,13 +216,13 @@ class TestThePythonFunction:
         assert result.numbers.failed == 0
 
     def test_the_page_and_the_numbers_are_those_of_the_folder(self, result):
-        page = (result.folder / "search.html").read_text()
-        assert page.count('alt="Failure at call') == len(result.pictures) + STRIP > STRIP
-        assert json.loads((result.folder / "search.json").read_text()) == result.to_json()
+        page = (result.job.place() / "search.html").read_text()
+        assert page.count('alt="Failure at call') == len(result.numbers.pictures) + STRIP > STRIP
+        assert json.loads((result.job.place() / "search.json").read_text()) == result.to_json()
         fits(result)
 
     def test_it_takes_a_function_and_options(self, tmp_path):
-        options = SearchOptions(space="conditions", limits=request.Limits(max_failures=1.0), target={"name": "dark"})
+        options = SearchOptions(space="conditions", limits=Limits(max_failures=1.0), target={"name": "dark"})
         result = transect.search(
             lambda pixels: [0.5] * len(pixels),
             truth="tone",

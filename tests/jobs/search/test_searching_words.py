@@ -128,5 +128,5 @@ def test_the_command_line_asks_one_question(questions, tmp_path):
     asked = ("--questions", str(questions), "--question", "smile", "--goal", "failures")
     done = run_here(*base, *asked, "--out", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
-    assert "overall: refuses " in done.stdout
+    assert "it refuses " in done.stdout
     assert "one question to search by" in refused(*base, "--questions", str(questions))

@@ -6,15 +6,19 @@ attribute, or its levels. Each sampler has its own column: a search that follows
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
 from transect.analysis.findings import means
+from transect.analysis.reporting import section_of
+from transect.analysis.sections import canary_drift
 from transect.designs.search import (
     APART,
     Harvest,
@@ -28,61 +32,26 @@ from transect.designs.search import (
 )
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch, Phases
-from transect.designs.search.rules import FEWEST_FAILURES, Rule, find_rules
+from transect.designs.search.rules import FEWEST_FAILURES, Rule
 from transect.designs.search.space import Space
 from transect.effects import interrogation
 from transect.effects.interrogation import Condition, ErrorRate, crossed, crossing
 from transect.effects.intervals import METHOD, weighted_sum, wilson
 from transect.effects.outcomes import FAILED
+from transect.experiment.search_calls import paid
+from transect.experiment.search_plan import SearchPlan
 from transect.records import Attribute, declared
+from transect.reports.album import reduced
 from transect.reports.records import Section
+from transect.runs import tables as columns
+from transect.runs.capabilities import generator_entry
+from transect.runs.folder import RunFolder
+from transect.runs.json_records import hidden
+from transect.runs.result import HiddenTable
 from transect.runs.wording import counted
-
-if TYPE_CHECKING:
-    from transect.jobs.search.request import Search
-
 
 ERRORS: Final = ("miss", "false_alarm", "error")
 """Outcomes that are wrong answers."""
-_VERBS: Final = {
-    "miss": "misses the face in",
-    "answer": "says yes on",
-    "refusal": "refuses",
-    "hedge": "hedges on",
-    "unreadable": "gives an unreadable answer on",
-}
-_ASKED: Final = {
-    "miss": "In which images does it miss the face?",
-    "answer": "On which images does it say yes?",
-    "refusal": "On which images does it refuse?",
-    "hedge": "On which images does it hedge?",
-    "unreadable": "On which images can its answer not be read?",
-}
-_WRONG: Final = "In which images is its answer wrong?"
-_NAMED: Final = {
-    "option": ("chooses {} on", "On which images does it choose {}?"),
-    "code": ("mentions {} on", "On which images does it mention {}?"),
-}
-
-
-def verb_of(outcome: str) -> str:
-    """What the target does in a failure.
-
-    >>> verb_of("miss"), verb_of("error"), verb_of("option:nurse")
-    ('misses the face in', 'gives a wrong answer on', 'chooses nurse on')
-    """
-    kind, _, name = outcome.partition(":")
-    return _NAMED[kind][0].format(name) if kind in _NAMED else _VERBS.get(outcome, "gives a wrong answer on")
-
-
-def asked_of(outcome: str) -> str:
-    """What a search for an outcome asks.
-
-    >>> asked_of("error"), asked_of("refusal")
-    ('In which images is its answer wrong?', 'On which images does it refuse?')
-    """
-    kind, _, name = outcome.partition(":")
-    return _NAMED[kind][1].format(name) if kind in _NAMED else _ASKED.get(outcome, _WRONG)
 
 
 @final
@@ -106,7 +75,7 @@ class Region:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class OverallRate:
     """The failure rate over the whole searched space, from the n calls drawn for it; NaN with a `reason` for none."""
 
     rate: float
@@ -176,37 +145,6 @@ class ErrorTables:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SearchNumbers:
-    """Every number of a search.
-
-    calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
-    distinct_failures: failures at least a tenth of the diagonal apart; failures: all; failed: calls
-    without a valid answer. regions: with rates of fresh images alone; regions_reason: why there are none. curve:
-    failures apart after each call. sections: of calls, canaries and required gates.
-    """
-
-    target: str
-    goal: str
-    outcome: str
-    strategy: str
-    calls: int
-    paid_calls: int
-    cost: float
-    distinct_failures: int
-    failures: int
-    failed: int
-    regions: tuple[Region, ...]
-    regions_reason: str
-    estimate: Estimate
-    space: tuple[SearchedAttribute, ...]
-    curve: tuple[int, ...]
-    maps: tuple[AttributeMap, ...]
-    sections: tuple[Section, ...]
-    errors: ErrorTables | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class FailurePicture:
     """A picture (PNG) that the target failed on, the number of its call from 1, and its searched attributes as text.
 
@@ -232,6 +170,42 @@ class AnswerFaces:
     wrong_picture: bytes | None
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class SearchNumbers:
+    """Every number of a search.
+
+    calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
+    distinct_failures: failures at least a tenth of the diagonal apart; failures: all; failed: calls
+    without a valid answer. regions: with rates of fresh images alone; regions_reason: why there are none. curve:
+    failures apart after each call. sections: of calls, canaries and required gates. answers: a row for each call, in
+    order: its place along each searched attribute, whether it was explored (drawn whatever the answers), failure (1 or
+    0, NaN for a call without an outcome) and the reason why there is none.
+    """
+
+    target: str
+    goal: str
+    outcome: str
+    strategy: str
+    calls: int
+    paid_calls: int
+    cost: float
+    distinct_failures: int
+    failures: int
+    failed: int
+    regions: tuple[Region, ...]
+    regions_reason: str
+    estimate: OverallRate
+    space: tuple[SearchedAttribute, ...]
+    curve: tuple[int, ...]
+    maps: tuple[AttributeMap, ...]
+    sections: tuple[Section, ...]
+    errors: ErrorTables | None = None
+    faces: tuple[AnswerFaces, ...] = hidden(())
+    pictures: tuple[FailurePicture, ...] = hidden(())
+    answers: HiddenTable | None = hidden(None)  # noqa: RUF009 - a field
+
+
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
 CELLS: Final = 6
@@ -244,7 +218,7 @@ OTHER_GOAL: Final = "the goal {goal} confirms no regions: search with --goal reg
 
 
 def summary(
-    search: Search, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
+    search: SearchPlan, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
 ) -> SearchNumbers:
     """The numbers of a search, without its error tables. paid: calls and money of all programs that took part."""
     regions = _regions(search, history)
@@ -269,16 +243,7 @@ def summary(
     )
 
 
-def best_rule(space: Space, history: History) -> str:
-    """The rule that separates failures best, in words, for a progress line: it is chosen on these very calls."""
-    rules = find_rules(history, space.thresholds)
-    if not rules:
-        return ""
-    inside = rules[0].holds(history.points) & np.isfinite(history.failures)
-    return f"{space.words(rules[0])} ({int(history.failed[inside].sum())} of {int(inside.sum())})"
-
-
-def _no_regions(search: Search, history: History, regions: Sequence[object]) -> str:
+def _no_regions(search: SearchPlan, history: History, regions: Sequence[object]) -> str:
     if regions:
         return ""
     if not isinstance(search.strategy, ConfirmedSearch):
@@ -290,7 +255,7 @@ def _no_regions(search: Search, history: History, regions: Sequence[object]) -> 
     return TOO_FEW.format(failures=failures, calls=counted(answered, "call")) if few else NO_REGION
 
 
-def _regions(search: Search, history: History) -> list[tuple[Region, Rule]]:
+def _regions(search: SearchPlan, history: History) -> list[tuple[Region, Rule]]:
     """Regions in the order in which the search found their rules: fresh images decide nothing, so rates do not lean."""
     strategy = search.strategy
     if not isinstance(strategy, ConfirmedSearch):
@@ -311,7 +276,7 @@ def _regions(search: Search, history: History) -> list[tuple[Region, Rule]]:
     return regions
 
 
-def _estimate(search: Search, history: History) -> Estimate:
+def _estimate(search: SearchPlan, history: History) -> OverallRate:
     """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first calls."""
     strategy = search.strategy
     if isinstance(strategy, Phases):
@@ -323,10 +288,10 @@ def _estimate(search: Search, history: History) -> Estimate:
         parts = [(1.0, float(history.failed[rows].sum()), len(rows))]
     weights, failures, sizes = np.array(parts).T
     rate, low, high = weighted_sum(weights, failures, sizes)
-    return Estimate(rate, low, high, "" if np.isfinite(rate) else NO_CALLS, int(sizes.sum()), METHOD)
+    return OverallRate(rate, low, high, "" if np.isfinite(rate) else NO_CALLS, int(sizes.sum()), METHOD)
 
 
-def surely_explored(search: Search, history: History) -> Int[np.ndarray, " m"]:
+def surely_explored(search: SearchPlan, history: History) -> Int[np.ndarray, " m"]:
     """The explored calls that do not depend on the answers; how many more there are does."""
     strategy = search.strategy
     calls, most = search.budget, eager(0).most
@@ -420,34 +385,6 @@ def _edges(space: Space, attribute: int) -> tuple[float, ...]:
     return tuple(np.interp(np.linspace(0, 1, CELLS + 1), ranks, space.ranked[attribute]).tolist())
 
 
-def lines(numbers: SearchNumbers) -> list[str]:
-    """The result in words: calls and failures, a line per region, the overall rate, why a search has no region."""
-    verb = verb_of(numbers.outcome)
-    failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} of them far apart"
-    overall = f"{counted(numbers.calls, 'call')}, {failures}"
-    unanswered = f"; {counted(numbers.failed, 'call')} without a valid answer" if numbers.failed else ""
-    regions = [
-        f"{region.rule}: {verb} {percent(region)} of {counted(region.n, 'fresh image')}" for region in numbers.regions
-    ]
-    estimate = numbers.estimate
-    basis = f"from the {estimate.n:,} of {counted(numbers.calls, 'call')} that were drawn for the rate"
-    none = [f"no region: {numbers.regions_reason}"] if numbers.goal == "regions" and not regions else []
-    return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, {basis}", *none]
-
-
-def percent(estimate: Region | Estimate) -> str:
-    """A rate with its interval, in per cent.
-
-    >>> percent(Estimate(0.41, 0.34, 0.48, "", 100, ""))
-    '41 % [34, 48]'
-    """
-    if not np.isfinite(estimate.rate):
-        return "not estimable"
-    rate, low, high = (100 * share for share in (estimate.rate, estimate.low, estimate.high))
-    digits = 1 if high - low < 5 else 0
-    return f"{rate:.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}]"
-
-
 EXPLORATION: Final = "Sobol points"
 IN_TURN: Final = "conditions in turn"
 AT_RANDOM: Final = "random"
@@ -458,7 +395,7 @@ SHOWN: Final = 3
 _NO_FACE: Final = f"{FAILED}: no face"
 
 
-def error_tables(search: Search, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
+def error_tables(search: SearchPlan, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
     """One table per sampler: of the exploration's first calls, and of all calls.
 
     reasons: why a call has no outcome, "" where it has one. by: searched attributes whose combinations are a condition
@@ -482,7 +419,7 @@ def error_tables(search: Search, history: History, reasons: Sequence[str], by: S
     return ErrorTables(tuple(samples), tuple(shown), interrogation.SOURCE)
 
 
-def _exploration(search: Search) -> str:
+def _exploration(search: SearchPlan) -> str:
     """How the calls were drawn that do not depend on the answers."""
     strategy = getattr(search.strategy, "search", search.strategy)
     if isinstance(strategy, Interrogation | Random):
@@ -540,7 +477,7 @@ def _most_uneven(rows: Sequence[ErrorRate]) -> list[str]:
 
 
 def mean_faces(
-    search: Search,
+    search: SearchPlan,
     history: History,
     names: Sequence[str],
     parts: int,
@@ -560,3 +497,76 @@ def mean_faces(
         AnswerFaces(name, group, counts[2 * i], counts[2 * i + 1], pictures[2 * i], pictures[2 * i + 1])
         for i, (name, group, _) in enumerate(places)
     ]
+
+
+SHOWN_FAILURES: Final = 24
+"""Failures of one search that its page shows."""
+
+
+def failure_pictures(
+    space: Space, history: History, parts: int, pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]]
+) -> list[FailurePicture]:
+    """Up to 24 failures in the order of the calls: those far apart, then others. pixels: of a part, in order."""
+    rows = np.flatnonzero(history.failed)
+    first = rows[apart(history.found)]
+    chosen = np.sort(np.concatenate([first, np.setdiff1d(rows, first)])[:SHOWN_FAILURES])
+    places = dict(zip(chosen[farthest(history.points[chosen])].tolist(), range(len(chosen)), strict=True))
+    pictures: list[FailurePicture] = []
+    values, start = space.values(history.points), 0
+    for part in range(parts):
+        if len(pictures) == len(chosen):
+            break
+        shown = pixels(part)
+        for row in chosen[(chosen >= start) & (chosen < start + len(shown))]:
+            labels = tuple(
+                (attribute.name, space.rounded(j, float(values[attribute.name][row])))
+                for j, attribute in enumerate(space.attributes)
+            )
+            pictures.append(FailurePicture(int(row) + 1, labels, _png(shown[row - start]), places[row]))
+        start += len(shown)
+    return pictures
+
+
+def farthest(points: Float[np.ndarray, "n d"]) -> list[int]:
+    """Points in an order in which each is the one that is farthest from those before it; the first stays first.
+
+    >>> farthest(np.array([[0.0], [0.1], [1.0], [0.6]]))
+    [0, 2, 3, 1]
+    """
+    order: list[int] = []
+    distance = np.full(len(points), np.inf)
+    for _ in range(len(points)):
+        order.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(points - points[order[-1]], axis=1))
+        distance[order] = -1.0
+    return order
+
+
+def _png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return reduced(buffer.getvalue())
+
+
+def numbers_of(search: SearchPlan, folder: RunFolder, history: History, parts: int) -> SearchNumbers:
+    """Every number of a search whose calls are made, with what its page shows."""
+    tables = [folder.read_part("calls", part)["reason"] for part in range(parts)]
+    reasons = [str(reason) for table in tables for reason in table.to_pylist()]
+    errors = error_tables(search, history, reasons, search.by)
+
+    def pixels(part: int) -> UInt8[np.ndarray, "m h w 3"]:
+        return columns.images_of(folder.read_part("images", part)).pixels
+
+    sections = [*canary_drift.call_sections(folder.path), *canary_drift.canary_sections(folder.path)]
+    if search.gates is not None:
+        sections.append(section_of(search.gates, "search", generator_entry(search.world)))
+    found = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
+    return replace(
+        summary(search, history, paid(folder, parts), sections),
+        errors=errors,
+        faces=tuple(mean_faces(search, history, errors.shown, parts, pixels, search.by)),
+        pictures=tuple(failure_pictures(search.space, history, parts, pixels)),
+        answers=pa.table({**found, "reason": reasons}),
+    )

@@ -2,49 +2,30 @@
 
 The run folder holds images and predictions as an audit's does, and `calls`: the point, the outcome and why there is
 none, one part per batch. A resumed search reads its calls back and repeats none.
-
-`transect.search`: find where a target fails, with few calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import ClassVar, final
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
-from transect.analysis.reporting import section_of
-from transect.analysis.sections import canary_drift
 from transect.designs.search import History, Suggestions
+from transect.designs.search.rules import find_rules
+from transect.designs.search.space import Space
 from transect.effects.outcomes import FACE, compute
 from transect.experiment import costs
-from transect.experiment.canaries import keep_canaries
-from transect.jobs.search import page
-from transect.jobs.search.page import failure_pictures
-from transect.jobs.search.request import Search, SearchOptions, answers_table_of, failed, prepare, with_texts
-from transect.jobs.search.results import (
-    AnswerFaces,
-    FailurePicture,
-    SearchNumbers,
-    best_rule,
-    error_tables,
-    lines,
-    mean_faces,
-    percent,
-    summary,
-)
-from transect.protocols import Generator, Target, TargetLike
+from transect.experiment.search_plan import SearchPlan, answers_table_of, failed, with_texts
+from transect.protocols import Target
 from transect.records import Latents, Predictions, Task
 from transect.runs import tables as columns
-from transect.runs.capabilities import generator_entry, truths
+from transect.runs.capabilities import truths
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.json_records import record_in
-from transect.runs.parts import Progress, resumable
-from transect.runs.result import JobResult
+from transect.runs.parts import Progress
 from transect.runs.tables import answers_table
 from transect.runs.wording import counted
 from transect.targets.capabilities import box_convention_of, positive_of, threshold_of
@@ -61,12 +42,16 @@ class _Metering:
     spent: tuple[float, ...]
 
 
-def pixels_of(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
-    """The pictures of one batch."""
-    return columns.images_of(folder.read_part("images", part)).pixels
+def best_rule(space: Space, history: History) -> str:
+    """The rule that separates failures best, in words, for a progress line: it is chosen on these very calls."""
+    rules = find_rules(history, space.thresholds)
+    if not rules:
+        return ""
+    inside = rules[0].holds(history.points) & np.isfinite(history.failures)
+    return f"{space.words(rules[0])} ({int(history.failed[inside].sum())} of {int(inside.sum())})"
 
 
-def progress_label(search: Search, history: History, calls: int, money: float) -> str:
+def progress_label(search: SearchPlan, history: History, calls: int, money: float) -> str:
     """The progress line: failures, calls paid, and the region that looks best until now."""
     spent = f", {money:.9g} spent" if money else f", {counted(calls, 'call')} paid" if calls else ""
     best = best_rule(search.space, history)
@@ -84,7 +69,7 @@ def _paid_for(folder: RunFolder, part: int) -> tuple[int, float]:
     return int(rows["paid_calls"][0].as_py()), float(rows["paid"][0].as_py())
 
 
-def conduct(search: Search, folder: RunFolder, budget: FailureBudget, progress: Progress) -> tuple[History, int]:
+def conduct(search: SearchPlan, folder: RunFolder, budget: FailureBudget, progress: Progress) -> tuple[History, int]:
     """All calls of a search and the number of their parts. Errors that stop it keep what is done."""
     history, part = History.empty(len(search.space.attributes)), 0
     calls, money = 0, 0.0
@@ -98,7 +83,7 @@ def conduct(search: Search, folder: RunFolder, budget: FailureBudget, progress: 
     return history, part
 
 
-def next_batch(search: Search, folder: RunFolder, part: int, history: History, budget: FailureBudget) -> History:
+def next_batch(search: SearchPlan, folder: RunFolder, part: int, history: History, budget: FailureBudget) -> History:
     """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
     if folder.has_part("calls", part):
         rows = folder.read_part("calls", part)
@@ -135,7 +120,7 @@ def _spent(target: Target) -> tuple[float, float]:
     return (float(spent.calls), float(spent.cost)) if spent else (0.0, 0.0)
 
 
-def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, " 2"]:
+def _before(search: SearchPlan, folder: RunFolder, part: int) -> Float[np.ndarray, " 2"]:
     """What was spent before a batch, stored on disk so that a killed program's part of it counts.
 
     A target that counts this program's calls alone starts again at 0 in the next program, so nothing is stored.
@@ -152,7 +137,7 @@ def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, "
     return np.array(spent)
 
 
-def _images(search: Search, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
+def _images(search: SearchPlan, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
     if not folder.has_part("images", part):
         seeds = search.design.subject_seeds(start, start + len(points))
         latents = search.space.subjects(search.world, seeds, points)
@@ -161,7 +146,7 @@ def _images(search: Search, folder: RunFolder, part: int, start: int, points: Fl
     return folder.read_part("images", part)
 
 
-def _known(search: Search, latents: Latents) -> pa.Table:
+def _known(search: SearchPlan, latents: Latents) -> pa.Table:
     """What the world reads, and the truth where it knows that of its images without setting it, as a label."""
     read, name = search.world.read(latents), FACE if search.truth is None else search.truth.attribute
     if name == FACE or name in read.column_names:
@@ -169,7 +154,9 @@ def _known(search: Search, latents: Latents) -> pa.Table:
     return read.append_column(name, truths(search.world, latents)[name])
 
 
-def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table, budget: FailureBudget) -> Predictions:
+def _predictions(
+    search: SearchPlan, folder: RunFolder, part: int, images: pa.Table, budget: FailureBudget
+) -> Predictions:
     table, limits, ids = f"predictions/{slug(search.target.name)}", search.limits, images["id"].to_pylist()
     if not folder.has_part(table, part):
         answers = guarded(
@@ -182,7 +169,7 @@ def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table,
     return with_texts(search.target, predictions, folder, part, ids)
 
 
-def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
+def _outcome(search: SearchPlan, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
     """1 for a failure, 0 for none, NaN with a reason."""
     true = columns.columns_of(images, "true")
     convention = box_convention_of(search.target)
@@ -200,130 +187,7 @@ def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Fl
     return values, [str(reason) for reason in outcomes.reasons]
 
 
-@final
-@dataclass(frozen=True)
-class SearchResult(JobResult[SearchNumbers]):
-    """Where a target fails: `numbers` holds regions, the overall rate, maps and error tables.
-
-    folder: the run folder, with `search.html` and `search.json`. faces: mean pictures of right and wrong answers;
-    pictures: of failures.
-    """
-
-    JOB: ClassVar[str] = "search"
-
-    folder: Path
-    faces: tuple[AnswerFaces, ...]
-    pictures: tuple[FailurePicture, ...]
-    _calls: pa.Table
-
-    @property
-    def table(self) -> pa.Table:
-        """The calls in order: searched attributes, explored (drawn whatever the answers), failure, reason.
-
-        failure: 1 or 0, NaN for a call without an outcome, whose `reason` states why.
-        """
-        return self._calls
-
-    def report(self, path: str | Path) -> Path:
-        """Write `search.html` and `search.json` into a folder."""
-        return page.write(self.numbers, self.faces, self.pictures, Path(path))
-
-    def headline(self) -> str:
-        """The first region, or the overall rate where there is none."""
-        return lines(self.numbers)[1]
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Regions and the overall rate."""
-        regions = [(region.rule, percent(region), str(region.n)) for region in self.numbers.regions]
-        estimate = self.numbers.estimate
-        return ("region", "failures", "images"), [*regions, ("overall", percent(estimate), str(estimate.n))]
-
-
-def search(
-    target: TargetLike,
-    *,
-    truth: str | None = None,
-    budget: int = 400,
-    goal: str = "regions",
-    vary: str | Sequence[str] = (),
-    population: str | None = None,
-    generator: str | Generator = "faceworld",
-    seed: int = 0,
-    options: SearchOptions | None = None,
-    out: str | Path | None = None,
-    quiet: bool = False,
-) -> SearchResult:
-    """Find where a target fails, with few calls: regions in words, as many failures as possible, or the overall rate.
-
-    target: a spec, a function of uint8 images [n, h, w, 3], a Target. truth: the right answer, as "smile>0.5"; by
-    default detectors are expected to find a face on every image. budget: calls in all, 20 or more. goal: "regions"
-    (rules, confirmed on fresh images), "failures" (as many as possible, no rules) or "rate". vary: attributes to
-    search along, as "age", "age=20:60" or "age=20,40"; by default every continuous one. options: everything else. out:
-    the run folder, by default runs/search-TARGET; a stopped search resumes there and repeats no call. quiet: no
-    progress on standard error.
-
-    Rates come from calls that were drawn for them, never from the search's follow-ups. Without a failure there are no
-    regions, and `numbers.regions_reason` states why.
-
-    Returns the result; `search.html` and `search.json` are in the folder. Raises BadInput for settings that do not fit,
-    UnknownName for an unknown target, goal or attribute, TooManyFailures where more images fail than allowed.
-
-    ```python
-    result = transect.search(model, truth="smile>0.5", vary=["skin_tone", "age"], budget=200)
-    result.numbers.regions[0].rule, result.numbers.estimate.rate
-    ```
-
-    Source: docs/concepts/search.md; the method "mcduff2019" is that of McDuff et al. 2019 (NeurIPS).
-    """
-    request = prepare(
-        target,
-        truth=truth,
-        budget=budget,
-        goal=goal,
-        vary=vary,
-        population=population,
-        generator=generator,
-        seed=seed,
-        options=options,
-    )
-    if not quiet:
-        announce(request)
-    try:
-        folder = Path("runs") / f"search-{slug(request.target.name)}" if out is None else Path(out)
-        return run(request, folder, quiet=quiet)
-    finally:
-        if isinstance(target, str):
-            costs.close([request.target])
-
-
-def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
-    """Call the target until the budget is spent, and write the page; finished calls are read back."""
-    budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
-    with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
-        with resumable(out):
-            history, part = conduct(search, folder, budget, progress)
-        for line in keep_canaries(out, [search.target]):
-            say(line, error=True)
-        costs.keep_calls(out, [search.target])
-        result = _result(search, folder, out, history, part)
-        result.report(out)
-    return result
-
-
-def _result(search: Search, folder: RunFolder, out: Path, history: History, parts: int) -> SearchResult:
-    reasons = [str(reason) for part in range(parts) for reason in folder.read_part("calls", part)["reason"].to_pylist()]
-    errors = error_tables(search, history, reasons, search.by)
-    faces = mean_faces(search, history, errors.shown, parts, lambda part: pixels_of(folder, part), search.by)
-    pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part))
-    sections = [*canary_drift.call_sections(out), *canary_drift.canary_sections(out)]
-    if search.gates is not None:
-        sections.append(section_of(search.gates, "search", generator_entry(search.world)))
-    numbers = replace(summary(search, history, paid(folder, parts), sections), errors=errors)
-    columns = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
-    return SearchResult(numbers, out, tuple(faces), tuple(pictures), pa.table({**columns, "reason": reasons}))
-
-
-def announce(search: Search) -> None:
+def announce(search: SearchPlan) -> None:
     """Print on standard error how many calls the search makes, and what they cost."""
     names = ", ".join(attribute.name for attribute in search.space.attributes)
     say(f"search: {search.budget} calls to {search.target.name} over {names}", error=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Any, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -25,7 +25,9 @@ from transect.designs.search.space import DIRECTIONS, Space, space_of
 from transect.effects.outcomes import FACE, LENGTH, LIKELIHOOD, LIST, OF_OPTION, Truth, asked_in, offered
 from transect.errors import BadInput, UnknownName
 from transect.experiment import opened_targets, worlds
+from transect.experiment.audit_request import ModelSettings
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.options import Option
 from transect.protocols import Generator, Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Predictions, Task
@@ -120,40 +122,79 @@ SMALLEST: Final = 20
 class SearchOptions:
     """The less common settings of a search.
 
-    space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
-    (attributes and latent_dims coordinates). method: "ours", "random", "sobol", or for the goal "failures" "mcduff2019"
-    with its weight alpha (default 0.6). alpha_weighs: what alpha is the weight of, "diversity" as their Eq. 4 is
-    printed, or "failures" as the caption of their Fig. 4a suggests. by: searched attributes by whose combinations
-    errors are counted. directions, image_size, device: how images are made, as in `transect.audit`. limits: of calls to
-    the target. require_validation: the validation.json that the generator and every searched level must have passed.
-    target: the target's own options
-    (task, preprocess, labels, positive, threshold, output). name: your own name of the target. Of a model that answers
-    in words: questions, a file or a set that ships; question, the name of the one that is asked, where there are
-    several; outcome, what counts as a failure where half of an image's wordings or more have it, as "refusal" (default
-    without a truth), "hedge", "option:NAME" or "code:NAME".
+    alpha_weighs: what alpha is the weight of, "diversity" as Eq. 4 of McDuff et al. 2019 is printed, or "failures" as
+    the caption of their Fig. 4a suggests. target: how the target's answers are read, also as a mapping by name.
     """
 
-    space: str = "attributes"
-    latent_dims: int = DIRECTIONS
-    method: str = "ours"
-    alpha: float | None = None
-    alpha_weighs: str = "diversity"
-    by: tuple[str, ...] = ()
-    directions: str | Path | None = None
-    image_size: int | None = None
-    device: str | None = None
+    space: Annotated[
+        str,
+        Option(
+            "attributes; conditions: levels only, each call a new subject, as McDuff et al. 2019; latent: attributes "
+            "and latent coordinates."
+        ),
+    ] = "attributes"
+    latent_dims: Annotated[int, Option("Number of latent coordinates of --space latent.")] = DIRECTIONS
+    method: Annotated[
+        str,
+        Option("ours, random, sobol, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time."),
+    ] = "ours"
+    alpha: Annotated[float | None, Option("The weight in mcduff2019, 0 to 1; default 0.6.")] = None
+    alpha_weighs: Annotated[
+        str, Option("What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a).")
+    ] = "diversity"
+    by: Annotated[
+        tuple[str, ...],
+        Option(
+            "Also count errors by all combinations of these searched attributes; repeat for 2 or 3.",
+            list[str],
+            read=tuple,
+        ),
+    ] = ()
+    directions: Annotated[
+        str | Path | None,
+        Option("Fitted directions that set the attributes of a learned generator.", Path | None, opens="data"),
+    ] = None
+    image_size: Annotated[
+        int | None, Option("Width and height of the images, in pixels; default 128.", names=("--size",))
+    ] = None
+    device: Annotated[str | None, Option("Where images are computed: cpu, cuda, cuda:1 and so on. Default cpu.")] = None
     limits: Limits = field(default_factory=Limits)
-    require_validation: str | Path | None = None
-    target: Mapping[str, Any] = field(default_factory=dict)
-    name: str | None = None
-    questions: str | Path | None = None
-    question: str = ""
-    outcome: str = ""
+    require_validation: Annotated[
+        str | Path | None,
+        Option(
+            "A validation.json of transect annotate validate, whose gates the generator and every searched level must "
+            "pass.",
+            Path | None,
+            metavar="FILE",
+            panel="Ratings",
+            opens="data",
+        ),
+    ] = None
+    target: ModelSettings | Mapping[str, Any] = field(default_factory=ModelSettings)
+    name: Annotated[str | None, Option("Your own name of the target, for tables and headings.")] = None
+    questions: Annotated[
+        str | Path | None,
+        Option(
+            "Of a model that answers in words: what to ask, a TOML file or a set that ships.", str | None, opens="data"
+        ),
+    ] = None
+    question: Annotated[str, Option("The one question of --questions that is asked, where there are several.")] = ""
+    outcome: Annotated[
+        str,
+        Option(
+            "Of words: what counts as a failure: refusal (default without --truth), hedge, unreadable, answer, error, "
+            "option:NAME or code:NAME, in half of an image's wordings or more."
+        ),
+    ] = ""
+
+    def how_read(self) -> Mapping[str, Any]:
+        """How the target's answers are read, as `resolve_targets` takes it."""
+        return self.target.options() if isinstance(self.target, ModelSettings) else self.target
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchPlan:
     """A search, checked: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
 
     truth: None where what is counted in words has no right answer. alpha: the weight of diversity; by: attributes by
@@ -255,12 +296,12 @@ def prepare(
     generator: str | Generator = "faceworld",
     seed: int = 0,
     options: SearchOptions | None = None,
-) -> Search:
+) -> SearchPlan:
     """The search that `search` runs, opened and checked before anything is rendered; see there."""
     options = options or SearchOptions()
     asked = question_of(target, options.questions, options.question)
     name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
-    (resolved,) = opened_targets.resolve_targets([asked], options.target, [] if name is None else [name])
+    (resolved,) = opened_targets.resolve_targets([asked], options.how_read(), [] if name is None else [name])
     directions = None if options.directions is None else Path(options.directions)
     settings = worlds.WorldSettings(generator, population, options.image_size, options.device, directions)
     world = settings.open()
@@ -279,7 +320,7 @@ def search_for(
     goal: str = "regions",
     seed: int = 0,
     options: SearchOptions | None = None,
-) -> Search:
+) -> SearchPlan:
     """The search of a world's space. Raises BadInput and UnknownName for what cannot be searched."""
     options = options or SearchOptions()
     _check_method(options, goal)
@@ -291,7 +332,7 @@ def search_for(
     check_subjects(world, budget)
     stated, outcome = _truth_and_outcome(world, target, truth, options.outcome)
     alpha = DEFAULT_ALPHA if options.alpha is None else options.alpha
-    return Search(
+    return SearchPlan(
         world,
         target,
         space,

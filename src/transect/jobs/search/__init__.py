@@ -1,1 +1,0 @@
-"""`transect search`: find where a target fails, with few calls."""
