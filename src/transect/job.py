@@ -278,7 +278,7 @@ def help_of(text: str) -> str:
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
     stated = {name: value for name, value in given.items() if value not in (None, [])}
-    return cast("Job[Any]", dataclasses.replace(options.built(kind, options.read(kind, stated)), quiet=quiet))
+    return cast("Job[Any]", options.built(kind, {**options.read(kind, stated), "quiet": quiet}))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:

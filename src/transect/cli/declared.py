@@ -56,8 +56,8 @@ class DeclaredCommand(Command):
 
 def declared() -> list[str]:
     """The modules of `transect.jobs` that declare a job or have a command."""
-    found = [each.name for each in pkgutil.iter_modules(jobs.__path__)]
-    return [name for name in found if not _is_folder(name) or "def command(" in _source(name)]
+    found = pkgutil.iter_modules(jobs.__path__)
+    return [each.name for each in found if not each.ispkg or "def command(" in _source(each.name)]
 
 
 def help_of(module: str) -> str:
@@ -66,11 +66,7 @@ def help_of(module: str) -> str:
     return "" if found is None else " ".join(found[1].split())
 
 
-def _is_folder(module: str) -> bool:
-    return (Path(jobs.__path__[0]) / module / "__init__.py").is_file()
-
-
 def _source(module: str) -> str:
     place = Path(jobs.__path__[0]) / module
-    file = place / "__init__.py" if _is_folder(module) else place.with_suffix(".py")
-    return file.read_text(encoding="utf-8")
+    file = place.with_suffix(".py")
+    return (file if file.is_file() else place / "__init__.py").read_text(encoding="utf-8")
