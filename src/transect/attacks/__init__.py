@@ -8,14 +8,14 @@ from transect.attacks.analysis import Analysis, Level, Several, analyse, analyse
 from transect.attacks.estimation import Comparison, Settings, dataset_leakage, model_leakage
 from transect.attacks.outputs import Model, Outputs, chance_errors, model_outputs
 from transect.attacks.perturbation import macro_f1, perturb, solve_rate
-from transect.attacks.records import Estimate, Evidence, LabelledData, Problem, labelled
+from transect.attacks.records import Evidence, LabelledData, LeakageEstimate, Problem, labelled
 
 __all__ = [
     "Analysis",
     "Comparison",
-    "Estimate",
     "Evidence",
     "LabelledData",
+    "LeakageEstimate",
     "Level",
     "Model",
     "Outputs",

@@ -36,7 +36,7 @@ from transect.attacks.estimation import (
 )
 from transect.attacks.outputs import Matched, Model, Outputs
 from transect.attacks.perturbation import bits, macro_f1, noise_named, solve_rate
-from transect.attacks.records import Attack, Estimate, LabelledData
+from transect.attacks.records import Attack, LabelledData, LeakageEstimate
 
 Bits = Bool[np.ndarray, "n k"]
 
@@ -141,7 +141,7 @@ _Measured: TypeAlias = tuple[Request, list[Attack]]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level(Estimate):
+class Level(LeakageEstimate):
     """λ_D(a): leakage of labels whose macro F1 (percent) against the truth is `f1`, by noise at a solved rate.
 
     f1_measured: what the noise left in the first round.
@@ -171,16 +171,16 @@ class Analysis:
     attacker: str
     chosen: tuple[str, ...]
     noise: str
-    dataset: Estimate
+    dataset: LeakageEstimate
     null: tuple[float, float]
     levels: tuple[Level, ...]
-    curve: tuple[tuple[float, Estimate], ...]
+    curve: tuple[tuple[float, LeakageEstimate], ...]
     n_train: int
     model: str = ""
     f1: float = float("nan")
     mean_average_precision: float = float("nan")
     comparisons: tuple[Comparison, ...] = ()
-    model_curve: tuple[tuple[float, Estimate], ...] = ()
+    model_curve: tuple[tuple[float, LeakageEstimate], ...] = ()
     contributions: np.ndarray | None = None
     counted: Mapping[str, float] = field(default_factory=dict)
     counted_by: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -191,17 +191,17 @@ class Analysis:
         """The comparison that gives λ_M and Δ: as published on request, else on scores if there are any, else hard."""
         return self.comparisons[0] if self.comparisons else None
 
-    def at(self, f1: float) -> Estimate:
+    def at(self, f1: float) -> LeakageEstimate:
         """λ_D at an F1 between measured levels, by linear interpolation of estimate and ends; at 100 λ_D itself."""
         points = sorted([(100.0, self.dataset), *((level.f1, level) for level in self.levels)])
         levels = np.array([level for level, _ in points])
         if not levels[0] <= f1 <= 100:
-            return Estimate(np.nan, np.nan, np.nan, 0, reason=f"F1 {f1:g} lies below every measured level")
+            return LeakageEstimate(reason=f"F1 {f1:g} lies below every measured level")
         estimate, low, high = (
             float(np.interp(f1, levels, [getattr(leak, end) for _, leak in points]))
             for end in ("estimate", "low", "high")
         )
-        return Estimate(estimate, low, high, self.dataset.n, method="linear interpolation between levels")
+        return LeakageEstimate(estimate, low, high, n=self.dataset.n, method="linear interpolation between levels")
 
 
 @final
@@ -217,7 +217,7 @@ class ModelDifference:
     model: str
     reference: str
     format: str
-    difference: Estimate
+    difference: LeakageEstimate
     confidence: float = 0.95
 
 
@@ -428,5 +428,5 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
     return values | {"multi_attribute": mean}, parts
 
 
-def _level(leakage: Estimate, f1: float, f1_measured: float, noise: str, rate: float) -> Level:
+def _level(leakage: LeakageEstimate, f1: float, f1_measured: float, noise: str, rate: float) -> Level:
     return Level(**asdict(leakage), f1=f1, f1_measured=f1_measured, noise=noise, rate=rate)

@@ -22,7 +22,7 @@ from transect.attacks import scoring
 from transect.attacks.attackers import Attacker
 from transect.attacks.outputs import Outputs, chance_errors
 from transect.attacks.perturbation import NOTHING_OCCURS, expected_f1, perturb, solve_rate
-from transect.attacks.records import Attack, Estimate, Evidence, LabelledData, Problem
+from transect.attacks.records import Attack, Evidence, LabelledData, LeakageEstimate, Problem
 from transect.attacks.scoring import Fold, balanced_draw, exchanged, folds, stratified_draw
 from transect.errors import BadInput
 
@@ -199,7 +199,7 @@ def _joined(folds_: Sequence[tuple[Problem, np.ndarray]]) -> Attack:
     return Attack(rows, np.concatenate(credits))
 
 
-def estimate(plan: Plan, rounds: Sequence[Attack]) -> Estimate:
+def estimate(plan: Plan, rounds: Sequence[Attack]) -> LeakageEstimate:
     """The figure of a request, by the protocol of the plan."""
     if plan.settings.published:
         return scoring.published(rounds, plan.data.protected, plan.data.n_classes)
@@ -216,7 +216,7 @@ def null(plan: Plan, request: Request, rounds: Sequence[Attack]) -> tuple[float,
     return scoring.null_interval(np.array(scores))
 
 
-def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings | None = None) -> Estimate:
+def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings | None = None) -> LeakageEstimate:
     """How well the attacker infers the protected attribute from the labels: λ_D, in percent.
 
     >>> from transect.attacks.attackers import Bayes
@@ -231,7 +231,7 @@ def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings |
 
 def model_leakage(
     data: LabelledData, answers: Evidence, attacker: Attacker, settings: Settings | None = None
-) -> Estimate:
+) -> LeakageEstimate:
     """How well the attacker infers the protected attribute from a model's answers on the same items: λ_M, percent."""
     plan = Plan.of(data, attacker, settings or Settings())
     return estimate(plan, attack(attacker, [plan.evidence(answers)])[0])
@@ -261,9 +261,9 @@ class Comparison:
 
     name: str
     noise: str
-    model_leakage: Estimate
-    dataset_leakage: Estimate
-    amplification: Estimate
+    model_leakage: LeakageEstimate
+    dataset_leakage: LeakageEstimate
+    amplification: LeakageEstimate
 
 
 def comparable(plan: Plan, outputs: Outputs, noise: str, f1: float, *, hard: bool = False) -> list[Pair]:
@@ -315,7 +315,7 @@ def compared(plan: Plan, pairs: Sequence[Pair], attacks: Mapping[object, list[At
 
 def difference(
     plan: Plan, minuend: Sequence[Attack], other: Plan, subtrahend: Sequence[Attack], confidence: float = 0.95
-) -> tuple[Estimate, Estimate, Estimate]:
+) -> tuple[LeakageEstimate, LeakageEstimate, LeakageEstimate]:
     """Two leakages and the first minus the second, paired over the items that both score.
 
     confidence: of the interval of the difference; the published protocol has none, its ends are the spread of rounds.
@@ -356,6 +356,6 @@ def unreachable(plans: Sequence[Plan], noise: str, f1: float) -> str:
     return ""
 
 
-def unmeasured(reason: str) -> Estimate:
+def unmeasured(reason: str) -> LeakageEstimate:
     """No figure, and why."""
-    return Estimate(np.nan, np.nan, np.nan, 0, reason=reason)
+    return LeakageEstimate(reason=reason)

@@ -15,7 +15,7 @@ from transect.attacks.analysis import Analysis, Level, ModelDifference
 from transect.attacks.balance import Cost, Overview
 from transect.attacks.estimation import Comparison
 from transect.attacks.outputs import Matched
-from transect.attacks.records import Estimate, Format, LabelledData
+from transect.attacks.records import Format, LabelledData, LeakageEstimate
 from transect.attacks.side_by_side import Interval, RepresentationRow, TableRow
 from transect.runs.json_records import hidden
 from transect.runs.result import HiddenTable
@@ -43,7 +43,7 @@ MOST_CONTRIBUTIONS: Final = 12
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AmplificationFigure(Estimate):
+class AmplificationFigure(LeakageEstimate):
     """Δ = λ_M − λ_D in percentage points, in a format of answers and with a noise of the labels."""
 
     format: str
@@ -52,7 +52,7 @@ class AmplificationFigure(Estimate):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint(Estimate):
+class CurvePoint(LeakageEstimate):
     """Leakage that an attacker finds that learns from `share` percent of the training rows."""
 
     share: float
@@ -107,10 +107,10 @@ class LeakageNumbers:
     (in_alpha2 …), None without one; warnings: searches for balanced rows that ran out of time.
     """
 
-    dataset_leakage: Estimate
+    dataset_leakage: LeakageEstimate
     null: Interval
     at_accuracy: tuple[Level, ...]
-    model_leakage: Estimate | None
+    model_leakage: LeakageEstimate | None
     amplification: AmplificationFigure | None
     attacker: str
     noise: str
@@ -257,7 +257,7 @@ def _overview(overview: Overview) -> OverviewFigures:
     return OverviewFigures(labels, len(overview.names), worst, overview.costs)
 
 
-def _curve(points: Sequence[tuple[float, Estimate]]) -> tuple[CurvePoint, ...]:
+def _curve(points: Sequence[tuple[float, LeakageEstimate]]) -> tuple[CurvePoint, ...]:
     return tuple(CurvePoint(**asdict(point), share=100 * share) for share, point in points)
 
 
@@ -297,7 +297,7 @@ def _model_answer(apart: ModelDifference) -> str:
     return f"{model} gives away {more} than {reference}: the attacker's balanced accuracy is {sized}."
 
 
-def _range(estimate: Estimate, *, signed: bool = False) -> str:
+def _range(estimate: LeakageEstimate, *, signed: bool = False) -> str:
     sign = "+z" if signed else "z"
     if not math.isfinite(estimate.estimate):
         return "not estimable"

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int, UInt64
 from numpy.typing import ArrayLike
 
 from transect.errors import BadInput
+from transect.records import Estimate
 
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
@@ -272,22 +273,17 @@ class Problem:
     subjects: UInt64[np.ndarray, " n"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakageEstimate(Estimate):
     """A leakage or an amplification in percentage points with its 95 % interval.
 
-    n: items scored. rounds: trained attackers behind it. sd: between rounds, NaN with one. reason: why the estimate is
-    NaN, "" where it is not.
+    n: items scored. rounds: trained attackers behind it. sd: between rounds, NaN with one.
     """
 
-    estimate: float
-    low: float
-    high: float
-    n: int
+    n: int = 0
     rounds: int = 1
     sd: float = math.nan
     method: str = ""
-    reason: str = ""
 
 
 @final

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt64
 from scipy.special import stdtrit
 
-from transect.attacks.records import Attack, Estimate, LabelledData, uniforms
+from transect.attacks.records import Attack, LabelledData, LeakageEstimate, uniforms
 from transect.effects.intervals import wilson, wilson_clustered
 from transect.errors import BadInput
 
@@ -219,7 +219,7 @@ def leakage(
     protected: Int[np.ndarray, " n"],
     n_folds: int = 1,
     subjects: UInt64[np.ndarray, " n"] | None = None,
-) -> Estimate:
+) -> LeakageEstimate:
     """Balanced accuracy over rounds (each scores the same items once, in `n_folds` folds), with its interval.
 
     subjects: who is on each item, where people repeat: recalls then have Wilson's clustered interval.
@@ -227,7 +227,7 @@ def leakage(
     Returns NaN with a reason where nothing was scored.
     """
     if not rounds or not len(rounds[0].rows):
-        return Estimate(np.nan, np.nan, np.nan, 0, reason="no items to score")
+        return LeakageEstimate(reason="no items to score")
     mean = mean_credit(rounds)
     truth = protected[mean.rows]
     people = None if subjects is None else subjects[mean.rows]
@@ -252,7 +252,9 @@ def leakage(
     estimate = float(center.mean())
     low, high = max(0.0, estimate - float(down)), min(1.0, estimate + float(up))
     method = METHOD if people is None else METHOD_CLUSTERED
-    return Estimate(100 * estimate, 100 * low, 100 * high, len(truth), len(rounds), between, method)
+    return LeakageEstimate(
+        100 * estimate, 100 * low, 100 * high, n=len(truth), rounds=len(rounds), sd=between, method=method
+    )
 
 
 def difference(
@@ -262,7 +264,7 @@ def difference(
     n_folds: int = 1,
     subjects: UInt64[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
-) -> Estimate:
+) -> LeakageEstimate:
     """Leakage of `minuend` minus that of `subtrahend` over the same items: credits are paired item by item.
 
     subjects: who is on each item, where people repeat: pairs are then clustered by person. With fewer than
@@ -273,7 +275,7 @@ def difference(
     first, second = mean_credit(minuend), mean_credit(subtrahend)
     shared, at_first, at_second = np.intersect1d(first.rows, second.rows, return_indices=True)
     if not len(shared):
-        return Estimate(np.nan, np.nan, np.nan, 0, reason="no items that both attackers scored")
+        return LeakageEstimate(reason="no items that both attackers scored")
     gained = first.credit[at_first] - second.credit[at_second]
     truth = protected[shared]
     people = np.arange(len(shared)) if subjects is None else np.unique(subjects[shared], return_inverse=True)[1]
@@ -283,13 +285,13 @@ def difference(
     if least < LEAST_SUBJECTS:
         unit = "items" if subjects is None else "subjects"
         reason = f"no interval: {least} {unit} in a class, fewer than {LEAST_SUBJECTS}"
-        return Estimate(100 * estimate, np.nan, np.nan, len(shared), n_rounds, reason=reason)
+        return LeakageEstimate(100 * estimate, reason=reason, n=len(shared), rounds=n_rounds)
     variance, df = _paired(gained, truth, people)
     variance *= _inflation(n_folds)
     variance += (_between(minuend, protected)[1] + _between(subtrahend, protected)[1]) / 1e4
     half = float(stdtrit(df, (1 + confidence) / 2) * np.sqrt(variance))
     low, high = 100 * max(-1.0, estimate - half), 100 * min(1.0, estimate + half)
-    return Estimate(100 * estimate, low, high, len(shared), n_rounds, method=METHOD_DIFFERENCE)
+    return LeakageEstimate(100 * estimate, low, high, n=len(shared), rounds=n_rounds, method=METHOD_DIFFERENCE)
 
 
 def _paired(
@@ -344,7 +346,7 @@ def contributions(
     return np.bincount(category[shared] * c + truth, weights=gained, minlength=k * c).reshape(k, c)
 
 
-def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int) -> Estimate:
+def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int) -> LeakageEstimate:
     """The released code's figure: the mean over rounds of each round's accuracy on its own draw, folded about 50.
 
     A round below 50 is counted as far above it (two classes only), so that noise adds up instead of cancelling.
@@ -354,7 +356,7 @@ def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_clas
 
 def published_difference(
     minuend: Sequence[Attack], subtrahend: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int
-) -> Estimate:
+) -> LeakageEstimate:
     """The published figure of `minuend` minus that of `subtrahend`, round by round; both have as many rounds.
 
     >>> right, wrong = Attack(np.arange(2), np.ones(2)), Attack(np.arange(2), np.zeros(2))
@@ -370,10 +372,12 @@ def _folded(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classe
     return 50 + np.abs(scores - 50) if n_classes == 2 else scores
 
 
-def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> Estimate:
+def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> LeakageEstimate:
     sd = float(figures.std()) if len(figures) > 1 else float("nan")
     half, center = Z * float(figures.std()), float(figures.mean())
-    return Estimate(center, center - half, center + half, n, len(figures), sd, METHOD_PUBLISHED)
+    return LeakageEstimate(
+        center, center - half, center + half, n=n, rounds=len(figures), sd=sd, method=METHOD_PUBLISHED
+    )
 
 
 def null_interval(scores: Float[np.ndarray, " b"]) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from transect.attacks.analysis import Analysis, Level
 from transect.attacks.attackers import load
 from transect.attacks.estimation import Plan, Request, Settings, attack, dealt, difference, estimate, null, unmeasured
 from transect.attacks.outputs import Model
-from transect.attacks.records import Estimate, Evidence, LabelledData
+from transect.attacks.records import Evidence, LabelledData, LeakageEstimate
 from transect.errors import BadInput
 
 FEW: Final = 30
@@ -75,11 +75,11 @@ class TableRow:
     n: int
     smallest: int
     chance: float
-    dataset_leakage: Estimate
+    dataset_leakage: LeakageEstimate
     null: Interval
-    model_leakage: Estimate | None = None
-    dataset_at_accuracy: Estimate | None = None
-    amplification: Estimate | None = None
+    model_leakage: LeakageEstimate | None = None
+    dataset_at_accuracy: LeakageEstimate | None = None
+    amplification: LeakageEstimate | None = None
     f1: float = math.nan
     mean_average_precision: float = math.nan
     at_accuracy: tuple[Level, ...] = ()
@@ -89,7 +89,7 @@ class TableRow:
 
 def row_without_figures(case: Case, attacker: str, reason: str = "") -> TableRow:
     """The row of a case that cannot be measured, with the reason."""
-    none, data = Estimate(math.nan, math.nan, math.nan, 0, reason=reason), case.data
+    none, data = LeakageEstimate(reason=reason), case.data
     train = np.arange(len(data)) if data.split is None else data.rows_of("train")
     counts = np.bincount(data.protected[train], minlength=data.n_classes)
     return TableRow(
@@ -168,9 +168,9 @@ class RepresentationRow:
     columns: int
     n: int
     left_out: int
-    leakage: Estimate
+    leakage: LeakageEstimate
     null: Interval
-    beyond_label: Estimate
+    beyond_label: LeakageEstimate
 
 
 def representation_rows(

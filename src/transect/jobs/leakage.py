@@ -40,7 +40,7 @@ from transect.attacks.numbers import (
     LeakageNumbers,
     model_answers,
 )
-from transect.attacks.records import Estimate
+from transect.attacks.records import LeakageEstimate
 from transect.attacks.side_by_side import RepresentationRow, TableRow
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Paragraph, Part, Plot, Row, TextTable
@@ -262,7 +262,7 @@ class _Figure(NamedTuple):
     """
 
     name: str
-    estimate: Estimate
+    estimate: LeakageEstimate
     how: str
     drawn: Literal["first", "folded", ""] = ""
     strong: bool = False
@@ -271,7 +271,7 @@ class _Figure(NamedTuple):
 def _figures(numbers: LeakageNumbers) -> list[_Figure]:
     """Every leakage and amplification of the result."""
     dataset = numbers.dataset_leakage
-    null = Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
+    null = LeakageEstimate(numbers.chance, numbers.null.low, numbers.null.high, n=numbers.n)
     found = [
         _Figure("dataset leakage λ_D", dataset, f"{numbers.attacker}, n = {dataset.n}", "first", True),
         _Figure("λ_D if labels said nothing", null, "permutations"),
@@ -289,7 +289,7 @@ def _figures(numbers: LeakageNumbers) -> list[_Figure]:
         found.append(_Figure(f"λ_D of labels as wrong{at}", one.dataset_leakage, how, drawn))
         found.append(_Figure("amplification Δ", one.amplification, how))
     for name, value in numbers.counted.items():
-        points = Estimate(value, math.nan, math.nan, numbers.n)
+        points = LeakageEstimate(value, n=numbers.n)
         found.append(_Figure(_COUNTED[name], points, "counted, without an attacker"))
     return found
 
@@ -334,11 +334,11 @@ def _drawn(numbers: LeakageNumbers) -> str:
     return "training rows" if numbers.subjects is None else "subjects to learn from"
 
 
-def _percent(estimate: Estimate | None) -> str:
+def _percent(estimate: LeakageEstimate | None) -> str:
     return f"{shown(estimate, 'tenths interval')} %"
 
 
-def _points(estimate: Estimate | None) -> str:
+def _points(estimate: LeakageEstimate | None) -> str:
     return shown(estimate, "points interval")
 
 

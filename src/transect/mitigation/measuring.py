@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 from scipy.stats import spearmanr
 
 from transect import __version__
-from transect.attacks import Estimate, LabelledData, chance_errors, labelled, model_outputs, perturb, solve_rate
+from transect.attacks import LabelledData, LeakageEstimate, chance_errors, labelled, model_outputs, perturb, solve_rate
 from transect.attacks import Settings as AttackSettings
 from transect.attacks.attackers import load
 from transect.attacks.estimation import Plan, attack, estimate
@@ -137,7 +137,7 @@ def over_seeds(values: Sequence[float | None]) -> Figure:
     return Figure(number(center), number(center - half), number(center + half), len(known))
 
 
-def _figure(leak: Estimate) -> Figure:
+def _figure(leak: LeakageEstimate) -> Figure:
     return Figure(number(leak.estimate), number(leak.low), number(leak.high), leak.n, leak.reason)
 
 
