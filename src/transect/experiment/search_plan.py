@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, final
@@ -21,18 +21,18 @@ from transect.designs.search import (
     diversity_weight,
 )
 from transect.designs.search.phases import ConfirmedSearch, Phases
-from transect.designs.search.space import DIRECTIONS, Space, space_of
+from transect.designs.search.space import DIRECTIONS, Space
 from transect.effects.outcomes import FACE, LENGTH, LIKELIHOOD, LIST, OF_OPTION, Truth, asked_in, offered
 from transect.errors import BadInput, UnknownName
 from transect.experiment import opened_targets, worlds
 from transect.experiment.audit_request import ModelSettings
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.options import Option
-from transect.protocols import Generator, Target, TargetLike, World
+from transect.protocols import Target, TargetLike, World
 from transect.ratings import gates as required
 from transect.records import Design, Predictions, Task
 from transect.runs import report_options
-from transect.runs.capabilities import check_subjects, for_attributes, generator_entry, world_entry
+from transect.runs.capabilities import check_subjects, generator_entry, world_entry
 from transect.runs.environment import versions
 from transect.runs.folder import RunFolder, slug
 from transect.runs.spec import LimitsEntry, SearchedAttribute, SearchMethod, SearchSpec, StatedTruth, TargetDescription
@@ -285,29 +285,11 @@ class SearchPlan:
         )
 
 
-def prepare(
-    target: TargetLike,
-    *,
-    truth: str | None = None,
-    budget: int = 400,
-    goal: str = "regions",
-    vary: str | Sequence[str] = (),
-    population: str | None = None,
-    generator: str | Generator = "faceworld",
-    seed: int = 0,
-    options: SearchOptions | None = None,
-) -> SearchPlan:
-    """The search that `search` runs, opened and checked before anything is rendered; see there."""
-    options = options or SearchOptions()
+def opened_target(target: TargetLike, options: SearchOptions) -> Target:
+    """The target, opened as the options say and named; of a model that answers in words what it is asked."""
     asked = question_of(target, options.questions, options.question)
     name = f"{options.name}/{asked.question}" if options.name and isinstance(asked, AskedSpec) else options.name
-    (resolved,) = opened_targets.resolve_targets([asked], options.how_read(), [] if name is None else [name])
-    directions = None if options.directions is None else Path(options.directions)
-    settings = worlds.WorldSettings(generator, population, options.image_size, options.device, directions)
-    world = settings.open()
-    space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
-    world = for_attributes(world, [attribute.name for attribute in space.attributes])
-    return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
+    return opened_targets.resolve_targets([asked], options.how_read(), [] if name is None else [name])[0]
 
 
 def search_for(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple, final
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, final
 
 import pyarrow as pa
 from markupsafe import Markup, escape
@@ -241,7 +241,7 @@ def _classes(numbers: LeakageNumbers) -> str:
     return f" ({' or '.join(numbers.classes)})" if len(numbers.classes) <= MOST_CLASSES else ""
 
 
-def _terminal(numbers: LeakageNumbers) -> Iterator[str | Table]:
+def _terminal(numbers: LeakageNumbers) -> Iterator[str | Table[Any]]:
     """Every figure, the learning curve, the tables side by side and what balancing costs, with their notes."""
     yield Table("Figures", _figures(numbers), _figure_columns(numbers))
     if numbers.learning_curve:

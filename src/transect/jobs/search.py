@@ -25,13 +25,15 @@ from transect.analysis.search_numbers import (
     SearchNumbers,
     numbers_of,
 )
+from transect.designs.search.space import space_of
 from transect.effects.interrogation import ErrorRate
 from transect.errors import BadInput
 from transect.experiment import costs
 from transect.experiment.canaries import keep_canaries
 from transect.experiment.costs import Cost
 from transect.experiment.search_calls import announce, conduct
-from transect.experiment.search_plan import SearchOptions, SearchPlan, prepare
+from transect.experiment.search_plan import SearchOptions, SearchPlan, opened_target, search_for
+from transect.experiment.worlds import WorldSettings
 from transect.job import Content, Job, Option, Out, function
 from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
@@ -42,6 +44,7 @@ from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.intersections import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
+from transect.runs.capabilities import for_attributes
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Progress, resumable
 from transect.runs.wording import counted, spaced
@@ -173,16 +176,13 @@ class Search(Job[SearchNumbers]):
     @cached_property
     def plan(self) -> SearchPlan:
         """What is searched, opened and checked before anything is rendered."""
-        return prepare(
-            self.target,
-            truth=self.truth,
-            budget=self.budget,
-            goal=self.goal,
-            vary=self.vary,
-            population=self.population,
-            generator=self.generator,
-            seed=self.seed,
-            options=self.options,
+        options, target = self.options, opened_target(self.target, self.options)
+        directions = None if options.directions is None else Path(options.directions)
+        world = WorldSettings(self.generator, self.population, options.image_size, options.device, directions).open()
+        space = space_of(world, self.vary, kind=options.space, latent_dims=options.latent_dims)
+        world = for_attributes(world, [attribute.name for attribute in space.attributes])
+        return search_for(
+            world, target, space, truth=self.truth, budget=self.budget, goal=self.goal, seed=self.seed, options=options
         )
 
     def instead(self) -> Job[Any]:
