@@ -311,7 +311,7 @@ def _ends(numbers: LeakageNumbers) -> str:
 def _figure_columns(numbers: LeakageNumbers) -> list[Column[_Figure]]:
     return [
         Column("figure", "name"),
-        Column(f"% ({_ends(numbers)})", "estimate", "tenths interval"),
+        Column(f"% ({_ends(numbers)})", "estimate", "tenths interval", "estimate"),
         Column("how", "how"),
     ]
 
@@ -426,11 +426,12 @@ def _leakages(numbers: LeakageNumbers) -> Iterator[Block]:
     first, rest = (
         [row for row, each in zip(rows, figures, strict=True) if each.drawn == where] for where in ("first", "folded")
     )
+    table = Table("Leakage", figures, _figure_columns(numbers))
     caption = Markup(
         '<strong>Balanced accuracy of the attacker</strong>, % <span class="fine">with {}; the band shows where '
         "estimates lie if labels carry no information; hollow marks are for comparison</span>"
     ).format(_ends_in_words(numbers))
-    yield DotPlot(caption, ticks, first)
+    yield DotPlot(caption, ticks, first, numbers=table)
     if rest:
         of_models = ", other formats of predictions" if len(numbers.comparisons) > 1 else ""
         words = f"Labels with noise{of_models}, and fewer {_drawn(numbers)}"
@@ -692,16 +693,18 @@ def _costs(numbers: LeakageNumbers) -> Iterator[Block]:
 
 def _leaning(numbers: LeakageNumbers) -> DotPlot:
     """The labels that lean most, by the first class's share."""
-    labels = [label for label in numbers.overview.labels if math.isfinite(label.share[0])][:LEANING_SHOWN]
+    uneven = [label for label in numbers.overview.labels if math.isfinite(label.share[0])][:LEANING_SHOWN]
+    labels = sorted(uneven, key=lambda label: -label.share[0])
     rows = [
         Row(label.name, _lean(number, label, numbers.chance), decimals(label.share[0], 1))
-        for number, label in enumerate(sorted(labels, key=lambda label: -label.share[0]))
+        for number, label in enumerate(labels)
     ]
     caption = Markup(
         '<strong>Items with a label where {} is {}</strong>, % <span class="fine">classes weighted equally; the most '
         "uneven labels; the line is an even share</span>"
     ).format(numbers.protected, numbers.classes[0])
-    return DotPlot(caption, (), rows)
+    columns: list[Column[LabelShare]] = [Column("label", "name"), Column("share", _share_of(0), "tenths")]
+    return DotPlot(caption, (), rows, numbers=Table("Leaning labels", labels, columns))
 
 
 def _lean(number: int, label: LabelShare, chance: float) -> Markup:

@@ -19,7 +19,7 @@ from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigur
 from transect.mitigation.running import run
 from transect.mitigation.settings import Config, as_config
 from transect.mitigation.testbed import FACELESS
-from transect.reports.blocks import Block, Facts, Folded, Paragraph, Part, Plot, Plots, TextTable
+from transect.reports.blocks import Block, Facts, Folded, Paragraph, Part, Plot, Plots
 from transect.reports.columns import Column, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
@@ -268,16 +268,10 @@ def _named(rows: _Rows, shown: Plane) -> str:
     return ", ".join(f"{point.letter} {rows[point.index].name}" for point in shown.points) + "."
 
 
-def _plane_numbers(rows: _Rows, shown: Plane, across: str, up: str) -> TextTable:
+def _plane_numbers(rows: _Rows, shown: Plane, across: str, up: str) -> Table[MitigationFigures]:
     """Both figures of each mitigation with their intervals."""
-    headings = ["mitigation", *(f"{name}{end}" for name in (across, up) for end in ("", " low", " high"))]
-    taken = [rows[point.index] for point in shown.points]
-    return TextTable("Plane", headings, [[row.name, *_ends(row, across), *_ends(row, up)] for row in taken])
-
-
-def _ends(row: MitigationFigures, name: str) -> list[str]:
-    figure: Figure = getattr(row, name)
-    return ["" if end is None else str(end) for end in (figure.estimate, figure.low, figure.high)]
+    known = {column.key: column for column in (*FIGURES, *EFFECTS)}
+    return Table("Plane", [rows[point.index] for point in shown.points], [NAME, known[across], known[up]])
 
 
 def _by_label(numbers: MitigateNumbers) -> Iterator[Block]:
@@ -286,14 +280,14 @@ def _by_label(numbers: MitigateNumbers) -> Iterator[Block]:
     if not others:
         return
     plots = [Plot(row.name, draw_labels(rows[0], row, f"labels-{number}")) for number, row in enumerate(others)]
-    raw = [[name, *(str(row.label_f1[place].estimate) for row in rows)] for place, name in enumerate(names)]
-    yield Plots(plots, "small-multiples", TextTable("F1 by label", ["label", *(row.name for row in rows)], raw))
+    columns = [Column("Label", lambda place: names[place]), *map(_f1_of_label, rows)]
+    table = Table("F1 by label", range(len(names)), columns, "F₁ of each label, %")
+    yield Plots(plots, "small-multiples", table)
     yield Paragraph(
         "Across: F₁ of the model without mitigation; up: with it, in per cent. On the dashed line nothing changes.",
         "fine",
     )
-    columns = [Column("Label", lambda place: names[place]), *map(_f1_of_label, rows)]
-    yield Table("F1 by label", range(len(names)), columns, "F₁ of each label, %")
+    yield table
 
 
 def _f1_of_label(row: MitigationFigures) -> Column[int]:

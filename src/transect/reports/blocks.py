@@ -114,7 +114,7 @@ class DotPlot:
     rows: Sequence[Row]
     unit: str = ""
     style: str = ""
-    numbers: TextTable | None = None
+    numbers: TextTable | Table[Any] | None = None
 
 
 @final
@@ -140,7 +140,7 @@ class Plot:
     caption: str
     drawing: Markup
     across: str = ""
-    numbers: TextTable | None = None
+    numbers: TextTable | Table[Any] | None = None
 
 
 @final
@@ -152,7 +152,7 @@ class Plots:
 
     plots: Sequence[Plot]
     style: str = "panels"
-    numbers: TextTable | None = None
+    numbers: TextTable | Table[Any] | None = None
     key: Markup = _NO_KEY
 
 

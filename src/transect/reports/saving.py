@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
-from typing import Final, final
+from typing import Any, Final, final
 
 from markupsafe import Markup
 
 from transect.reports.blocks import TextTable
+from transect.reports.columns import Table
 from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, tag
 from transect.runs.table_inputs import csv_of_rows
 
@@ -533,7 +534,7 @@ class SavedFigure:
     csv: str
 
 
-def savable(figure: Markup, numbers: TextTable | None = None) -> Markup:
+def savable(figure: Markup, numbers: TextTable | Table[Any] | None = None) -> Markup:
     """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
     if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
@@ -575,10 +576,19 @@ def _link(name: str, kind: str, content: str, words: str) -> Markup:
     return tag("a", words, download=name, href=f"{kind}{encoded}")
 
 
-def _rows_of_table(table: TextTable) -> list[list[str]]:
+def _rows_of_table(table: TextTable | Table[Any]) -> list[list[str]]:
+    """The texts of a table; of a table of records its values as they are."""
+    if isinstance(table, Table):
+        found = table.arrow()
+        rows = ([_raw(value) for value in row.values()] for row in found.to_pylist())
+        return [found.column_names, *rows] if len(found) else []
     head = [_cell(text) for text in table.headings]
     body = [[_cell(text) for text in row] for row in table.rows]
     return _spread(head, body)
+
+
+def _raw(value: object) -> str:
+    return "" if value is None or value != value else str(value)
 
 
 def _cell(text: str) -> Node:

@@ -13,6 +13,7 @@ from transect.mitigation.measuring import by_direction, summary
 from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
 from transect.mitigation.testbed import Bench
+from transect.reports.saving import saved_figures
 from transect.runs.json_records import plain
 
 CONFIG = parse_config(
@@ -153,6 +154,9 @@ def test_the_page_has_the_figures_of_each_mitigation(some, tmp_path):
     # Two seeds, 10 and 12 points of Δ, 80 and 78 % of F₁: 12.706 · sqrt(2) / sqrt(2) to either side.
     assert rows[1][3::3] == ["+11.0 (−1.7 to +23.7)", "79.0 (66.3 to 91.7)"]
     assert ("rerun the command to resume" in page) == (len(some) < 4)
+    planes = [figure.csv.splitlines() for figure in saved_figures(page) if figure.name == "plane"]
+    assert planes == [] or planes[0][0] == "name,f1,f1_low,f1_high,amplification,amplification_low,amplification_high"
+    assert all(plane[2].startswith("noise 2,70.0,70.0,70.0,6.0,") for plane in planes[:1])
 
 
 def test_a_point_lies_where_its_figures_say():
