@@ -36,7 +36,7 @@ from .jobs.match.run import match as match
 from .jobs.mitigate.run import mitigate as mitigate
 from .jobs.neighbours.run import neighbours as neighbours
 from .jobs.plan import plan as plan
-from .jobs.readings.run import readings as readings
+from .jobs.readings import readings as readings
 from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
 from .jobs.recognition.run import recognition as recognition
 from .jobs.recognition.several import compare_recognizers as compare_recognizers

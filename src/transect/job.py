@@ -234,7 +234,8 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)
-        if folder is not None and not is_address(folder) and not is_run(Path(folder)):
+        others = kind.OUT is not None and folder is not None and is_run(Path(folder))
+        if folder is not None and not is_address(folder) and not others:
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):

@@ -37,7 +37,6 @@ from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
-from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
@@ -145,7 +144,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     search,
     render,
     sample_data,
-    readings,
+    "readings",
     match,
     neighbours,
     recognition,
