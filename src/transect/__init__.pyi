@@ -34,7 +34,7 @@ from .jobs.leakage.run import leakage as leakage
 from .jobs.match.options import MatchOptions as MatchOptions
 from .jobs.match.run import match as match
 from .jobs.mitigate.run import mitigate as mitigate
-from .jobs.neighbours.run import neighbours as neighbours
+from .jobs.neighbours import neighbours as neighbours
 from .jobs.plan import plan as plan
 from .jobs.readings import readings as readings
 from .jobs.recognition.run import RecognitionOptions as RecognitionOptions

@@ -32,6 +32,7 @@ from transect.reports.columns import Table
 from transect.runs import working_folders
 from transect.runs.addresses import is_address
 from transect.runs.layout import is_run
+from transect.runs.parts import announcing_stages
 from transect.runs.result import JobResult, json_schema
 
 __all__ = ["Content", "Finished", "Job", "Option", "Out", "command", "function", "name_of", "opened", "rerun", "schema"]
@@ -57,8 +58,8 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table; first: blocks of the first screen. sources: works cited. terminal: lines
-    and tables there, by default the headline and the table; warnings: below them.
+    same. parts: of the page, before the table, and after: it; first: blocks of the first screen. sources: works cited.
+    terminal: lines and tables there, by default the headline and the table; warnings: below them.
     """
 
     title: str
@@ -71,16 +72,17 @@ class Content:
     warnings: Sequence[str] = ()
     first: Sequence[blocks.Block] = ()
     parts: Sequence[Part] = ()
+    after: Sequence[Part] = ()
     sources: Sequence[str] = ()
     terminal: Sequence[str | Table[Any]] | None = None
 
     def page(self) -> Page:
-        """The page: the answer, what to know, the parts, the table, the sources."""
+        """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
         said = [*self.warnings, *self.notes]
         first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
         table = [Part("table", self.table.title, (self.table,))] if self.table else []
         sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
-        parts = (part for part in (first, *self.parts, *table, *sources) if part.blocks)
+        parts = (part for part in (first, *self.parts, *table, *self.after, *sources) if part.blocks)
         return Page(self.title, tuple(parts), question=self.question)
 
     def lines(self) -> list[Block]:
@@ -96,7 +98,8 @@ class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
-    it, since the work itself writes there. quiet: no progress on standard error.
+    it, since the work itself writes there. quiet: no progress on standard error; a job that has none to show redeclares
+    the field with init=False, so that its function does not take it.
     """
 
     VERSION: ClassVar[int] = 1
@@ -124,7 +127,7 @@ class Job(ABC, Generic[Numbers]):
         """Write into the folder of the page what it holds beside the page and the numbers; nothing by default."""
 
     def place(self) -> str | Path | None:
-        """The folder of the page where the command names none; None writes no page."""
+        """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
@@ -229,10 +232,11 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
 
     def call(**given: Any) -> None:
         context, as_json = given.pop("context"), given.pop("json")
-        asked = given.pop("out", None) if kind.OUT is not None else None
+        asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
         job = _job(kind, given, as_json)
-        result = job.result()
         folder = job.place() if asked is None else asked
+        with announcing_stages(quiet=as_json):
+            result = job.result()
         page = None if folder is None else result.report(folder)
         others = kind.OUT is not None and folder is not None and is_run(Path(folder))
         if folder is not None and not is_address(folder) and not others:
@@ -258,7 +262,12 @@ def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     values = {name: value for name, value in given.items() if value not in (None, [])}
     read = {name: known[name].read for name in values}
     values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
-    return cast("Job[Any]", options.built(kind, {**values, "quiet": quiet}))
+    job: Job[Any] = options.built(kind, values)
+    return dataclasses.replace(job, quiet=quiet) if _may_be_quiet(kind) else job
+
+
+def _may_be_quiet(kind: type[Job[Any]]) -> bool:
+    return next(field.init for field in dataclasses.fields(kind) if field.name == "quiet")
 
 
 def _out_name(kind: type[Job[Any]]) -> str:
@@ -270,7 +279,7 @@ def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
     written = []
     if out is not None:
         said = typer.Option(out.name, help=out.help)
-        written = [_keyword("out", Annotated[str | None, said], out.default)]
+        written = [_keyword(_out_name(kind), Annotated[str | None, said], out.default)]
     return [
         _keyword("context", typer.Context),
         *map(_parameter, settings(kind)),

@@ -36,7 +36,6 @@ from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
-from transect.jobs.neighbours.command import neighbours
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
@@ -146,7 +145,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     sample_data,
     "readings",
     match,
-    neighbours,
+    "neighbours",
     recognition,
     "retrieve",
     leakage,

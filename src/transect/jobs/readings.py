@@ -227,7 +227,7 @@ class Readings(Job[ReadingsNumbers]):
             remarks=numbers.notes,
             table=table,
             rows=numbers.rows,
-            parts=[Part("lacking", lacking.title, (lacking,))] if numbers.lacking else [],
+            after=[Part("lacking", lacking.title, (lacking,))] if numbers.lacking else [],
             terminal=[headline, table, *numbers.notes, f"wrote {numbers.out}"],
         )
 
