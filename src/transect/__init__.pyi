@@ -2,6 +2,7 @@ from . import effects as effects
 from . import generators as generators
 from . import targets as targets
 from . import testing as testing
+from .analysis.matched.request import MatchOptions as MatchOptions
 from .analysis.requirements.records import Requirement as Requirement
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
@@ -31,8 +32,7 @@ from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
-from .jobs.match.options import MatchOptions as MatchOptions
-from .jobs.match.run import match as match
+from .jobs.match import match as match
 from .jobs.mitigate.run import mitigate as mitigate
 from .jobs.neighbours import neighbours as neighbours
 from .jobs.plan import plan as plan

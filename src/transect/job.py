@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, cast, 
 
 import pyarrow as pa
 import typer
+from markupsafe import Markup
 
 from transect import options
 from transect.console.options import Json
@@ -58,8 +59,9 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table, and after: it; first: blocks of the first screen. sources: works cited.
-    terminal: lines and tables there, by default the headline and the table; warnings: below them.
+    same. parts: of the page, before the table, and after: it, which is left out where a part has it; first: blocks of
+    the first screen; style: rules of this page alone. sources: works cited. terminal: lines and tables there, by
+    default the headline and the table; warnings: below them.
     """
 
     title: str
@@ -75,22 +77,35 @@ class Content:
     after: Sequence[Part] = ()
     sources: Sequence[str] = ()
     terminal: Sequence[str | Table[Any]] | None = None
+    style: str = ""
 
     def page(self) -> Page:
         """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
         said = [*self.warnings, *self.notes]
         first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
-        table = [Part("table", self.table.title, (self.table,))] if self.table else []
+        shown = any(_has(part.blocks, self.table) for part in (*self.parts, *self.after))
+        table = [Part("table", self.table.title, (self.table,))] if self.table and not shown else []
         sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
         parts = (part for part in (first, *self.parts, *table, *self.after, *sources) if part.blocks)
-        return Page(self.title, tuple(parts), question=self.question)
+        return Page(self.title, tuple(parts), question=self.question, style=self.style)
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the answer, without markup."""
+        first = self.answer[0]
+        return (first.striptags() if isinstance(first, Markup) else first).removesuffix(".")
 
     def lines(self) -> list[Block]:
         """What the terminal shows."""
         shown = self.terminal
         if shown is None:
-            shown = [self.answer[0].removesuffix("."), *([self.table] if self.table else [])]
+            shown = [self.headline, *([self.table] if self.table else [])]
         return [each if isinstance(each, str) else each.texts() for each in shown]
+
+
+def _has(shown: Sequence[blocks.Block], table: Table[Any] | None) -> bool:
+    """Whether a table is among some blocks, or folded within them."""
+    return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)
 
 
 @dataclass(frozen=True)
@@ -167,7 +182,7 @@ class Finished(JobResult[Numbers]):
 
     def headline(self) -> str:
         """The answer in one sentence."""
-        return self.content.answer[0].removesuffix(".")
+        return self.content.headline
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The table of the terminal."""
@@ -201,16 +216,19 @@ def schema(kind: type[Job[Any]]) -> dict[str, object]:
 
 def rerun(kind: type[Job[Any]]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "write", "aside")}
-    argument = ""
+    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "aside")}
+    argument, writes = "", {_out_name(kind): ""}
     for setting in settings(kind):
         option = setting.option
-        if option.argument and option.opens != "write":
+        if option.opens == "write":
+            file = Path(str(option.default or ""))
+            writes[setting.shown.removeprefix("--")] = file.name if file.suffix else ""
+        elif option.argument:
             argument = {"": "values", "data": "data", "model": "models"}[option.opens]
         else:
             named[option.opens].append(setting.shown.removeprefix("--"))
-    values, data, models, *_ = (" ".join(names) for names in named.values())
-    return Rerun(values, data, models, argument, dict.fromkeys([*named["write"], _out_name(kind)], ""))
+    values, data, models, _ = (" ".join(names) for names in named.values())
+    return Rerun(values, data, models, argument, writes)
 
 
 def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
@@ -258,9 +276,9 @@ def help_of(text: str) -> str:
 
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
-    known = {setting.name: setting.option for setting in settings(kind)}
-    values = {name: value for name, value in given.items() if value not in (None, [])}
-    read = {name: known[name].read for name in values}
+    known = {setting.name: setting for setting in settings(kind)}
+    values = {name: value for name, value in given.items() if value not in (None, []) or known[name].required}
+    read = {name: known[name].option.read for name in values}
     values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
     job: Job[Any] = options.built(kind, values)
     return dataclasses.replace(job, quiet=quiet) if _may_be_quiet(kind) else job

@@ -34,7 +34,6 @@ from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
-from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
@@ -144,7 +143,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     render,
     sample_data,
     "readings",
-    match,
+    "match",
     "neighbours",
     recognition,
     "retrieve",
