@@ -37,9 +37,9 @@ from .jobs.mitigate.run import mitigate as mitigate
 from .jobs.neighbours import neighbours as neighbours
 from .jobs.plan import plan as plan
 from .jobs.readings import readings as readings
-from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
-from .jobs.recognition.run import recognition as recognition
-from .jobs.recognition.several import compare_recognizers as compare_recognizers
+from .jobs.recognition import RecognitionOptions as RecognitionOptions
+from .jobs.recognition import recognition as recognition
+from .jobs.recognition import compare_recognizers as compare_recognizers
 from .jobs.render.run import render as render
 from .jobs.replicate.run import replicate as replicate
 from .jobs.report.run import open_run as open_run

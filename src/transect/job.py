@@ -145,6 +145,10 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
+    def answered(self) -> Finished[Any]:
+        """What its command shows: the result, or where several things were named that of another job about them."""
+        return self.result()
+
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
         """The exit code of the command."""
         return 0
@@ -194,10 +198,15 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job that the module `transect.jobs.MODULE` declares: its one class that is a `Job`, else None."""
+    """The job whose command the module `transect.jobs.MODULE` declares: its first class that is a `Job`, else None."""
+    return next(iter(jobs_of(module)), None)
+
+
+def jobs_of(module: str) -> list[type[Job[Any]]]:
+    """The jobs that a module declares: that of its command, then those of Python alone."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
-    return next((kind for kind in own if issubclass(kind, Job)), None)
+    return [kind for kind in own if issubclass(kind, Job)]
 
 
 def name_of(kind: type[Job[Any]]) -> str:
@@ -254,13 +263,13 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         job = _job(kind, given, as_json)
         folder = job.place() if asked is None else asked
         with announcing_stages(quiet=as_json):
-            result = job.result()
+            result = job.answered()
         page = None if folder is None else result.report(folder)
         others = kind.OUT is not None and folder is not None and is_run(Path(folder))
         if folder is not None and not is_address(folder) and not others:
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
-        if code := job.exit_code(result.numbers):
+        if code := result.job.exit_code(result.numbers):
             raise typer.Exit(code)
 
     call.__name__, call.__doc__ = name_of(kind), help_of(sys.modules[kind.__module__].__doc__ or "")

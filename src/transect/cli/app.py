@@ -35,7 +35,6 @@ from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.mitigate.command import mitigate
-from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
@@ -145,7 +144,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "readings",
     "match",
     "neighbours",
-    recognition,
+    "recognition",
     "retrieve",
     leakage,
     mitigate,

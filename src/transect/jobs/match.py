@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, final
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from markupsafe import Markup
@@ -403,7 +403,7 @@ def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
         yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"
 
 
-def _lines(numbers: MatchNumbers) -> Iterator[str | Table[object]]:
+def _lines(numbers: MatchNumbers) -> Iterator[str | Table[Any]]:
     """What the terminal shows: counts, reasons, the verdict, the covariates that differed most, outcomes."""
     yield headline(numbers)
     yield from (f"  refused: {count} ({reason})" for reason, count in numbers.refused.items())
@@ -419,8 +419,8 @@ def _lines(numbers: MatchNumbers) -> Iterator[str | Table[object]]:
     yield from (effect(outcome, treated, outcome.versus or control).striptags() for outcome in numbers.outcomes)
     if not numbers.outcomes:
         return
-    tables = [_outcome_table(numbers), _hidden_bias(numbers), _outcome_table(numbers, adjusted=True)]
-    for table in (*tables, _compared_with_experiment(numbers)):
+    found, adjusted = (_outcome_table(numbers, adjusted=each) for each in (False, True))
+    for table in (found, _hidden_bias(numbers), adjusted, _compared_with_experiment(numbers)):
         if table is not None:
             yield f"{table.title}:"
             yield table

@@ -332,8 +332,11 @@ def refused_shown(numbers: MatchNumbers) -> list[Card]:
     order = sorted(refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))
     turns = _turns([refused[row] for row in order])
     chosen = sorted(sorted(range(len(order)), key=turns.__getitem__)[:MOST_REFUSED])
-    rows = [order[place] for place in chosen]
-    return [_card(shown, row, *near.get(row, (None, np.nan)), refused[row]) for row in rows]
+    cards = []
+    for row in (order[place] for place in chosen):
+        other, distance = near.get(row, (None, np.nan))
+        cards.append(_card(shown, row, other, distance, refused[row]))
+    return cards
 
 
 def _turns(reasons: Sequence[str]) -> list[int]:
