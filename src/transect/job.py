@@ -145,9 +145,9 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
-    def answered(self) -> Finished[Any]:
-        """What its command shows: the result, or where several things were named that of another job about them."""
-        return self.result()
+    def instead(self) -> Job[Any]:
+        """The job that the command does with these options: this one, or another that they ask for."""
+        return self
 
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
         """The exit code of the command."""
@@ -260,16 +260,16 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         context, as_json = given.pop("context"), given.pop("json")
         asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
-        job = _job(kind, given, as_json)
+        job = _job(kind, given, as_json).instead()
         folder = job.place() if asked is None else asked
         with announcing_stages(quiet=as_json):
-            result = job.answered()
+            result = job.result()
         page = None if folder is None else result.report(folder)
         others = kind.OUT is not None and folder is not None and is_run(Path(folder))
         if folder is not None and not is_address(folder) and not others:
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
-        if code := result.job.exit_code(result.numbers):
+        if code := job.exit_code(result.numbers):
             raise typer.Exit(code)
 
     call.__name__, call.__doc__ = name_of(kind), help_of(sys.modules[kind.__module__].__doc__ or "")

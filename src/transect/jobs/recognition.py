@@ -303,28 +303,26 @@ class Recognition(Job[RecognitionNumbers]):
         flat = values.reshape(len(values), -1)
         return flat, tuple("" if known else "missing values" for known in np.isfinite(flat).all(axis=1))
 
-    def answered(self) -> Finished[Any]:
-        """Of several models their comparison, with a page for each below it."""
+    def instead(self) -> Job[Any]:
+        """This job with the one model that was named; of several their comparison, each with its page below it."""
         targets: list[str] = self.target if isinstance(self.target, list) else []
-        given = self.embeddings if isinstance(self.embeddings, list) else []
+        given: list[Path] = self.embeddings if isinstance(self.embeddings, list) else []
         sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets]
         sources += [(None, file) for file in given]
         own = self.options.names(len(sources))
         if len(sources) < 2:
             target, file = sources[0] if sources else (None, None)
-            return replace(self, target=target, embeddings=file).result()
+            return replace(self, target=target, embeddings=file)
         names = own or [target or (file.stem if file else "") for target, file in sources]
         folders = [Path(self.options.out or "") / slug(name) for name in names]
         if len(set(folders)) < len(names):
             raise BadInput("expected recognizers of different names, got one twice; rename one, or leave it out")
-        results = {}
-        for place, (name, folder) in enumerate(zip(names, folders, strict=True)):
-            target, file = sources[place]
+        alone = {}
+        for place, (name, (target, file)) in enumerate(zip(names, sources, strict=True)):
             shown = None if target is None and targets else self.pictures
-            options = replace(self.options, out=folder, name=own[place] if own else None)
-            results[name] = replace(self, target=target, embeddings=file, pictures=shown, options=options).result()
-            results[name].report(folder)
-        return compare_recognizers(results)
+            options = replace(self.options, out=folders[place], name=own[place] if own else None)
+            alone[name] = replace(self, target=target, embeddings=file, pictures=shown, options=options)
+        return Recognizers(alone)
 
     def write(self, numbers: RecognitionNumbers, folder: Path) -> None:
         """The curves and, of a target, embeddings.parquet, for `embeddings` here and `second` of `transect.match`."""
@@ -382,7 +380,8 @@ recognition = function(Recognition)
 class Recognizers(Job[RecognizersNumbers]):
     """Differences between groups in the mean distance of one person's images, recognizer by recognizer.
 
-    results: those of `recognition` by the name of the recognizer, of the same images, identities and groups. Every
+    results: those of `recognition`, or what is asked of it, by the name of the recognizer, of the same images,
+    identities and groups. Every
     recognizer is measured on the images that all of them embedded; its own page shows all that it embedded. Each
     difference is also relative to the groups' mean distance, without a unit, and p is corrected over all of a sample
     (Holm); a gap is NaN with the reason where no such images are left of a group, or a recognizer cannot tell it. The
@@ -399,12 +398,18 @@ class Recognizers(Job[RecognizersNumbers]):
     [('one', 1.0, 0.667), ('twice', 2.0, 0.667)]
     """
 
-    results: Mapping[str, Finished[RecognitionNumbers]]
+    results: Mapping[str, Finished[RecognitionNumbers] | Recognition]
     quiet: bool = field(default=True, init=False)
 
+    def place(self) -> Path | None:
+        """The folder above those of the recognizers."""
+        first = next(iter(self.results.values()))
+        own = first.place() if isinstance(first, Recognition) else None
+        return None if own is None else Path(own).parent
+
     def compute(self) -> RecognizersNumbers:
-        """The gaps of each recognizer on the images that all embedded."""
-        return several.compared({name: result.numbers for name, result in self.results.items()})
+        """The gaps of each recognizer on the images that all embedded; what is not measured yet is, with its page."""
+        return several.compared({name: _numbers(result) for name, result in self.results.items()})
 
     def content(self, numbers: RecognizersNumbers) -> Content:
         """Whose gaps are smaller than the first recognizer's, and each gap of each recognizer."""
@@ -425,6 +430,15 @@ class Recognizers(Job[RecognizersNumbers]):
 
 
 compare_recognizers = function(Recognizers)
+
+
+def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionNumbers:
+    if isinstance(result, Finished):
+        return result.numbers
+    done, folder = result.result(), result.place()
+    if folder is not None:
+        done.report(folder)
+    return done.numbers
 
 
 def _limit(limit: Threshold) -> str:
