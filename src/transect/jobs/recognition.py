@@ -304,7 +304,7 @@ class Recognition(Job[RecognitionNumbers]):
         return flat, tuple("" if known else "missing values" for known in np.isfinite(flat).all(axis=1))
 
     def instead(self) -> Job[Any]:
-        """This job with the one model that was named; of several their comparison, each with its page below it."""
+        """The same of the one model that was named; of several their comparison, each with its page below it."""
         targets: list[str] = self.target if isinstance(self.target, list) else []
         given: list[Path] = self.embeddings if isinstance(self.embeddings, list) else []
         sources: list[tuple[str | None, Path | None]] = [(target, None) for target in targets]
