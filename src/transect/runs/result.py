@@ -66,14 +66,13 @@ def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
 
 def _without_hidden(record: Any) -> Any:
     """A record without the fields that its JSON leaves out, whose types no schema may be able to describe."""
-    if not dataclasses.is_dataclass(record) or not hidden_fields(record):
+    if not (isinstance(record, type) and dataclasses.is_dataclass(record) and hidden_fields(record)):
         return record
     left_out, hints = hidden_fields(record), get_type_hints(record, include_extras=True)
     kept = [each for each in dataclasses.fields(record) if each.name not in left_out]
-    fields = [
-        (f.name, hints[f.name], dataclasses.field(default=f.default, default_factory=f.default_factory)) for f in kept
-    ]
-    made = dataclasses.make_dataclass(record.__name__, fields)
+    defaults = [dataclasses.field(default=each.default, default_factory=each.default_factory) for each in kept]
+    named = [(each.name, hints[each.name], default) for each, default in zip(kept, defaults, strict=True)]
+    made = dataclasses.make_dataclass(record.__name__, named, kw_only=True)
     made.__doc__ = record.__doc__
     return made
 
