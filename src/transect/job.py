@@ -72,9 +72,9 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table, and after: it, which is left out where a part has it; first: blocks of
-    the first screen; style: rules of this page alone. sources: works cited. terminal: lines and tables there, by
-    default the headline and the table; warnings: below them.
+    same. parts: of the page, before the table, or what makes them where that takes long; after: below the table, which
+    is left out where a part has it. first: blocks of the first screen; style: rules of this page alone. sources: works
+    cited. terminal: lines and tables there, by default the headline and the table; warnings: below them.
     """
 
     title: str
@@ -86,7 +86,7 @@ class Content:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     first: Sequence[blocks.Block] = ()
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part] | Callable[[], Sequence[Part]] = ()
     after: Sequence[Part] = ()
     sources: Sequence[str] = ()
     terminal: Sequence[str | Table[Any]] | None = None
@@ -96,10 +96,11 @@ class Content:
         """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
         said = [*self.warnings, *self.notes]
         first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
-        shown = any(_has(part.blocks, self.table) for part in (*self.parts, *self.after))
+        own = self.parts() if callable(self.parts) else self.parts
+        shown = any(_has(part.blocks, self.table) for part in (*own, *self.after))
         table = [Part("table", self.table.title, (self.table,))] if self.table and not shown else []
         sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
-        parts = (part for part in (first, *self.parts, *table, *self.after, *sources) if part.blocks)
+        parts = (part for part in (first, *own, *table, *self.after, *sources) if part.blocks)
         return Page(self.title, tuple(parts), question=self.question, style=self.style)
 
     @property

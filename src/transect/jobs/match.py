@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
@@ -12,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from transect.analysis.matched import figures
-from transect.analysis.matched.figures import MOST_REFUSED, PANELS, Card
+from transect.analysis.matched.figures import PANELS, Card
 from transect.analysis.matched.methods import distance_name
 from transect.analysis.matched.outcomes import ALPHA, ExperimentComparison, MatchedOutcome, MatchNumbers, matching
 from transect.analysis.matched.request import MatchOptions, Method, Request, opened
@@ -192,19 +193,7 @@ class Match(Job[MatchNumbers]):
 
     def content(self, numbers: MatchNumbers) -> Content:
         """The effect on the outcomes and what may lie behind it, balance, overlap, pairs, and who was refused."""
-        refused = figures.refused_shown(numbers)
-        reasons = sorted({card.reason for card in refused[:MOST_REFUSED]})
         table = _balance_table(numbers)
-        parts = [
-            Part("outcomes", "Matched effects", tuple(_effects(numbers))),
-            Part("balance", "Balance", tuple(_balance(numbers, table))),
-            Part("shares", "Shares", tuple(_shares(numbers))),
-            Part("overlap", "Overlap", tuple(_overlap(numbers))),
-            Part("references", "Reference images", tuple(_references(numbers))),
-            Part("joint", "Joint distribution", tuple(_joints(numbers))),
-            Part("pairs", "Pairs", tuple(_pairs(numbers))),
-            Part("refused", "Images without a match", tuple(_refused(numbers, refused, reasons)), "Without a match"),
-        ]
         wrote = [] if self.options.out is None else [f"wrote {self.options.out}"]
         return Content(
             title=f"Matching by {numbers.treatment}",
@@ -214,13 +203,26 @@ class Match(Job[MatchNumbers]):
             first=tuple(_first(numbers)),
             table=table,
             rows=numbers.matched.rows,
-            parts=parts,
-            style="".join(_HIDE.format(number) for number in range(len(reasons))),
+            parts=partial(_parts, numbers, table),
+            style="".join(map(_HIDE.format, range(len(numbers.refused)))),
             terminal=[*_lines(numbers), *wrote],
         )
 
 
 match = function(Match)
+
+
+def _parts(numbers: MatchNumbers, table: Table[Balance]) -> list[Part]:
+    return [
+        Part("outcomes", "Matched effects", tuple(_effects(numbers))),
+        Part("balance", "Balance", tuple(_balance(numbers, table))),
+        Part("shares", "Shares", tuple(_shares(numbers))),
+        Part("overlap", "Overlap", tuple(_overlap(numbers))),
+        Part("references", "Reference images", tuple(_references(numbers))),
+        Part("joint", "Joint distribution", tuple(_joints(numbers))),
+        Part("pairs", "Pairs", tuple(_pairs(numbers))),
+        Part("refused", "Images without a match", tuple(_refused(numbers)), "Without a match"),
+    ]
 
 
 def groups_of(numbers: MatchNumbers) -> tuple[str, str]:
@@ -717,8 +719,9 @@ def _pairs(numbers: MatchNumbers) -> Iterator[Block]:
     yield tag("div", joined(figures.quarters(pairs)), class_="cards")
 
 
-def _refused(numbers: MatchNumbers, refused: Sequence[Card], reasons: Sequence[str]) -> Iterator[Block]:
-    several = numbers.sets is not None
+def _refused(numbers: MatchNumbers) -> Iterator[Block]:
+    refused, several = figures.refused_shown(numbers), numbers.sets is not None
+    reasons = sorted({card.reason for card in refused})
     images = f"images with {groups_of(numbers)[0]}" if several else "treated images"
     counts: list[tuple[str, int | None]] = [*numbers.refused.items()] or [("none", None)]
     reason: Column[tuple[str, int | None]] = Column("reason", lambda row: row[0])

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
@@ -338,38 +339,19 @@ class Recognition(Job[RecognitionNumbers]):
     def content(self, numbers: RecognitionNumbers) -> Content:
         """Whom the recognizer fails to match and whom it matches falsely, by group."""
         still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
-        table = _error_table(numbers)
-        differentials, distances = _differential_table(numbers), _distance_table(numbers)
-        changed, lost = _change_table(numbers), _enrolment_table(numbers)
-        parts = [
-            Part("errors", "Errors by group", tuple(_errors(numbers, table))),
-            Part("enrolment", lost.title, (Paragraph(_ENROLMENT), lost) if numbers.enrolment else ()),
-            Part("curves", "Curves", tuple(_curves(numbers))),
-            Part("differentials", differentials.title, (Paragraph(_DIFFERENTIALS), differentials)),
-            Part("distances", distances.title, (Paragraph(_DISTANCES), distances), "Distances"),
-            Part("changes", "Change by matching", (Paragraph(_CHANGES), changed) if numbers.changes else ()),
-        ]
-        tables: list[Table[Any]] = [table, differentials, distances]
-        tables += [each for each in (changed, lost) if each.records]
+        tables = _tables(numbers)
         return Content(
             title=f"Face recognition by {numbers.group}",
             question=f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?",
             answer=tuple(_sentences(numbers)),
             remarks=tuple(_remarks(numbers)),
             first=tuple(_first(numbers)),
-            table=table,
+            table=tables[0],
             rows=pa.Table.from_pylist(list(_rows(numbers))),
-            parts=parts,
+            parts=partial(_parts, numbers, *tables),
             sources=numbers.sources,
-            terminal=[
-                *(f"threshold {_limit(limit)} ({numbers.metric} distance; {_origin(numbers, limit)})"
-                  for limit in numbers.thresholds),
-                *(line for each in tables for line in (f"{each.title}:", each)),
-                *_missing_intervals(numbers),
-                *(f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out),
-                *(f"note: {note}" for note in numbers.notes),
-            ],
-        )  # fmt: skip
+            terminal=tuple(_lines(numbers, tables)),
+        )
 
 
 recognition = function(Recognition)
@@ -439,6 +421,40 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     if folder is not None:
         done.report(folder)
     return done.numbers
+
+
+def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
+    return [
+        _error_table(numbers),
+        _differential_table(numbers),
+        _distance_table(numbers),
+        _change_table(numbers),
+        _enrolment_table(numbers),
+    ]
+
+
+def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterator[str | Table[Any]]:
+    """What the terminal shows: thresholds, the tables, and what has no interval or is left out."""
+    for limit in numbers.thresholds:
+        yield f"threshold {_limit(limit)} ({numbers.metric} distance; {_origin(numbers, limit)})"
+    for table in tables:
+        if table.records:
+            yield from (f"{table.title}:", table)
+    yield from _missing_intervals(numbers)
+    yield from (f"left out: {left.images} of {left.group} ({left.reason})" for left in numbers.left_out)
+    yield from (f"note: {note}" for note in numbers.notes)
+
+
+def _parts(numbers: RecognitionNumbers, *tables: Table[Any]) -> list[Part]:
+    errors, differentials, distances, changed, lost = tables
+    return [
+        Part("errors", errors.title, tuple(_errors(numbers, errors))),
+        Part("enrolment", lost.title, (Paragraph(_ENROLMENT), lost) if lost.records else ()),
+        Part("curves", "Curves", tuple(_curves(numbers))),
+        Part("differentials", differentials.title, (Paragraph(_DIFFERENTIALS), differentials)),
+        Part("distances", distances.title, (Paragraph(_DISTANCES), distances), "Distances"),
+        Part("changes", "Change by matching", (Paragraph(_CHANGES), changed) if changed.records else ()),
+    ]
 
 
 def _limit(limit: Threshold) -> str:

@@ -217,12 +217,9 @@ def _check_difficulty(request: Request) -> None:
 def _check_numbers(request: Request) -> None:
     """Numbers out of range are refused under the names of their options."""
     options = request.options
-    for name, value, least in (
-        ("--caliper", request.caliper, 0.0),
-        ("--gate", options.gate, 0.0),
-    ):
-        if value is not None and not least <= value < math.inf:
-            raise BadInput(f"{name}: expected a number of {least:g} or more, got {value:g}")
+    for name, value in (("--caliper", request.caliper), ("--gate", options.gate)):
+        if value is not None and not 0 <= value < math.inf:
+            raise BadInput(f"{name}: expected a number of 0 or more, got {value:g}")
     if options.second_threshold is not None and not options.second_threshold > 0:
         raise BadInput(f"--second-threshold: expected a distance above 0, got {options.second_threshold:g}")
 
