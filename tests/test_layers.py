@@ -116,8 +116,8 @@ def test_imports_point_down_the_folders():
 
 def test_an_upward_arrow_is_found():
     assert upward_arrows("generators.x", ["effects.rates.wilson"]) == ["generators.x -> effects.rates.wilson"]
-    assert upward_arrows("jobs.match.run", ["jobs.leakage.run"]) == ["jobs.match.run -> jobs.leakage.run"]
-    assert upward_arrows("jobs.match.page", ["jobs.match.run", "reports.document"]) == []
+    assert upward_arrows("jobs.match", ["jobs.leakage.run"]) == ["jobs.match -> jobs.leakage.run"]
+    assert upward_arrows("jobs.leakage.page", ["jobs.leakage.run", "reports.document"]) == []
     assert upward_arrows("effects.x", ["records.Effect", "designs.levels"]) == []
 
 

@@ -1,4 +1,4 @@
-"""Writes jobs/readings/head.csv, the mean head of FaceWorld by dlib's 68 points: python -m tools.head_model.
+"""Writes targets/head.csv, the mean head of FaceWorld by dlib's 68 points: python -m tools.head_model.
 
 A head raised by φ shows a point at Y = y cos φ - z sin φ, so that pictures of it raised and bowed give its depth z.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from transect.generators.faceworld.world import FaceWorld
 
-OUT = Path(__file__).parents[1] / "src" / "transect" / "jobs" / "readings" / "head.csv"
+OUT = Path(__file__).parents[1] / "src" / "transect" / "targets" / "head.csv"
 FIRST_SEED, RAISED = 70_000_000, 15.0
 UPRIGHT = {"yaw": 0.0, "roll": 0.0, "smile": 0.2, "mouth_open": 0.0, "mouth_slant": 0.0, "brow_raise": 0.0}
 

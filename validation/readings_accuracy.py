@@ -16,9 +16,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings.reader import Reader, background_mask, sized
+from transect.jobs.readings import Reader
 from transect.records import Latents
 from transect.targets.face_readers import FaceFinder, FaceLandmarks
+from transect.targets.pose_and_scene import background_mask, sized
 
 TONES = (1.0, 4.0, 7.0, 10.0)
 FIRST_SEED = 80_000_000

@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, cast, 
 
 import pyarrow as pa
 import typer
+from markupsafe import Markup
 
 from transect import options
 from transect.console.options import Json, keyword, parameters
@@ -32,6 +33,7 @@ from transect.reports.columns import Table
 from transect.runs import working_folders
 from transect.runs.addresses import is_address
 from transect.runs.layout import is_run
+from transect.runs.parts import announcing_stages
 from transect.runs.result import JobResult, json_schema
 
 __all__ = [
@@ -70,8 +72,9 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table; first: blocks of the first screen. sources: works cited. terminal: lines
-    and tables there, by default the headline and the table; warnings: below them.
+    same. parts: of the page, before the table, or what makes them where that takes long; after: below the table, which
+    is left out where a part has it. first: blocks of the first screen; style: rules of this page alone. sources: works
+    cited. terminal: lines and tables there, by default the headline and the table; warnings: below them.
     """
 
     title: str
@@ -83,25 +86,40 @@ class Content:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     first: Sequence[blocks.Block] = ()
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part] | Callable[[], Sequence[Part]] = ()
+    after: Sequence[Part] = ()
     sources: Sequence[str] = ()
     terminal: Sequence[str | Table[Any]] | None = None
+    style: str = ""
 
     def page(self) -> Page:
-        """The page: the answer, what to know, the parts, the table, the sources."""
+        """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
         said = [*self.warnings, *self.notes]
         first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
-        table = [Part("table", self.table.title, (self.table,))] if self.table else []
+        own = self.parts() if callable(self.parts) else self.parts
+        shown = any(_has(part.blocks, self.table) for part in (*own, *self.after))
+        table = [Part("table", self.table.title, (self.table,))] if self.table and not shown else []
         sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
-        parts = (part for part in (first, *self.parts, *table, *sources) if part.blocks)
-        return Page(self.title, tuple(parts), question=self.question)
+        parts = (part for part in (first, *own, *table, *self.after, *sources) if part.blocks)
+        return Page(self.title, tuple(parts), question=self.question, style=self.style)
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the answer, without markup."""
+        first = self.answer[0]
+        return (first.striptags() if isinstance(first, Markup) else first).removesuffix(".")
 
     def lines(self) -> list[Block]:
         """What the terminal shows."""
         shown = self.terminal
         if shown is None:
-            shown = [self.answer[0].removesuffix("."), *([self.table] if self.table else [])]
+            shown = [self.headline, *([self.table] if self.table else [])]
         return [each if isinstance(each, str) else each.texts() for each in shown]
+
+
+def _has(shown: Sequence[blocks.Block], table: Table[Any] | None) -> bool:
+    """Whether a table is among some blocks, or folded within them."""
+    return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)
 
 
 @dataclass(frozen=True)
@@ -109,7 +127,8 @@ class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
-    it, since the work itself writes there. quiet: no progress on standard error.
+    it, since the work itself writes there. quiet: no progress on standard error; a job that has none to show redeclares
+    the field with init=False, so that its function does not take it.
     """
 
     VERSION: ClassVar[int] = 1
@@ -137,7 +156,7 @@ class Job(ABC, Generic[Numbers]):
         """Write into the folder of the page what it holds beside the page and the numbers; nothing by default."""
 
     def place(self) -> str | Path | None:
-        """The folder of the page where the command names none; None writes no page."""
+        """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
     def instead(self) -> Job[Any]:
@@ -181,7 +200,7 @@ class Finished(JobResult[Numbers]):
 
     def headline(self) -> str:
         """The answer in one sentence."""
-        return self.content.answer[0].removesuffix(".")
+        return self.content.headline
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The table of the terminal."""
@@ -194,12 +213,12 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
+    """The job whose command the module `transect.jobs.MODULE` declares: its first class that is a `Job`, else None."""
     return next(iter(jobs_of(module)), None)
 
 
 def jobs_of(module: str) -> list[type[Job[Any]]]:
-    """The classes of the module `transect.jobs.MODULE` that are jobs."""
+    """The jobs that a module declares: that of its command, then those of Python alone."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
     return [kind for kind in own if issubclass(kind, Job)]
@@ -221,16 +240,19 @@ def schema(kind: type[Job[Any]]) -> dict[str, object]:
 
 def rerun(kind: type[Job[Any]]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "write", "aside")}
-    argument = ""
+    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "aside")}
+    argument, writes = "", {_out_name(kind): ""}
     for setting in settings(kind):
         option = setting.option
-        if option.argument and option.opens != "write":
+        if option.opens == "write":
+            file = Path(str(option.default or ""))
+            writes[setting.shown.removeprefix("--")] = file.name if file.suffix else ""
+        elif option.argument:
             argument = {"": "values", "data": "data", "model": "models"}[option.opens]
         else:
             named[option.opens].append(setting.shown.removeprefix("--"))
-    values, data, models, *_ = (" ".join(names) for names in named.values())
-    return Rerun(values, data, models, argument, dict.fromkeys([*named["write"], _out_name(kind)], ""))
+    values, data, models, _ = (" ".join(names) for names in named.values())
+    return Rerun(values, data, models, argument, writes)
 
 
 def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
@@ -252,13 +274,14 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
 
     def call(**given: Any) -> None:
         context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
-        asked = given.pop("out", None) if kind.OUT is not None else None
+        asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
         job = _job(kind, given, as_json).instead()
-        result = job.result()
         folder = job.place() if asked is None else asked
+        with announcing_stages(quiet=as_json):
+            result = job.result()
         page = None if folder is None else result.report(folder)
-        own = kind.OUT is None  # else the folder may be that of an audit, whose command is another
-        if folder is not None and not is_address(folder) and (own or not is_run(Path(folder))):
+        others = kind.OUT is not None and folder is not None and is_run(Path(folder))
+        if folder is not None and not is_address(folder) and not others:
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
@@ -277,8 +300,12 @@ def help_of(text: str) -> str:
 
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
-    stated = {name: value for name, value in given.items() if value not in (None, [])}
-    return cast("Job[Any]", options.built(kind, {**options.read(kind, stated), "quiet": quiet}))
+    required = {setting.name for setting in settings(kind) if setting.required}
+    stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
+    values = options.read(kind, stated)
+    if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
+        values["quiet"] = quiet
+    return cast("Job[Any]", options.built(kind, values))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:
@@ -290,5 +317,5 @@ def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
     written = []
     if out is not None:
         said = typer.Option(out.name, help=out.help)
-        written = [keyword("out", Annotated[str | None, said], out.default)]
+        written = [keyword(_out_name(kind), Annotated[str | None, said], out.default)]
     return [*parameters(kind), *written, keyword("json", Json, default=False)]

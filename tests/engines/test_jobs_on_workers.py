@@ -91,7 +91,7 @@ def test_pictures_are_carried_with_their_bytes(folder, tmp_path):
 def lent(processes, monkeypatch):
     """Settings that name the workers of this file."""
     monkeypatch.setattr("transect.engines.workers.Processes", lambda _: Lent(processes))
-    monkeypatch.setattr("transect.jobs.recognition.embeddings.ROWS_OF_A_PART", 2)
+    monkeypatch.setattr("transect.experiment.picture_embeddings.ROWS_OF_A_PART", 2)
     return EngineSettings("local", 2)
 
 

@@ -9,10 +9,10 @@ import pytest
 from places import SHARED
 
 import transect
+from transect.analysis.matched.request import MatchOptions
 from transect.effects.identity_pairs import pair_agreement
 from transect.effects.intervals import mean_interval, wilson
 from transect.effects.matched_pairs import balance
-from transect.jobs.match.options import MatchOptions
 
 DATA = SHARED
 FILES = (

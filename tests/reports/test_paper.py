@@ -6,7 +6,7 @@ from browsers import CHROMIUM, FLAGS
 from paper import printed
 from report_factory import make_gallery, make_results
 
-from transect.jobs.match.run import match
+from transect.jobs.match import match
 from transect.reports import builder, write
 from transect.reports.blocks import DotPlot, Folded, Page, Part, Plot, Plots, Row
 from transect.reports.drawing import svg

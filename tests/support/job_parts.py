@@ -8,11 +8,11 @@ from planted_networks import pixels_of, small, tensors
 from safetensors.torch import save_file
 from worker_runs import content
 
+from transect.experiment import picture_embeddings as embeddings
 from transect.generators.encoder import Network
 from transect.inversion.protocol import invertible
 from transect.jobs.encode import run as encode
 from transect.jobs.invert import run as invert
-from transect.jobs.recognition import embeddings
 from transect.targets.guard import Limits
 
 EMBED = "people_tables:embedder"

@@ -5,20 +5,15 @@ interrupted, 143 ended by SIGTERM (rerun the command to resume); of requirements
 reproduction 1 differs, and of a run's files 1 not as written.
 """
 
-from __future__ import annotations
 
 import io
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Annotated, Any, Final, final
 
 import typer
 
-from transect import __version__
 from transect.cli.declared import DeclaredCommand, declared
 from transect.cli.listings import attributes, datasets, generators
 from transect.cli.listings import targets as targets_group
@@ -31,10 +26,6 @@ from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
-from transect.jobs.match.command import match
-from transect.jobs.neighbours.command import neighbours
-from transect.jobs.readings.command import readings
-from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
@@ -140,10 +131,10 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "search",
     render,
     sample_data,
-    readings,
-    match,
-    neighbours,
-    recognition,
+    "readings",
+    "match",
+    "neighbours",
+    "recognition",
     "retrieve",
     "leakage",
     "mitigate",

@@ -47,10 +47,13 @@ def plain(value: object) -> Any:
     return _collection(value)
 
 
-def hidden(default: T) -> T:
-    """A field of a record that its JSON leaves out, as pictures that only the page shows."""
-    field: T = dataclasses.field(default=default, repr=False, metadata={_HIDDEN: True})
-    return field
+@typing.overload
+def hidden() -> Any: ...
+@typing.overload
+def hidden(default: T) -> T: ...
+def hidden(default: Any = dataclasses.MISSING) -> Any:
+    """A field of a record that its JSON leaves out, as pictures that only the page shows; required by default."""
+    return dataclasses.field(default=default, repr=False, metadata={_HIDDEN: True})
 
 
 def hidden_fields(kind: type[Any]) -> list[str]:

@@ -4,13 +4,14 @@ JSON Schema.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 
 import pyarrow as pa
 from pydantic import BeforeValidator, ConfigDict, InstanceOf, TypeAdapter, WithJsonSchema
@@ -61,9 +62,23 @@ def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
     >>> sorted(json_schema(Rate, "rate", 1)["properties"])
     ['group', 'rate']
     """
+    record = _without_hidden(record)
     adapter = TypeAdapter(record, config=None if isinstance(record, type) else ConfigDict(arbitrary_types_allowed=True))
     schema = adapter.json_schema(schema_generator=_Nullable, mode="serialization")
     return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **schema}
+
+
+def _without_hidden(record: Any) -> Any:
+    """A record without the fields that its JSON leaves out, whose types no schema may be able to describe."""
+    if not (isinstance(record, type) and dataclasses.is_dataclass(record) and hidden_fields(record)):
+        return record
+    left_out, hints = hidden_fields(record), get_type_hints(record, include_extras=True)
+    kept = [each for each in dataclasses.fields(record) if each.name not in left_out]
+    defaults = [dataclasses.field(default=each.default, default_factory=each.default_factory) for each in kept]
+    named = [(each.name, hints[each.name], default) for each, default in zip(kept, defaults, strict=True)]
+    made = dataclasses.make_dataclass(record.__name__, named, kw_only=True)
+    made.__doc__ = record.__doc__
+    return made
 
 
 Numbers_co = TypeVar("Numbers_co", covariant=True)

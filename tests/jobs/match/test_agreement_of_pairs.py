@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from transect.jobs.match.outcomes import agreement
+from transect.analysis.matched.outcomes import agreement
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=20)
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import transect
-from transect.jobs.match.options import MatchOptions
+from transect.analysis.matched.request import MatchOptions
 
 FEATURES = np.array([0.0, 10.0, 30.0, 1.0, 11.0, 41.0])[:, None]
 TABLE = {"g": [1, 1, 1, 0, 0, 0], "person": list("xxxyyy")}

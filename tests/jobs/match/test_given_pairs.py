@@ -10,8 +10,8 @@ from commands import printed
 from published import fits
 
 import transect
+from transect.analysis.matched.request import MatchOptions
 from transect.errors import BadInput
-from transect.jobs.match.options import MatchOptions
 
 N = 40
 TABLE = {
@@ -97,7 +97,7 @@ def test_several_b_weigh_in_the_balance_as_in_the_outcome():
     table = {**TABLE, "age": [49.0] * 12 + [30.0] * 8 + [49.0, 39.0] + [40.0] * 18}
     pairs = {"a": [20] * 12 + [21], "b": [*range(12), 12]}
     result = given(pairs, table, outcomes=["error"], covariates=["age"])
-    side = result.matched.balance[0].after
+    side = result.numbers.matched.balance[0].after
     assert (side.treated, side.control, side.n) == (44.0, 39.5, (2.0, pytest.approx(4 / (1 + 1 / 12))))
     assert abs(side.smd) > 0.1
     assert result.numbers.verdict.startswith("not balanced")

@@ -9,12 +9,12 @@ import pytest
 from match_tables import pairs, write_line
 
 
-def cells(folder, place):
-    """Shares of each combination in two groups, per cent, of the page's table at a place."""
+def cells(folder, when):
+    """Of each combination the per cent of both groups, before or after."""
     found = html5lib.parse((folder / "page" / "match.html").read_text(), namespaceHTMLElements=False)
-    shown = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")][place]
-    rows = [row for row in shown.iter("tr") if row.find("td") is not None]
-    return {row.find("th").text: [float(cell.text) for cell in row.findall("td")] for row in rows}
+    shown = next(one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution, "))
+    rows = [[cell.text for cell in row if cell.tag in ("th", "td")] for row in shown.iter("tr")]
+    return {name: [float(cell.split()[0]) for cell in shares] for name, images, *shares in rows if images == when}
 
 
 def test_the_joint_distribution_of_doses_is_of_both_sides_of_the_median_and_of_the_pairs(tmp_path):
@@ -27,13 +27,13 @@ def test_the_joint_distribution_of_doses_is_of_both_sides_of_the_median_and_of_t
     table.to_parquet(people / "t.parquet", index=False)
     more = ("--dose-gap", "2", "--columns", "x", "--covariate", "p", "--covariate", "q", "--treatment", "dose")
     _, found = pairs(people, *more, "--report", str(people / "page"))
-    before = cells(people, 0)
+    before = cells(people, "before")
     names = {frozenset(name.split(", ")): shares for name, shares in before.items()}
     assert names[frozenset({"p", "q"})] == [50.0, 0.0]
     assert names[frozenset({"not p", "not q"})] == [50.0, 0.0]
     assert names[frozenset({"p", "not q"})] == [0.0, 25.0]
     assert names[frozenset({"not p", "q"})] == [0.0, 75.0]
-    after = {frozenset(name.split(", ")): shares for name, shares in cells(people, 1).items()}
+    after = {frozenset(name.split(", ")): shares for name, shares in cells(people, "after").items()}
     for p, q in itertools.product((0, 1), repeat=2):
         expected = [
             100 * np.mean([table.p[pair[side]] == p and table.q[pair[side]] == q for pair in found]) for side in (0, 1)

@@ -8,9 +8,9 @@ from commands import refused_here as refused
 from match_tables import answer, arguments
 
 import transect
+from transect.analysis.matched.sample import covariate_separation
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
-from transect.jobs.match.sample import covariate_separation
 
 N = 40
 
@@ -119,4 +119,4 @@ def test_columns_named_as_outcomes_are_no_covariates_and_too_many_covariates_are
     kept = match(covariates=["score"])
     assert [row.covariate for row in kept.balance] == ["score"]
     assert not any("by name" in note or "adjusted for" in note for note in kept.notes)
-    assert transect.match(table, "hat", outcomes="error").prepared.names == ("x", "age", "light")
+    assert transect.match(table, "hat", outcomes="error").numbers.prepared.names == ("x", "age", "light")

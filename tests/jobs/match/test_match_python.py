@@ -12,7 +12,7 @@ from match_tables import arguments, write_population
 from published import fits
 
 import transect
-from transect.jobs.match.options import MatchOptions
+from transect.analysis.matched.request import MatchOptions
 
 _TIMED = ("seconds", "peak_mb")
 

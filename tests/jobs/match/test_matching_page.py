@@ -10,13 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from transect.analysis.matched.figures import binned, love_rows, pairs_shown, refused_shown
+from transect.analysis.matched.request import MatchOptions
 from transect.effects.matched_pairs import balance
 from transect.errors import BadInput
-from transect.jobs.match.content import content_of
-from transect.jobs.match.figures import love_rows, overlap_histograms
-from transect.jobs.match.options import MatchOptions
-from transect.jobs.match.page import page_of
-from transect.jobs.match.run import match
+from transect.jobs.match import groups_of, match
 from transect.reports.builder import build
 
 
@@ -59,7 +57,9 @@ def test_the_page_is_valid_and_stands_alone(matched):
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
     assert (folder / "page" / "match.json").exists()
     assert made.numbers.verdict[1:] in text
-    assert text.count('<figure class="card') == min(60, len(made.table)) + min(30, len(made.matched.pairs.refused))
+    assert text.count('<figure class="card') == min(60, len(made.table)) + min(
+        30, len(made.numbers.matched.pairs.refused)
+    )
     assert "data:image/png;base64," in text
 
 
@@ -75,25 +75,25 @@ def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
     table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
     pq.write_table(table, folder / "t.parquet")
     with pytest.raises(BadInput, match="expected a file below"):
-        content_of(with_pictures(folder, "elsewhere"))
+        with_pictures(folder, "elsewhere").report(folder / "page")
 
 
 def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
     """Of many pairs some in equal steps of rank, both ends among them; of many refusals the nearest of each reason."""
     made, _ = matched
-    monkeypatch.setattr("transect.jobs.match.content.MOST_PAIRS", 5)
-    monkeypatch.setattr("transect.jobs.match.content.MOST_REFUSED", 4)
+    monkeypatch.setattr("transect.analysis.matched.figures.MOST_PAIRS", 5)
+    monkeypatch.setattr("transect.analysis.matched.figures.MOST_REFUSED", 4)
     distances = np.sort(made.table["distance"].to_numpy())
     n = len(distances)
-    shown = [card.distance for card in content_of(made).pairs]
+    shown = [card.distance for card in pairs_shown(made.numbers)]
     assert n > 5
     assert shown == pytest.approx([distances[round(k * (n - 1) / 4)] for k in range(5)])
-    assert len(set(made.matched.pairs.refused.values())) > 1
-    near = made.matched.pairs.near
-    cards = content_of(made).refused
-    assert {card.reason for card in cards} == set(made.matched.pairs.refused.values())
+    assert len(set(made.numbers.matched.pairs.refused.values())) > 1
+    near = made.numbers.matched.pairs.near
+    cards = refused_shown(made.numbers)
+    assert {card.reason for card in cards} == set(made.numbers.matched.pairs.refused.values())
     for reason in {card.reason for card in cards}:
-        of_reason = [row for row, why in made.matched.pairs.refused.items() if why == reason and row in near]
+        of_reason = [row for row, why in made.numbers.matched.pairs.refused.items() if why == reason and row in near]
         assert min(of_reason, key=lambda row: (near[row][1], row)) in [card.a for card in cards]
 
 
@@ -103,18 +103,18 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
     groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
     pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
     made = matched_again(folder, "place", 0.6, options=MatchOptions(pictures="face"))
-    page = content_of(made)
-    assert page.groups == ("other groups", "out")
+    refused = refused_shown(made.numbers)
+    assert groups_of(made.numbers) == ("out", "other groups")
     assert made.numbers.sets + sum(made.numbers.refused.values()) == 30
     assert "caliper (with in)" in made.numbers.refused
-    assert {card.reason for card in page.refused} == set(made.numbers.refused)
+    assert {card.reason for card in refused} == set(made.numbers.refused)
     x = np.load(folder / "x.npy")
-    for card in page.refused:
+    for card in refused:
         assert card.a >= 90
         assert card.distance == pytest.approx(np.linalg.norm(x[card.a] - x[card.b]))
         assert (card.b < 45) == card.reason.endswith("(with in)")
-        assert card.picture_b == png(card.b)
-    text = build(page_of(page))
+        assert card.pictures[1] == png(card.b)
+    text = build(made.content.page())
     html5lib.HTMLParser(strict=True).parse(text)
 
 
@@ -124,24 +124,23 @@ def test_the_love_plot_by_hand():
     columns = {"small": np.array([0.0, 1, 0, 1, 0, 1, 0, 1]), "far": np.array([1.0, 1, 1, 0, 0, 0, 0, 1])}
     found = balance(columns, rows[:4], rows[4:], (np.array([0]), np.array([7])))
     scale, drawn = love_rows(found, 0.1)
-    assert [row.name for row in drawn] == ["far", "small"]
-    after, before = drawn[0].marks
+    assert [row.covariate for row, _ in drawn] == ["far", "small"]
+    after, before = drawn[0][1]
     assert (after.at, after.low, after.high, after.filled) == (0.0, 0.0, 100 * scale.fraction(1.0), True)
     assert (before.at, before.filled) == (100 * scale.fraction(1.0), False)
-    assert [row.beyond for row in drawn] == [False, True]
 
 
 def test_the_overlap_histogram_by_hand():
     """Of two treated one lies in the lowest of 24 bins and one in the highest; the one control in the highest."""
-    edges, made = overlap_histograms({"before": (np.array([0.0, 24.0]), np.array([24.0]))})
+    edges, made = binned({"before": (np.array([0.0, 24.0]), np.array([24.0]))})
     assert edges == (0.0, 24.0)
     assert made[0].treated == (50.0, *[0.0] * 22, 50.0)
     assert made[0].control == (*[0.0] * 23, 100.0)
-    assert overlap_histograms({}) == ((0.0, 0.0), [])
+    assert binned({}) == ((0.0, 0.0), [])
 
 
 def first_screen_of(made):
-    text = build(page_of(content_of(made)))
+    text = build(made.content.page())
     return text[text.index('id="summary"') : text.index("</section>", text.index('id="summary"'))]
 
 

@@ -9,7 +9,7 @@ import pytest
 from commands import printed, refused
 
 from transect.effects.identity_pairs import Preserved, preserved
-from transect.jobs.neighbours.page import _claim
+from transect.jobs.neighbours import _claim
 
 
 @pytest.fixture

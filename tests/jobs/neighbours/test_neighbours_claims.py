@@ -7,8 +7,7 @@ import pytest
 
 import transect
 from transect.effects.identity_pairs import Preserved
-from transect.jobs.neighbours.numbers import DistanceErrors
-from transect.jobs.neighbours.page import answers
+from transect.jobs.neighbours import DistanceErrors, answers
 
 NAN = float("nan")
 
@@ -26,7 +25,7 @@ def said(made, *errors):
         DistanceErrors(name, 0, (Preserved("age", *error, "mean absolute error", 100, 1),))
         for name, error in zip(names, errors, strict=True)
     ]
-    (sentence,) = answers(replace(made, numbers=replace(made.numbers, distances=tuple(rows))))
+    (sentence,) = answers(replace(made.numbers, distances=tuple(rows)))
     return sentence.striptags()
 
 

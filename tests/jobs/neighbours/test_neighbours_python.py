@@ -70,7 +70,7 @@ def test_the_page_shows_the_nearest_images_of_a_few_by_each_distance(tmp_path):
         [(1, 1.0), (2, 5.0), (3, 6.0)],
         [(2, 1.0), (1, 7.0), (3, 20.0)],
     ]
-    pixels = np.asarray(Image.open(io.BytesIO(result.sheets[0])))
+    pixels = np.asarray(Image.open(io.BytesIO(result.numbers.sheets[0])))
     assert pixels.shape == (2 * 104 - 8, 4 * 104, 3)
     assert pixels[50, 50].tolist() == [200, 30, 30]
     assert pixels[50, 3 * 104 + 50].tolist() == [128, 128, 128]  # image 3 has no picture

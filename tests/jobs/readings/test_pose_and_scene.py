@@ -5,8 +5,8 @@ import pytest
 
 from tools.head_model import mean_head
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings import reader
-from transect.jobs.readings.reader import AWAY, head_model, pose
+from transect.targets import pose_and_scene as reader
+from transect.targets.pose_and_scene import AWAY, head_model, pose
 
 FACE = np.array([40.0, 30.0, 100.0, 110.0])
 FIVE = [45, 42, 36, 39, 33]

@@ -11,7 +11,7 @@ from PIL import Image
 
 from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings.run import readings
+from transect.jobs.readings import readings
 from transect.runs.pictures import png
 
 SCENE = ["background_red", "background_green", "background_blue", "background", "background_share"]

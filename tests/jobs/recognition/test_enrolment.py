@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 import transect
+from transect.analysis.recognizers.benchmark import enrolment
 from transect.effects.intervals import wilson
-from transect.jobs.recognition.numbers import enrolment
-from transect.jobs.recognition.run import RecognitionOptions
+from transect.jobs.recognition import RecognitionOptions
 from transect.targets import as_target
 from transect.targets.preprocess import ARCFACE, NO_LANDMARKS
 

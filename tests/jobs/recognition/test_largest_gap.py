@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transect.jobs.recognition.run import recognition
+from transect.jobs.recognition import recognition
 
 
 def test_the_largest_gap_of_many_equal_groups_is_not_taken_for_a_difference(tmp_path):

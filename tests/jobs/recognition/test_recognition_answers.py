@@ -44,7 +44,7 @@ class Counting:
 @pytest.fixture
 def counting(folder, monkeypatch):
     """The seven pictures' shades are 0 10 40 45 0 30 35: four parts of two rows."""
-    monkeypatch.setattr("transect.jobs.recognition.embeddings.ROWS_OF_A_PART", 2)
+    monkeypatch.setattr("transect.experiment.picture_embeddings.ROWS_OF_A_PART", 2)
     monkeypatch.setattr(Counting, "asked", [])
     return given_table(
         folder, "test_recognition_answers:Counting", "--pictures", "face", "--threshold", "0.75", "--json"

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from people_tables import GROUPS, PEOPLE, PLACES, embedder, given_table, write_people
 from scipy.spatial.distance import cdist
 
+from transect.analysis.recognizers.curves import decades, panel
 from transect.effects.recognition import pooled_thresholds, recognition_verification
 from transect.errors import RunFolderError
-from transect.jobs.recognition.page import decades, panel
 from transect.records import DECLARED, Predictions, Task
 from transect.targets import as_target
 

@@ -9,8 +9,7 @@ import pytest
 from commands import printed
 from published import fits
 
-from transect.jobs.recognition.run import recognition
-from transect.jobs.recognition.several import compare_recognizers
+from transect.jobs.recognition import compare_recognizers, recognition
 
 PEOPLE = 40
 

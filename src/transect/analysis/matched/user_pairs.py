@@ -1,29 +1,26 @@
-"""What a matching takes: the methods by name, the options record, the request that the steps share; and pairs or sets
-that you give, instead of those that a method finds.
-"""
+"""Pairs or sets that you give, instead of those that a method finds."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, final, get_args
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
-from transect.analysis.finished_run import image_table, is_audit
+from transect.analysis.matched.request import Request
 from transect.datasets import features as files
-from transect.datasets.features import FeaturesLike, as_named, column, is_array
+from transect.datasets.features import as_named
 from transect.designs.matching import Matching, Sample
 from transect.designs.matching.groups import Sets
-from transect.designs.matching.sample import Layers, Metric, absent
+from transect.designs.matching.sample import absent
 from transect.designs.matching.search import distances
-from transect.effects.matched_pairs import GATE
 from transect.errors import BadInput
-from transect.runs.table_inputs import TableLike, as_table, choice
+from transect.runs.table_inputs import as_table
 from transect.runs.wording import counted
 
 METHOD: Final = "as given"
@@ -192,110 +189,3 @@ def _check_once(
             f"{name}: expected each image{' and person' if request.identity else ''} in one pair, so that outcomes are"
             f" independent, got {who} in {max(times, used[1])} (row {row}); keep one of them, or leave --outcome out"
         )
-
-
-Method = Literal[
-    "greedy",
-    "optimal",
-    "propensity",
-    "propensity-published",
-    "mahalanobis",
-    "overlap",
-]
-METHODS: Final[tuple[Method, ...]] = get_args(Method)
-METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
-LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
-WEIGHTING: Final = "overlap"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class MatchOptions:
-    """The less common settings of `transect.match`.
-
-    weights: of the squared distance of each block of features, 1 by default. layers: of w+ latents [images, layers,
-    512]. columns: of tables of features, by default every numeric one. second, second_threshold: another embedding, and
-    the distance below which a pair must be in it. references, defaults: give each image of a pair another image of its
-    identity, with these attribute values. experiment, experiment_attribute: a finished audit's folder whose effect is
-    compared with the difference within pairs, and the attribute there (by default the treatment's name). ratio:
-    controls for each treated image (optimal). dose_gap: least difference in a continuous treatment. base: of more than
-    two groups the one that others are matched to. gate: balance threshold on the absolute standardized mean difference.
-    approximate: search neighbours in an index, which needs the extra `ann`. pictures: a column with PNG or JPEG bytes,
-    or with paths below the table's folder, which the page shows. pairs: a table of pairs (columns a and b, rows or ids)
-    that are reported in place of found ones. changes: pairs of outcomes whose differences within pairs are compared,
-    the first less the second. difficulty: features in which the distance of reference images is measured, by default
-    those of the matching, or the name of a perceptual distance between `pictures`: features, vgg16 or pixels.
-    difficulty_weights: a file of vgg16, or of another feature network.
-    """
-
-    weights: Sequence[float] = ()
-    layers: Layers = "flatten"
-    columns: Sequence[str] = ()
-    second: FeaturesLike | None = field(default=None, repr=False)
-    second_threshold: float | None = None
-    references: bool = False
-    defaults: Mapping[str, float] = field(default_factory=dict)
-    experiment: str | Path | None = None
-    experiment_attribute: str | None = None
-    ratio: int = 1
-    dose_gap: float = 0.0
-    base: str | None = None
-    gate: float = GATE
-    approximate: bool = False
-    pictures: str | None = None
-    pairs: TableLike | None = field(default=None, repr=False)
-    changes: Sequence[tuple[str, str]] = ()
-    difficulty: FeaturesLike | None = field(default=None, repr=False)
-    difficulty_weights: str | Path | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A matching with its inputs opened. blocks: of features, the table itself where it is one. root: of paths."""
-
-    blocks: tuple[FeaturesLike, ...] = field(repr=False)
-    treatment: str
-    table: pa.Table = field(repr=False)
-    root: Path = Path()
-    method: Method = "greedy"
-    metric: Metric = "euclidean"
-    exact: tuple[str, ...] = ()
-    caliper: float | None = None
-    identity: str | None = None
-    covariates: tuple[str, ...] = ()
-    outcomes: tuple[str, ...] = ()
-    seed: int = 0
-    options: MatchOptions = field(default_factory=MatchOptions)
-
-
-def opened(
-    features: FeaturesLike | Sequence[FeaturesLike] | None, table: TableLike | None, *, paired: bool = False
-) -> tuple[tuple[FeaturesLike, ...], pa.Table, Path]:
-    """The blocks of features, the table, and the folder of its pictures; without a table, the first features' own."""
-    blocks = tuple(features) if isinstance(features, list | tuple) else () if features is None else (features,)
-    if not blocks and not paired:
-        raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet, or --pairs FILE")
-    if not blocks and table is None:
-        raise BadInput("--pairs: expected --table FILE with the treatment of the images, got none; give it")
-    source = blocks[0] if table is None else table
-    if table is None and is_array(source):
-        raise BadInput("expected --table FILE.parquet with the treatment: an array or .npy file holds features alone")
-    rows = image_table(Path(source)) if is_audit(source) else as_table(source, "table")
-    root = Path(source).parent if isinstance(source, str | Path) else Path()
-    return tuple(rows if _same(block, source) else block for block in blocks), rows, root
-
-
-def _same(block: FeaturesLike, source: TableLike) -> bool:
-    if isinstance(block, str | Path) and isinstance(source, str | Path):
-        return Path(block).resolve() == Path(source).resolve()
-    return block is source
-
-
-def check_names(request: Request) -> None:
-    """Raises UnknownName for a method, metric, way with layers or column of pictures that does not exist."""
-    choice("method", request.method, METHODS)
-    choice("metric", request.metric, METRICS)
-    choice("layers", request.options.layers, LAYERS)
-    if request.options.pictures is not None:
-        column(request.table, request.options.pictures, "picture")

@@ -16,6 +16,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.analysis.matched import user_pairs as given
+from transect.analysis.matched.request import WEIGHTING, Request
+from transect.analysis.matched.sample import Prepared, nothing_matched, rounded_up
 from transect.datasets import features as files
 from transect.datasets.files import Crop, pixels_of
 from transect.datasets.parquet import PictureColumn
@@ -28,9 +31,6 @@ from transect.designs.matching.search import distances
 from transect.effects import matched_pairs as balancing
 from transect.effects.matched_pairs import Balance
 from transect.errors import BadInput, UnknownName
-from transect.jobs.match import options as given
-from transect.jobs.match.options import WEIGHTING, Request
-from transect.jobs.match.sample import Prepared, nothing_matched, rounded_up
 
 if TYPE_CHECKING:
     from torch import Tensor

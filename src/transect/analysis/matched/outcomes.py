@@ -5,6 +5,8 @@ adjusted, bounded, and compared with an experiment.
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -13,9 +15,14 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.analysis.matched import methods, user_pairs
+from transect.analysis.matched.methods import Matched, matched
+from transect.analysis.matched.request import Request, check
+from transect.analysis.matched.sample import Prepared, crowded_note, prepare
+from transect.analysis.matched.user_pairs import without_identity
 from transect.annotation.agreement.coefficients import cohen_kappa
 from transect.designs.matching.references import Difficulty
-from transect.designs.matching.sample import Facts
+from transect.designs.matching.sample import MISSING, Facts
 from transect.effects.matched_pairs import (
     AdjustedPairs,
     Balance,
@@ -24,14 +31,14 @@ from transect.effects.matched_pairs import (
     adjusted_pair_outcome,
     pair_outcome,
     proportion_reach,
+    verdict,
 )
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Disagreement, disagreement_of_designs
 from transect.effects.verdicts import Verdict, judge, largest, subjects_for
 from transect.errors import BadInput
-from transect.jobs.match.sample import Prepared
 from transect.records import Estimate
-from transect.runs.json_records import loads
+from transect.runs.json_records import hidden, loads
 from transect.runs.report_options import margin_of
 
 
@@ -132,7 +139,7 @@ class MatchedOutcome(PairOutcome):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatchNumbers:
     """A matching in numbers.
 
@@ -163,10 +170,15 @@ class MatchNumbers:
     facts: Facts
     seconds: float
     peak_mb: float
+    request: Request = hidden()
+    prepared: Prepared = hidden()
+    matched: Matched = hidden()
 
 
 ALPHA: Final = 0.05
 _LEAST_PAIRS: Final = 3
+_MOST_LISTED: Final = 20
+"""Rows with missing values that are listed."""
 Effects: TypeAlias = Sequence[tuple[str, Contrast]]
 """The outcome, and a contrast of a finished audit in it."""
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
@@ -298,3 +310,94 @@ def _compared(effect: Contrast, pair: PairOutcome, adjusted: AdjustedPairs) -> E
         matched=matched,
         adjusted=after,
     )
+
+
+def matching(request: Request) -> MatchNumbers:
+    """The matching that is asked for. Raises BadInput where it cannot be made."""
+    started = time.perf_counter()
+    prepared = prepare(request)
+    check(request, len(prepared.groups))
+    experiment = _experiment(request)
+    result = matched(request, prepared)
+    sample = prepared.sample
+    missing = sorted(row for row, reason in sample.ineligible.items() if reason == MISSING)
+    known = sample.treatment[np.isfinite(sample.treatment)]
+    outcomes = _outcomes(request, prepared, result, experiment)
+    adjusted = [(each.adjusted.covariates, each.adjusted.n_pairs) for each in outcomes]
+    crowded = list(dict.fromkeys(note for counts in adjusted for note in crowded_note(*counts)))
+    notes = [*_equal_images(request, result), *without_identity(request, result.rows), *crowded]
+    return MatchNumbers(
+        treatment=request.treatment,
+        groups=result.groups,
+        method=result.method,
+        treated=len(known) if sample.dose_gap else int((known == 1).sum()),
+        control=len(known) if sample.dose_gap else int((known == 0).sum()),
+        pairs=0 if result.weights is not None else result.rows.num_rows,
+        sets=None if result.sets is None else len(result.sets.rows),
+        weighted=None if result.weights is None else result.rows.num_rows,
+        dose_gap=sample.dose_gap or None,
+        mean_distance=result.mean_distance,
+        missing=len(missing),
+        missing_rows=tuple(missing[:_MOST_LISTED]),
+        refused=result.refused,
+        notes=(
+            *prepared.notes,
+            *user_pairs.notes(request),
+            *methods.notes(request),
+            *filter(None, [prepared.apart]),
+            *notes,
+        ),
+        verdict=verdict(result.balance, request.options.gate),
+        balance=tuple(CovariateBalance.of(row) for row in result.balance),
+        outcomes=outcomes,
+        references=result.difficulty,
+        facts=result.facts,
+        seconds=round(time.perf_counter() - started, 3),
+        peak_mb=_peak_megabytes(),
+        request=request,
+        prepared=prepared,
+        matched=result,
+    )
+
+
+def _experiment(request: Request) -> Effects:
+    folder = request.options.experiment
+    if folder is None:
+        return []
+    return read_experiment(Path(folder), request.options.experiment_attribute or request.treatment, request.outcomes)
+
+
+def _outcomes(request: Request, prepared: Prepared, result: Matched, experiment: Effects) -> tuple[MatchedOutcome, ...]:
+    if result.sets is not None:
+        sets = result.sets
+        return effects_of_sets(prepared, sets.groups, sets.rows, seed=request.seed)
+    if result.pairs is None:
+        return ()
+    pairs = result.pairs.a, result.pairs.b
+    return matched_effects(prepared, pairs, experiment, seed=request.seed)
+
+
+def _equal_images(request: Request, result: Matched) -> list[str]:
+    """A note on pairs at distance 0."""
+    count = 0 if result.pairs is None else int((result.pairs.distance == 0).sum())
+    if not count or request.method.startswith("propensity"):
+        return []
+    pairs = "1 pair has" if count == 1 else f"{count} pairs have"
+    return [f"{pairs} distance 0: the same image twice, or features that do not tell images apart"]
+
+
+def _peak_megabytes() -> float:
+    """The process's largest resident memory so far, mapped files included; 0 where the system does not report it.
+    Linux's own count first: getrusage also counts what the process was before, a copy of the one that started it.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return round(int(status.split("VmHWM:")[1].split()[0]) / 1024, 1)
+    except (OSError, IndexError, ValueError):  # no Linux
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

@@ -1,0 +1,1 @@
+"""Matched images: what is asked, the sample, the methods, and outcomes within pairs."""

@@ -1,0 +1,1 @@
+"""Face recognizers: their errors by group, their curves, and several of them on the same images."""

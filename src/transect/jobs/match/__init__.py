@@ -1,1 +1,0 @@
-"""`transect match`: matched pairs of photographs."""

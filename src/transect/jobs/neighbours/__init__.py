@@ -1,1 +1,0 @@
-"""`transect neighbours`: what nearest neighbours under several distances have in common."""

@@ -1,1 +1,0 @@
-"""`transect readings`: pose, background and light of photographs."""

@@ -1,1 +1,0 @@
-"""`transect recognition`: errors of face recognition by group."""
