@@ -6,6 +6,8 @@ from .analysis.requirements.records import Requirement as Requirement
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
 from .experiment.worlds import WorldSettings as WorldSettings
+from .inversion.settings import EncodeOptions as EncodeOptions
+from .inversion.settings import InvertOptions as InvertOptions
 from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.init import init as init
 from .jobs.audit.request import AuditRequest as AuditRequest
@@ -22,12 +24,10 @@ from .jobs.compare import compare as compare
 from .jobs.directions.importing import import_directions as import_directions
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
-from .jobs.encode.run import EncodeOptions as EncodeOptions
-from .jobs.encode.run import encode as encode
+from .jobs.encode import encode as encode
 from .jobs.export.run import export as export
-from .jobs.invert.run import InvertOptions as InvertOptions
-from .jobs.invert.run import invert as invert
-from .jobs.invert.twins import fit_twins as fit_twins
+from .jobs.invert import fit_twins as fit_twins
+from .jobs.invert import invert as invert
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, final
 import typer
 
 from transect import __version__
-from transect.cli.declared import DeclaredCommand, declared
+from transect.cli.declared import commands
 from transect.cli.listings import attributes, datasets, generators
 from transect.cli.listings import targets as targets_group
 from transect.console.options import Group, refuse_repeats
@@ -30,9 +30,7 @@ from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
-from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
-from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
@@ -152,8 +150,8 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "retrieve",
     leakage,
     mitigate,
-    encode,
-    invert,
+    "encode",
+    "invert",
     attributes,
 )
 """Single commands in the order of `transect --help`, the main job first; declared jobs by name."""
@@ -174,7 +172,7 @@ class _Commands(Group):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         names = [one if isinstance(one, str) else one.__name__.replace("_", "-") for one in COMMANDS]
-        found = {**self.commands, **{name.replace("_", "-"): DeclaredCommand(name) for name in declared()}}
+        found = {**self.commands, **commands()}
         self.commands = {name: found[name] for name in dict.fromkeys((*names, *found))}
 
 

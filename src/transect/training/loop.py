@@ -271,11 +271,6 @@ class Processes:
             tensor.copy_(part.view_as(tensor))
 
 
-def is_first() -> bool:
-    """Whether this process prints, by the launcher's RANK."""
-    return os.environ.get("RANK", "0") == "0"
-
-
 def process_count() -> int:
     """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
     text = os.environ.get("WORLD_SIZE", "1")
