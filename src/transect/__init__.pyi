@@ -50,10 +50,9 @@ from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
-from .jobs.train.run import ClassifierOptions as ClassifierOptions
-from .jobs.train.run import train_classifier as train_classifier
-from .jobs.train.run import train_encoder as train_encoder
-from .jobs.train.run import train_gan as train_gan
+from .jobs.train_classifier import train_classifier as train_classifier
+from .jobs.train_encoder import train_encoder as train_encoder
+from .jobs.train_gan import train_gan as train_gan
 from .jobs.verify.run import verify as verify
 from .jobs.view.run import view as view
 from .records import Attribute as Attribute
@@ -66,6 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
+from .training.options import ClassifierOptions as ClassifierOptions
 from .training.options import GanOptions as GanOptions
 
 __version__: str

@@ -43,7 +43,6 @@ from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
 from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
-from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import hush_libraries, one_line, say, words_of
@@ -153,14 +152,15 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "encode",
     "invert",
     attributes,
+    "directions",
+    "train",
 )
 """Single commands in the order of `transect --help`, the main job first; declared jobs by name."""
 for command in COMMANDS:
     if not isinstance(command, str):
         app.command()(command)
-train.command()(classifier)
 annotate.command()(judge)
-for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
+for group in (directions_group, annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
 

@@ -305,12 +305,12 @@ class Twins(Job[TwinsNumbers]):
         """How many photographs have a twin, and what is left between the two."""
         have = "has" if numbers.fitted == 1 else "have"
         headline = f"{numbers.fitted:,} of {counted(numbers.photographs, 'photograph')} {have} a rendered twin"
-        table = Table("What is left between photograph and twin", numbers.residuals, RESIDUALS, _CAPTION)
+        table = Table("What is left between photograph and twin", numbers.residuals, RESIDUALS)
         files = [f"{name}: {getattr(numbers, name)}" for name in ("pictures", "pairs", "sheet") if numbers.fitted]
         return Content(
             title="Rendered twins of photographs",
             answer=[f"{headline}, {sum(numbers.left_out.values()):,} left out.", *_points(numbers)],
-            remarks=list(_remarks(numbers)),
+            remarks=[*_remarks(numbers), _CAPTION],
             table=table,
             rows=lambda: rows_of_twins(Path(numbers.out)),
             parts=list(_parts(numbers)),
