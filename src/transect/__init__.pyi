@@ -20,9 +20,9 @@ from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check.run import check as check
 from .jobs.compare import compare as compare
-from .jobs.directions.importing import import_directions as import_directions
-from .jobs.directions.run import DirectionsOptions as DirectionsOptions
-from .jobs.directions.run import fit_directions as fit_directions
+from .jobs.directions_fit import DirectionsOptions as DirectionsOptions
+from .jobs.directions_fit import fit_directions as fit_directions
+from .jobs.directions_import import import_directions as import_directions
 from .jobs.encode import encode as encode
 from .jobs.export.run import export as export
 from .jobs.init import init as init

@@ -27,7 +27,6 @@ from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
 from transect.jobs.check.command import check
-from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.export.command import export
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -158,7 +157,7 @@ for command in COMMANDS:
     if not isinstance(command, str):
         app.command()(command)
 annotate.command()(judge)
-for group in (directions_group, annotate, verify, datasets, generators, targets_group):
+for group in (annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
 
