@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from transect.job import Content, Job, Option, function
-from transect.records import Images
 from transect.reports.trainings import figures_table
-from transect.training.options import ClassifierOptions
-from transect.training.pictures import LABEL, Label, Pictures, Source, count_of, source_of
+from transect.training.options import ClassifierOptions, Device, PicturesSource, Population
+from transect.training.pictures import LABEL, Label, Pictures, count_of, source_of
 from transect.training.schedules import Schedule, schedule_named
 
 
@@ -53,10 +52,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
 
     OUT: ClassVar = None
 
-    source: Annotated[
-        str | np.ndarray | Images | Source,
-        Option("faceworld, or READER:PATH as in audit --dataset.", str, metavar="SOURCE", argument=True, opens="data"),
-    ]
+    source: PicturesSource
     label: Annotated[
         str | Sequence[int] | np.ndarray,
         Option("Attribute to learn: one with levels, or a cut, as 'smile>0.5'; see: transect attributes.", str),
@@ -68,14 +64,9 @@ class TrainClassifier(Job[ClassifierNumbers]):
         Option("quick, balakrishnan-2020 or denton-2019; what a paper leaves open is in the how-to.", str),
     ] = "quick"
     count: Annotated[int, Option("Pictures that FaceWorld draws; of a data set all are used.")] = 10_000
-    population: Annotated[
-        str | Path,
-        Option(
-            "Where subjects are drawn from: a shipped population or a TOML file; see the how-to.", str, opens="data"
-        ),
-    ] = "balanced"
+    population: Population = "balanced"
     seed: Annotated[int, Option("Seed of weights, order and who is held out.")] = 0
-    device: Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")] = "cpu"
+    device: Device = "cpu"
     options: ClassifierOptions = field(default_factory=ClassifierOptions)
 
     def place(self) -> None:

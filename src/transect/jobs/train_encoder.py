@@ -12,6 +12,7 @@ from transect.job import Content, Job, Option, function
 from transect.protocols import Generator
 from transect.reports.trainings import figures_table, samples
 from transect.runs.wording import counted
+from transect.training.options import Device, Every
 
 
 @final
@@ -62,9 +63,9 @@ class TrainEncoder(Job[EncoderNumbers]):
         int, Option("Pictures are averaged down to this many pixels: a power of two.", names=("--size",))
     ] = 64
     rate: Annotated[float, Option("Initial learning rate.")] = 0.002
-    every: Annotated[int, Option("Checkpoint and sample-sheet interval, in images.")] = 20_000
+    every: Every = 20_000
     seed: Annotated[int, Option("Seed of weights, order and latents.")] = 0
-    device: Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")] = "cpu"
+    device: Device = "cpu"
 
     def place(self) -> None:
         """No page before one asks for it."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, final
 import numpy as np
 
 from transect.job import Content, Job, Option, function
-from transect.records import Estimate, Images
+from transect.records import Estimate
 from transect.reports.blocks import Part
 from transect.reports.columns import Column, Table
 from transect.reports.trainings import figures_table, samples
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
-from transect.training.options import GanOptions
+from transect.training.options import Device, GanOptions, PicturesSource, Population
 from transect.training.pictures import Pictures, Source, count_of, source_of
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ class TrainGan(Job[GanNumbers]):
 
     OUT: ClassVar = None
 
-    source: Annotated[
-        str | np.ndarray | Images | Source,
-        Option("faceworld, or READER:PATH as in audit --dataset.", str, metavar="SOURCE", argument=True, opens="data"),
-    ]
+    source: PicturesSource
     out: Annotated[
         str | Path, Option("The folder of states, metrics.jsonl, sheets and generator.safetensors.", opens="write")
     ]
@@ -115,12 +112,7 @@ class TrainGan(Job[GanNumbers]):
         int | None,
         Option("Pictures that FaceWorld draws; default as many as are shown, at most 50,000. Of a data set all."),
     ] = None
-    population: Annotated[
-        str | Path,
-        Option(
-            "Where subjects are drawn from: a shipped population or a TOML file; see the how-to.", str, opens="data"
-        ),
-    ] = "balanced"
+    population: Population = "balanced"
     conditions: Annotated[
         str | Sequence[str],
         Option(
@@ -130,7 +122,7 @@ class TrainGan(Job[GanNumbers]):
         ),
     ] = ()
     seed: Annotated[int, Option("Seed of weights, order and latents.", least=0)] = 0
-    device: Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")] = "cpu"
+    device: Device = "cpu"
     options: GanOptions = field(default_factory=GanOptions)
 
     def place(self) -> None:

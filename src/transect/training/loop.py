@@ -10,7 +10,6 @@ is not stored where its decay is 0, since it is then the last gradient.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import math
 import os
@@ -25,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Float, Int, UInt8
-from PIL import Image
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
@@ -35,6 +33,7 @@ from transect.runs.json_records import dumps, loads
 from transect.runs.locks import refuse_links
 from transect.runs.model_files import in_order
 from transect.runs.parts import Progress
+from transect.runs.pictures import png
 from transect.runs.spec_changes import changes, in_plain_words
 from transect.texts import say, words_of
 from transect.training.distillation import Pairs
@@ -193,13 +192,6 @@ def tiled(pixels: UInt8[np.ndarray, "b h w 3"], across: int) -> UInt8[np.ndarray
     whole = np.full((rows * across, h, w, 3), 128, dtype=np.uint8)
     whole[:b] = pixels
     return whole.reshape(rows, across, h, w, 3).swapaxes(1, 2).reshape(rows * h, across * w, 3)
-
-
-def png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
-    """The picture as a PNG file."""
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG")
-    return content.getvalue()
 
 
 @final

@@ -6,7 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, final
 
+import numpy as np
+
 from transect.options import Option
+from transect.records import Images
+from transect.training.pictures import Source
+
+PicturesSource = Annotated[
+    str | np.ndarray | Images | Source,
+    Option("faceworld, or READER:PATH as in audit --dataset.", str, metavar="SOURCE", argument=True, opens="data"),
+]
+Population = Annotated[
+    str | Path,
+    Option("Where subjects are drawn from: a shipped population or a TOML file; see the how-to.", str, opens="data"),
+]
+Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")]
+Every = Annotated[int, Option("Checkpoint and sample-sheet interval, in images.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +74,7 @@ class GanOptions:
     mixing: Annotated[float, Option("StyleGAN2: share of pictures rendered from two latents.", least=0, most=1)] = 0.9
     half_life: Annotated[float, Option("Half-life of the weights' average, in images.")] = 10_000.0
     mirror: Annotated[bool, Option("Show half of the pictures mirrored.")] = False
-    every: Annotated[int, Option("Checkpoint and sample-sheet interval, in images.")] = 20_000
+    every: Every = 20_000
 
 
 @final
