@@ -16,26 +16,26 @@ from .experiment.audit_request import RunSettings as RunSettings
 from .experiment.audit_request import VerificationSettings as VerificationSettings
 from .experiment.search_plan import SearchOptions as SearchOptions
 from .experiment.worlds import WorldSettings as WorldSettings
+from .inversion.settings import EncodeOptions as EncodeOptions
+from .inversion.settings import InvertOptions as InvertOptions
 from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check.run import check as check
 from .jobs.compare import compare as compare
-from .jobs.directions.importing import import_directions as import_directions
-from .jobs.directions.run import DirectionsOptions as DirectionsOptions
-from .jobs.directions.run import fit_directions as fit_directions
-from .jobs.encode.run import EncodeOptions as EncodeOptions
-from .jobs.encode.run import encode as encode
+from .jobs.directions_fit import DirectionsOptions as DirectionsOptions
+from .jobs.directions_fit import fit_directions as fit_directions
+from .jobs.directions_import import import_directions as import_directions
+from .jobs.encode import encode as encode
 from .jobs.export.run import export as export
 from .jobs.init import init as init
-from .jobs.invert.run import InvertOptions as InvertOptions
-from .jobs.invert.run import invert as invert
-from .jobs.invert.twins import fit_twins as fit_twins
 from .jobs.leakage import leakage as leakage
 from .jobs.mitigate import mitigate as mitigate
 from .jobs.match import match as match
 from .jobs.neighbours import neighbours as neighbours
+from .jobs.invert import fit_twins as fit_twins
+from .jobs.invert import invert as invert
 from .jobs.plan import plan as plan
 from .jobs.readings import readings as readings
 from .jobs.recognition import RecognitionOptions as RecognitionOptions
@@ -50,10 +50,9 @@ from .jobs.retrieve import retrieve as retrieve
 from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data.run import sample_data as sample_data
 from .jobs.search import search as search
-from .jobs.train.run import ClassifierOptions as ClassifierOptions
-from .jobs.train.run import train_classifier as train_classifier
-from .jobs.train.run import train_encoder as train_encoder
-from .jobs.train.run import train_gan as train_gan
+from .jobs.train_classifier import train_classifier as train_classifier
+from .jobs.train_encoder import train_encoder as train_encoder
+from .jobs.train_gan import train_gan as train_gan
 from .jobs.verify.run import verify as verify
 from .jobs.view.run import view as view
 from .records import Attribute as Attribute
@@ -66,6 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
+from .training.options import ClassifierOptions as ClassifierOptions
 from .training.options import GanOptions as GanOptions
 
 __version__: str

@@ -72,7 +72,7 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table, or what makes them where that takes long; after: below the table, which
+    same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after: below the table, which
     is left out where a part has it. first: blocks of the first screen; style: rules of this page alone. sources: works
     cited. terminal: lines and tables there, by default the headline and the table; warnings: below them.
     """
@@ -80,7 +80,7 @@ class Content:
     title: str
     answer: Sequence[str]
     table: Table[Any] | None = None
-    rows: Table[Any] | pa.Table | None = None
+    rows: Table[Any] | pa.Table | Callable[[], pa.Table] | None = None
     question: str = ""
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -189,7 +189,9 @@ class Finished(JobResult[Numbers]):
     def table(self) -> pa.Table:
         """The rows of the result, a column for each of its numbers."""
         rows = self.content.rows or self.content.table
-        return rows if isinstance(rows, pa.Table) else rows.arrow() if rows else pa.table({})
+        if isinstance(rows, Table):
+            return rows.arrow()
+        return rows if isinstance(rows, pa.Table) else rows() if rows else pa.table({})
 
     def report(self, path: str | Path) -> Path:
         """Write the page and its numbers into the folder `path`; returns the page's path."""

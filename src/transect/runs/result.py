@@ -28,7 +28,14 @@ Number: TypeAlias = Annotated[float, BeforeValidator(lambda value: math.nan if v
 """A float that is NaN where JSON has null, for records that are read back from JSON."""
 
 
-HiddenTable: TypeAlias = Annotated[InstanceOf[pa.Table], WithJsonSchema({})]
+class Unwritten:
+    """Marks the type of a hidden field, of which there is no JSON: Annotated[FittedDirections, Unwritten()]."""
+
+    def __get_pydantic_core_schema__(self, *_: object) -> core_schema.CoreSchema:
+        return core_schema.any_schema()
+
+
+HiddenTable: TypeAlias = Annotated[pa.Table, Unwritten()]
 """A table in a record, as a field that its JSON leaves out."""
 
 

@@ -1,9 +1,9 @@
 """The critics of GANs: StyleGAN2's residual discriminator, and the progressive GAN's mirrored generator.
 
 Sources: Karras et al. 2020, arXiv:1912.04958 (residual blocks); Karras et al. 2018, arXiv:1710.10196, table 2 (the
-deviation within the batch as a feature; growing); Miyato and Koyama 2018, arXiv:1802.05637 (projection of the
-class); McDuff et al. 2019, section 3, and Thekumparampil et al. 2018, arXiv:1811.03205 (a head that classifies the
-condition).
+deviation within the batch as a feature; growing); Miyato and Koyama 2018, arXiv:1802.05637 (the score of the class
+that was asked for); McDuff et al. 2019, section 3, and Thekumparampil et al. 2018, arXiv:1811.03205 (a head that
+classifies the condition).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from transect.generators.progressive.generator import Convolution as PlainConvolution
 from transect.generators.progressive.generator import rectify as plain_rectify
-from transect.generators.stylegan2.network import Dense, make_filter, normalize, rectify
+from transect.generators.stylegan2.network import Dense, make_filter, rectify
 
 _GROUP = 4
 _HALF = math.sqrt(0.5)
@@ -62,29 +62,23 @@ class Block(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """channels: by resolution 4, 8, ...; classes: 0, or their score is a projection; grows: judges every size."""
+    """channels: by resolution 4, 8, ...; grows: judges every size."""
 
-    def __init__(self, channels: Mapping[int, int], classes: int = 0, w_dim: int = 128, grows: bool = False) -> None:
+    def __init__(self, channels: Mapping[int, int], grows: bool = False) -> None:
         super().__init__()
-        self.sizes, self.classes = sorted(channels, reverse=True), classes
+        self.sizes = sorted(channels, reverse=True)
         entries = self.sizes[:-1] if grows else self.sizes[:1]
         self.fromrgb = nn.ModuleDict({str(size): Convolution(3, channels[size], 1) for size in entries})
         self.blocks = nn.ModuleDict({str(size): Block(channels[size], channels[size // 2]) for size in self.sizes[:-1]})
         last = channels[4]
         self.conv = Convolution(last + 1, last, 3)
         self.fc = Dense(last * 16, last)
-        self.out = Dense(last, w_dim if classes else 1)
-        if classes:
-            self.embed = Dense(classes, w_dim)
+        self.out = Dense(last, 1)
 
     def forward(
-        self,
-        images: Float[Tensor, "b 3 h w"],
-        c: Float[Tensor, "b k"] | None = None,
-        precision: torch.dtype = torch.float32,
-        share: float = 1.0,
+        self, images: Float[Tensor, "b 3 h w"], precision: torch.dtype = torch.float32, share: float = 1.0
     ) -> Float[Tensor, " b"]:
-        """One score a picture; c: one-hot classes; share: of the block of the pictures' own size while it grows."""
+        """One score a picture. share: of the block of the pictures' own size while it grows."""
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):
@@ -94,9 +88,7 @@ class Discriminator(nn.Module):
         x = x.float()
         x = rectify(self.conv(torch.cat([x, deviation(x)], dim=1)))
         scores: Tensor = self.out(rectify(self.fc(x.flatten(1))))
-        if not self.classes:
-            return scores[:, 0]
-        return (scores * normalize(self.embed(c))).sum(dim=1) / math.sqrt(scores.shape[1])
+        return scores[:, 0]
 
     def _enter(self, images: Tensor, precision: torch.dtype) -> Tensor:
         return rectify(self.fromrgb[str(images.shape[-1])](images.to(precision)))

@@ -318,7 +318,7 @@ class StyleGAN2Recipe:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             generator = Network(self.shape)
-            critic = Discriminator(self.shape.channels, self.shape.classes, grows=self.growth is not None)
+            critic = Discriminator(self.shape.channels, grows=self.growth is not None)
         generator.mapping.register_buffer("path_mean", torch.zeros([]))
         generator, critic = generator.to(self.device), critic.to(self.device)
         average = copy.deepcopy(generator).eval().requires_grad_(False)
@@ -342,15 +342,11 @@ class StyleGAN2Recipe:
         return {**figures, "size": float(size), "fade": part}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
-        """Pictures in about -1..1 of those seeds, with the network's constant noise; classes in turn."""
+        """Pictures in about -1..1 of those seeds, with the network's constant noise."""
         average: Network = self.parts["average"]  # type: ignore[assignment]
         z = torch.from_numpy(exogenous_noise(np.asarray(seeds), self.shape.z_dim)).to(self.device, torch.float32)
-        classes = None
-        if self.shape.classes:
-            places = torch.arange(len(seeds), device=self.device) % self.shape.classes
-            classes = nn.functional.one_hot(places, self.shape.classes).float()
         with torch.no_grad():
-            w = average.mapping(z, classes).unsqueeze(1).repeat(1, self.shape.layers, 1)
+            w = average.mapping(z, None).unsqueeze(1).repeat(1, self.shape.layers, 1)
             grown, draw = self._grown(shown), average.synthesis
             return torch.cat([draw(draw.styles(part), growth=grown) for part in in_parts(w)])
 
@@ -365,9 +361,9 @@ class StyleGAN2Recipe:
     def _grown(self, shown: int) -> tuple[int, float]:
         return (self.shape.image_size, 1.0) if self.growth is None else self.growth.at(shown)
 
-    def _judge(self, images: Tensor, classes: Tensor | None, part: float, *, full: bool = False) -> Tensor:
+    def _judge(self, images: Tensor, part: float, *, full: bool = False) -> Tensor:
         precision = torch.float32 if full else PRECISIONS[self.options.precision]
-        scores: Tensor = self.parts["critic"](images, classes, precision, part)
+        scores: Tensor = self.parts["critic"](images, precision, part)
         return scores
 
     def _adversarial(self, batch: Batch) -> float:
@@ -378,16 +374,15 @@ class StyleGAN2Recipe:
         self, batch: Batch, count: int, latents: Tensor | None = None
     ) -> tuple[Float[Tensor, "b layers w"], Bool[Tensor, " b"]]:
         """One w a layer; some pictures take another latent's from a layer on (style mixing). True: of one latent."""
-        classes = None if batch.classes is None else batch.classes[:count]
         network = self._generator
         z = batch.normal(count, self.shape.z_dim) if latents is None else latents
-        first: Tensor = network.mapping(z, classes)
+        first: Tensor = network.mapping(z, None)
         with torch.no_grad():
             network.average.lerp_(first.mean(dim=0), _FOLLOW_W)
         w = first.unsqueeze(1).repeat(1, self.shape.layers, 1)
         if not (self.options.mixing and self._adversarial(batch)):
             return w, torch.ones(count, dtype=torch.bool, device=w.device)
-        second: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), classes)
+        second: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), None)
         cut = (1 + batch.uniform(count) * (self.shape.layers - 1)).floor()
         cut = torch.where(batch.uniform(count) < self.options.mixing, cut, float(self.shape.layers))
         later = torch.arange(self.shape.layers, device=w.device) >= cut.unsqueeze(1)
@@ -407,7 +402,7 @@ class StyleGAN2Recipe:
         figures: dict[str, float] = {}
         loss = torch.zeros([], device=images.device)
         if strength:
-            adversarial = generator_loss(self._judge(images, batch.classes, grown[1]))
+            adversarial = generator_loss(self._judge(images, grown[1]))
             loss, figures["generator_loss"] = loss + strength * adversarial, adversarial.item()
         if taught is not None and bool(whole.any()):
             distance = taught.distance(kept(images, whole), kept(real, whole))
@@ -432,12 +427,12 @@ class StyleGAN2Recipe:
         _train_only("critic", self.parts)
         with torch.no_grad():
             fake_images = self._synthesize(self._map(batch, len(real))[0], batch, grown)
-        fake, true = self._judge(fake_images, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
+        fake, true = self._judge(fake_images, grown[1]), self._judge(real, grown[1])
         loss = discriminator_loss(true, fake)
         figures = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
         if batch.step % R1_EVERY == 0:
             weight = 0.0002 * grown[0] ** 2 / batch.whole if self.options.r1 is None else self.options.r1
-            penalty = r1_penalty(lambda x: self._judge(x, batch.classes, grown[1], full=True), real)
+            penalty = r1_penalty(lambda x: self._judge(x, grown[1], full=True), real)
             loss = loss + weight / 2 * R1_EVERY * penalty
             figures["r1"] = penalty.item()
         return figures | replacements("critic", descend(self.optimizers["critic"], loss, share))
