@@ -17,7 +17,7 @@ from .jobs.audit.request import VerificationSettings as VerificationSettings
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
-from .jobs.check.run import check as check
+from .jobs.check import check as check
 from .jobs.compare import compare as compare
 from .jobs.directions.importing import import_directions as import_directions
 from .jobs.directions.run import DirectionsOptions as DirectionsOptions

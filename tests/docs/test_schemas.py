@@ -7,7 +7,7 @@ import pytest
 from places import ROOT
 
 from tools import generate
-from transect.cli.declared import declared
+from transect.job import name_of
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 RESULTS = generate.job_results()
@@ -17,7 +17,7 @@ def test_every_job_has_a_published_schema():
     assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {
         "results",
         *RESULTS,
-        *declared(),
+        *map(name_of, generate.declared_jobs()),
     }
 
 

@@ -28,7 +28,6 @@ from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
 from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
-from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
 from transect.jobs.export.command import export
@@ -136,7 +135,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     report,
     "runs",
     view,
-    check,
+    "check",
     "compare",
     replicate,
     reproduce,
