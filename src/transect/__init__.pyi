@@ -47,7 +47,7 @@ from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve import retrieve as retrieve
 from .jobs.runs import list_runs as list_runs
-from .jobs.sample_data.run import sample_data as sample_data
+from .jobs.sample_data import sample_data as sample_data
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
 from .jobs.train.run import ClassifierOptions as ClassifierOptions

@@ -42,7 +42,6 @@ from transect.jobs.render.command import render
 from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
-from transect.jobs.sample_data.command import sample_data
 from transect.jobs.search.command import search
 from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
@@ -143,7 +142,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "plan",
     search,
     render,
-    sample_data,
+    "sample-data",
     readings,
     match,
     neighbours,
