@@ -41,7 +41,7 @@ from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
 from .jobs.recognition.run import recognition as recognition
 from .jobs.recognition.several import compare_recognizers as compare_recognizers
 from .jobs.render.run import render as render
-from .jobs.replicate.run import replicate as replicate
+from .jobs.replicate import replicate as replicate
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report
 from .jobs.reproduce.run import reproduce as reproduce

@@ -124,7 +124,10 @@ class Job(ABC, Generic[Numbers]):
         """Write into the folder of the page what it holds beside the page and the numbers; nothing by default."""
 
     def place(self) -> str | Path | None:
-        """The folder of the page where the command names none; None writes no page."""
+        """The folder of the page where the command names none; None writes no page.
+
+        What is not that of the class is another command's, whose record stays in it.
+        """
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
@@ -234,7 +237,8 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)
-        if folder is not None and not is_address(folder) and not is_run(Path(folder)):
+        own = asked is not None or kind.OUT is None
+        if folder is not None and own and not is_address(folder) and not is_run(Path(folder)):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):

@@ -39,7 +39,6 @@ from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.render.command import render
-from transect.jobs.replicate.command import replicate
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
 from transect.jobs.search.command import search
@@ -136,7 +135,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     view,
     "check",
     "compare",
-    replicate,
+    "replicate",
     reproduce,
     export,
     "plan",
