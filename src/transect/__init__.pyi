@@ -40,7 +40,7 @@ from .jobs.readings.run import readings as readings
 from .jobs.recognition.run import RecognitionOptions as RecognitionOptions
 from .jobs.recognition.run import recognition as recognition
 from .jobs.recognition.several import compare_recognizers as compare_recognizers
-from .jobs.render.run import render as render
+from .jobs.render import render as render
 from .jobs.replicate import replicate as replicate
 from .jobs.report.run import open_run as open_run
 from .jobs.report.run import report as report

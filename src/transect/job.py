@@ -124,10 +124,7 @@ class Job(ABC, Generic[Numbers]):
         """Write into the folder of the page what it holds beside the page and the numbers; nothing by default."""
 
     def place(self) -> str | Path | None:
-        """The folder of the page where the command names none; None writes no page.
-
-        What is not that of the class is another command's, whose record stays in it.
-        """
+        """The folder of the page where the command names none; None writes no page."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
@@ -237,8 +234,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)
-        own = asked is not None or kind.OUT is None
-        if folder is not None and own and not is_address(folder) and not is_run(Path(folder)):
+        if folder is not None and not is_address(folder) and _is_its_own(kind, asked):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
@@ -262,6 +258,11 @@ def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     read = {name: known[name].read for name in values}
     values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
     return cast("Job[Any]", options.built(kind, {**values, "quiet": quiet}))
+
+
+def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:
+    """Whether a page stands in a folder of the job's own: not in a run, and not where `place` put it beside others."""
+    return kind.OUT is None or (asked is not None and not is_run(Path(asked)))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:

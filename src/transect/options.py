@@ -73,8 +73,10 @@ class Setting:
         return self.option.kind or _on_command_line(self.hint)
 
     def of(self, record: object) -> object:
-        """The value in a record."""
-        return functools.reduce(getattr, self.path, record)
+        """The value in a record; None where another kind of value stands in place of the record within."""
+        for name in self.path:
+            record = getattr(record, name) if dataclasses.is_dataclass(record) else None
+        return record
 
     def check(self, value: object) -> None:
         """Raises BadInput for a number beyond the limits, UnknownName for another text than those of a choice."""
@@ -124,8 +126,14 @@ def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
         path = (*before, field.name)
         if found:
             yield Setting(path, found[0], typing.get_args(hint)[0], _default(field))
-        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from _settings(hint, path)
+        elif (within := _record(hint)) is not None:
+            yield from _settings(within, path)
+
+
+def _record(hint: Any) -> type[Any] | None:
+    """The record that a field holds, or may hold."""
+    members = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+    return next((each for each in members if isinstance(each, type) and dataclasses.is_dataclass(each)), None)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -137,7 +145,9 @@ def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, .
     values = {path[-1]: value for path, value in given.items() if path[:-1] == before}
     hints = typing.get_type_hints(kind)
     inner = dict.fromkeys(path[len(before)] for path in given if path[: len(before)] == before and path[:-1] != before)
-    return kind(**values, **{name: _built(hints[name], (*before, name), given) for name in inner})
+    return kind(
+        **values, **{name: _built(_record(hints[name]) or hints[name], (*before, name), given) for name in inner}
+    )
 
 
 _UNIONS: Final = (types.UnionType, typing.Union)

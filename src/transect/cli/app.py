@@ -38,7 +38,6 @@ from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
-from transect.jobs.render.command import render
 from transect.jobs.report.command import report
 from transect.jobs.reproduce.command import reproduce
 from transect.jobs.search.command import search
@@ -140,7 +139,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     export,
     "plan",
     search,
-    render,
+    "render",
     "sample-data",
     readings,
     match,
