@@ -24,7 +24,7 @@ from .jobs.directions.run import DirectionsOptions as DirectionsOptions
 from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import EncodeOptions as EncodeOptions
 from .jobs.encode.run import encode as encode
-from .jobs.export.run import export as export
+from .jobs.export import export as export
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.invert.twins import fit_twins as fit_twins

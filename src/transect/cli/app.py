@@ -30,7 +30,6 @@ from transect.jobs.audit.command import audit, demo
 from transect.jobs.audit.init_command import init
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
-from transect.jobs.export.command import export
 from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
@@ -136,7 +135,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "compare",
     "replicate",
     reproduce,
-    export,
+    "export",
     "plan",
     search,
     "render",
