@@ -25,7 +25,7 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
     "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's.
+    the field's. rare: shown by --help-all alone.
     """
 
     help: str
@@ -39,6 +39,7 @@ class Option:
     argument: bool = False
     read: Callable[[Any], object] | None = None
     default: object = None
+    rare: bool = False
 
 
 @final
@@ -70,7 +71,13 @@ class Setting:
     @property
     def kind(self) -> Any:
         """The type on the command line: of several possible ones that which has all, as a list of texts."""
-        return self.option.kind or _on_command_line(self.hint)
+        kind = self.option.kind or _on_command_line(self.hint)
+        return kind | None if self.default is None and typing.get_origin(kind) is not list else kind
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes a list."""
+        return typing.get_origin(self.kind) is list
 
     def of(self, record: object) -> object:
         """The value in a record; None where another kind of value stands in place of the record within."""
@@ -105,6 +112,12 @@ def built(kind: type[Any], given: Mapping[str, object]) -> Any:
     """The record with these values of its options by name, and the defaults of all others."""
     top = {setting.path: given[setting.name] for setting in settings(kind) if setting.name in given}
     return _built(kind, (), top)
+
+
+def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the command line as those of the record's fields, by name."""
+    known = {setting.name: setting.option.read for setting in settings(kind)}
+    return {name: value if (into := known[name]) is None else into(value) for name, value in given.items()}
 
 
 def check(record: object) -> None:
