@@ -42,8 +42,8 @@ from .jobs.recognition.run import recognition as recognition
 from .jobs.recognition.several import compare_recognizers as compare_recognizers
 from .jobs.render import render as render
 from .jobs.replicate import replicate as replicate
-from .jobs.report.run import open_run as open_run
-from .jobs.report.run import report as report
+from .jobs.report import open_run as open_run
+from .jobs.report import report as report
 from .jobs.reproduce.run import reproduce as reproduce
 from .jobs.retrieve import retrieve as retrieve
 from .jobs.runs import list_runs as list_runs

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, cast, final
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, final
 
 import pyarrow as pa
 import typer
@@ -51,6 +51,7 @@ __all__ = [
 
 P = ParamSpec("P")
 Numbers = TypeVar("Numbers")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @final
@@ -223,11 +224,18 @@ def rerun(kind: type[Job[Any]]) -> Rerun:
     return Rerun(values, data, models, argument, dict.fromkeys([*named["write"], _out_name(kind)], ""))
 
 
-def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
-    """The Python function of a job: it takes the fields, and returns the finished job."""
-    record = cast("type[Job[Numbers]]", kind)
+class Asked(Protocol[Result_co]):
+    """A record of settings that has a result, as each `Job`."""
 
-    def call(*given: P.args, **named: P.kwargs) -> Finished[Numbers]:
+    def result(self) -> Result_co:
+        """What comes of the settings."""
+
+
+def function(kind: Callable[P, Asked[Result_co]]) -> Callable[P, Result_co]:
+    """The Python function of a job: it takes the fields, and returns the finished job, or what else its result is."""
+    record = cast("type[Job[Any]]", kind)
+
+    def call(*given: P.args, **named: P.kwargs) -> Result_co:
         return kind(*given, **named).result()
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)

@@ -1,6 +1,4 @@
-"""Render subjects as a contact sheet, with --vary a row of levels per subject; or as a data set of any size.
-Rerun the command to resume a data set.
-"""
+"""Render subjects as a contact sheet, with --vary a row of levels per subject; or as a data set. Rerun to resume it."""
 
 from __future__ import annotations
 

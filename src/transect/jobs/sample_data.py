@@ -1,4 +1,5 @@
-"""Render small data to try matching, recognition, leakage and audits of photographs on. Takes under a minute.
+"""Render small data to try matching, recognition, leakage and audits of photographs on, in under a minute.
+
 DIR/README.md says what each file holds. Nothing in it is a photograph.
 """
 
