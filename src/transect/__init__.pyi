@@ -44,7 +44,7 @@ from .jobs.render import render as render
 from .jobs.replicate import replicate as replicate
 from .jobs.report import open_run as open_run
 from .jobs.report import report as report
-from .jobs.reproduce.run import reproduce as reproduce
+from .jobs.reproduce import reproduce as reproduce
 from .jobs.retrieve import retrieve as retrieve
 from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data import sample_data as sample_data

@@ -110,11 +110,13 @@ class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
-    it, since the work itself writes there. quiet: no progress on standard error.
+    it, since the work itself writes there. KEPT: whether the command is kept beside the page, so that
+    `transect reproduce` gives it again. quiet: no progress on standard error.
     """
 
     VERSION: ClassVar[int] = 1
     OUT: ClassVar[Out | None] = Out()
+    KEPT: ClassVar[bool] = True
     NUMBERS: ClassVar[Any]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
@@ -275,12 +277,12 @@ def help_of(text: str) -> str:
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
     stated = {name: value for name, value in given.items() if value not in (None, [])}
-    return cast("Job[Any]", options.built(kind, {**options.read(kind, stated), "quiet": quiet}))
+    return cast("Job[Any]", dataclasses.replace(options.built(kind, options.read(kind, stated)), quiet=quiet))
 
 
 def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:
-    """Whether a page stands in a folder of the job's own: not in a run, and not where `place` put it beside others."""
-    return kind.OUT is None or (asked is not None and not is_run(Path(asked)))
+    """Whether the command is kept: in a folder of the job's own, no run, and not where `place` put it beside others."""
+    return kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:

@@ -35,7 +35,6 @@ from transect.jobs.mitigate.command import mitigate
 from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
-from transect.jobs.reproduce.command import reproduce
 from transect.jobs.search.command import search
 from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
@@ -131,7 +130,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "check",
     "compare",
     "replicate",
-    reproduce,
+    "reproduce",
     "export",
     "plan",
     search,

@@ -30,6 +30,7 @@ class Check(Job[CheckNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     folder: Annotated[
         str | Path,

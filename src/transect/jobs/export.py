@@ -47,6 +47,7 @@ class Export(Job[ExportNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     run: Annotated[
         str | Path,

@@ -88,7 +88,7 @@ report = function(Report)
 def command(context: typer.Context, json: Json = False, **given: object) -> None:
     """As the function."""
     typed = read(Report, on_command_line(context, given))
-    result = built(Report, {**typed, "quiet": json}).result()
+    result = replace(built(Report, typed), quiet=json).result()
     show(result, json, *result.blocks(), page=result.page)
 
 

@@ -95,6 +95,7 @@ class SampleData(Job[SampleNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     out: Annotated[str | Path, Option("A new or empty folder.", Path, metavar="DIR", argument=True, opens="write")]
     _: KW_ONLY
