@@ -20,7 +20,7 @@ from tools import question_keys
 from transect.cli.app import app
 from transect.cli.declared import declared
 from transect.generators.faceworld.validity import shipped_facts
-from transect.job import Job, name_of, opened, schema
+from transect.job import jobs_of, name_of, schema
 from transect.reports import schema as results_schema
 from transect.runs.result import JobResult
 from validation import world_page
@@ -89,15 +89,10 @@ def job_results() -> dict[str, type[JobResult]]:
     return dict(sorted(found.items()))
 
 
-def declared_jobs() -> list[type[Job[Any]]]:
-    """The jobs that are declared."""
-    return [kind for name in declared() if (kind := opened(name))]
-
-
 def schemas() -> dict[Path, str]:
     """The JSON Schema of `results.json`, and of what each job prints with --json."""
     named = {"results": results_schema(), **{name: result.schema() for name, result in job_results().items()}}
-    named |= {name_of(kind): schema(kind) for kind in declared_jobs()}
+    named |= {name_of(kind): schema(kind) for module in declared() for kind in jobs_of(module)}
     return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Int, UInt8
 from PIL import Image, ImageDraw
 
+from transect import InvertOptions, invert
 from transect.designs.levels import default_levels
 from transect.experiment.worlds import WorldSettings
 from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.generators.photographs.appearance.faces import face_of, unsuited
 from transect.generators.photographs.attributes import APPEARANCE, USUAL
 from transect.generators.photographs.world import Photographs
-from transect.jobs.invert.run import InvertOptions, invert
 from transect.marks import Marks
 from transect.records import Attribute
 

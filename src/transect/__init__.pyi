@@ -12,22 +12,22 @@ from .experiment.audit_request import RatingSettings as RatingSettings
 from .experiment.audit_request import RunSettings as RunSettings
 from .experiment.audit_request import VerificationSettings as VerificationSettings
 from .experiment.worlds import WorldSettings as WorldSettings
+from .inversion.settings import EncodeOptions as EncodeOptions
+from .inversion.settings import InvertOptions as InvertOptions
 from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check import check as check
 from .jobs.compare import compare as compare
-from .jobs.directions.importing import import_directions as import_directions
-from .jobs.directions.run import DirectionsOptions as DirectionsOptions
-from .jobs.directions.run import fit_directions as fit_directions
-from .jobs.encode.run import EncodeOptions as EncodeOptions
-from .jobs.encode.run import encode as encode
+from .jobs.directions_fit import DirectionsOptions as DirectionsOptions
+from .jobs.directions_fit import fit_directions as fit_directions
+from .jobs.directions_import import import_directions as import_directions
+from .jobs.encode import encode as encode
 from .jobs.export import export as export
 from .jobs.init import init as init
-from .jobs.invert.run import InvertOptions as InvertOptions
-from .jobs.invert.run import invert as invert
-from .jobs.invert.twins import fit_twins as fit_twins
+from .jobs.invert import fit_twins as fit_twins
+from .jobs.invert import invert as invert
 from .jobs.leakage.request import LeakageOptions as LeakageOptions
 from .jobs.leakage.request import ModelPredictions as ModelPredictions
 from .jobs.leakage.run import leakage as leakage
@@ -50,10 +50,9 @@ from .jobs.runs import list_runs as list_runs
 from .jobs.sample_data import sample_data as sample_data
 from .jobs.search.request import SearchOptions as SearchOptions
 from .jobs.search.run import search as search
-from .jobs.train.run import ClassifierOptions as ClassifierOptions
-from .jobs.train.run import train_classifier as train_classifier
-from .jobs.train.run import train_encoder as train_encoder
-from .jobs.train.run import train_gan as train_gan
+from .jobs.train_classifier import train_classifier as train_classifier
+from .jobs.train_encoder import train_encoder as train_encoder
+from .jobs.train_gan import train_gan as train_gan
 from .jobs.verify.run import verify as verify
 from .jobs.view.run import view as view
 from .records import Attribute as Attribute
@@ -66,6 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
+from .training.options import ClassifierOptions as ClassifierOptions
 from .training.options import GanOptions as GanOptions
 
 __version__: str

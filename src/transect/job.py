@@ -71,14 +71,14 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same. parts: of the page, before the table; first: blocks of the first screen. sources: works cited. terminal: lines
-    and tables there, by default the headline and the table; warnings: below them.
+    same; or what reads them. parts: of the page, before the table; first: blocks of the first screen. sources: works
+    cited. terminal: lines and tables there, by default the headline and the table; warnings: below them.
     """
 
     title: str
     answer: Sequence[str]
     table: Table[Any] | None = None
-    rows: Table[Any] | pa.Table | None = None
+    rows: Table[Any] | pa.Table | Callable[[], pa.Table] | None = None
     question: str = ""
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -143,6 +143,10 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none; None writes no page."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
+    def instead(self) -> Job[Any]:
+        """The job that the command does with these options: this one, or another that they ask for."""
+        return self
+
     def exit_code(self, numbers: Numbers) -> int:  # noqa: ARG002  (for those that have one)
         """The exit code of the command."""
         return 0
@@ -169,7 +173,9 @@ class Finished(JobResult[Numbers]):
     def table(self) -> pa.Table:
         """The rows of the result, a column for each of its numbers."""
         rows = self.content.rows or self.content.table
-        return rows if isinstance(rows, pa.Table) else rows.arrow() if rows else pa.table({})
+        if isinstance(rows, Table):
+            return rows.arrow()
+        return rows if isinstance(rows, pa.Table) else rows() if rows else pa.table({})
 
     def report(self, path: str | Path) -> Path:
         """Write the page and its numbers into the folder `path`; returns the page's path."""
@@ -192,10 +198,15 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job that the module `transect.jobs.MODULE` declares: its one class that is a `Job`, else None."""
+    """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
+    return next(iter(jobs_of(module)), None)
+
+
+def jobs_of(module: str) -> list[type[Job[Any]]]:
+    """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
-    return next((kind for kind in own if issubclass(kind, Job)), None)
+    return [kind for kind in own if issubclass(kind, Job)]
 
 
 def name_of(kind: type[Job[Any]]) -> str:
@@ -253,7 +264,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
         asked = given.pop("out", None) if kind.OUT is not None else None
-        job = _job(kind, given, as_json)
+        job = _job(kind, given, as_json).instead()
         result = job.result()
         folder = job.place() if asked is None else asked
         page = None if folder is None else result.report(folder)

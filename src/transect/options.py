@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
@@ -91,6 +92,8 @@ class Setting:
             if isinstance(value, str) and value not in choices:
                 raise UnknownName(self.shown.removeprefix("--"), value, choices)
             return
+        if self.hint in (int, int | None) and value is not None and not _is_whole(value):
+            raise BadInput(f"{self.shown}: expected a whole number, got {value!r:.40}")
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, int | float):
                 self._check_number(item)
@@ -109,9 +112,9 @@ def settings(kind: type[Any]) -> Sequence[Setting]:
 
 
 def built(kind: type[Any], given: Mapping[str, object]) -> Any:
-    """The record with these values of its options by name, and the defaults of all others."""
-    top = {setting.path: given[setting.name] for setting in settings(kind) if setting.name in given}
-    return _built(kind, (), top)
+    """The record with these values of its options and other fields by name, and the defaults of all others."""
+    places = {setting.name: setting.path for setting in settings(kind)}
+    return _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
 
 
 def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,6 +164,10 @@ def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, .
     return kind(
         **values, **{name: _built(_record(hints[name]) or hints[name], (*before, name), given) for name in inner}
     )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 _UNIONS: Final = (types.UnionType, typing.Union)

@@ -7,7 +7,8 @@ import pytest
 from places import ROOT
 
 from tools import generate
-from transect.job import name_of
+from transect.cli.declared import declared
+from transect.job import jobs_of, name_of
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 RESULTS = generate.job_results()
@@ -17,7 +18,7 @@ def test_every_job_has_a_published_schema():
     assert {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.json")} == {
         "results",
         *RESULTS,
-        *map(name_of, generate.declared_jobs()),
+        *(name_of(kind) for module in declared() for kind in jobs_of(module)),
     }
 
 

@@ -9,8 +9,6 @@ from transect.engines.settings import EngineSettings, opened
 from transect.errors import BadInput, TargetChanged
 from transect.inversion.parts import ToolsRecipe
 from transect.inversion.pictures import Pictures
-from transect.jobs.encode import run as encode
-from transect.jobs.invert import run as invert
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +28,8 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("start", ["mean", "encoder"])
 def test_an_inversion_is_the_same_from_workers(start, processes, folder, tmp_path, capsys):
     """Five images in parts of two; with an encoder that is fitted once, here, and sent as numbers."""
-    invert.run(inversion(folder, start), tmp_path / "here", quiet=True)
-    invert.run(inversion(folder, start), tmp_path / "apart", engine=processes)
+    inversion(folder, tmp_path / "here", start).compute()
+    inversion(folder, tmp_path / "apart", start, quiet=False).found(processes)
     assert made(tmp_path / "apart") == made(tmp_path / "here")
     assert parts_in(tmp_path / "apart") == 3
     assert "inversion of 5 images, steps: 12 of 12" in capsys.readouterr().err
@@ -45,24 +43,24 @@ def test_an_encoding_is_the_same_from_workers_and_so_is_what_it_could_not_read(t
     for number, path in enumerate(sorted((folder / "images").iterdir())):
         (tmp_path / "images" / path.name).write_bytes(b"no image" if number == 2 else path.read_bytes())
     for name, engine in (("here", HERE), ("apart", processes)):
-        result = encode.run(encoding(folder, tmp_path / "images", trained), tmp_path / name, quiet=True, engine=engine)
-        assert result.numbers.failed == 1
+        numbers = encoding(folder, tmp_path / "images", tmp_path / name, trained).found(engine)
+        assert numbers.failed == 1
     assert made(tmp_path / "apart") == made(tmp_path / "here")
 
 
 @pytest.mark.integration
 def test_an_inversion_resumes_with_workers(processes, folder, tmp_path):
-    invert.run(inversion(folder), tmp_path / "apart", quiet=True)
+    inversion(folder, tmp_path / "apart").compute()
     before = content(tmp_path / "apart")
     (tmp_path / "apart/inversions/part-00001.parquet").unlink()
     kept = (tmp_path / "apart/inversions/part-00000.parquet").stat().st_mtime_ns
-    invert.run(inversion(folder), tmp_path / "apart", quiet=True, engine=processes)
+    inversion(folder, tmp_path / "apart").found(processes)
     assert content(tmp_path / "apart") == before
     assert (tmp_path / "apart/inversions/part-00000.parquet").stat().st_mtime_ns == kept
 
 
-def test_a_worker_that_opens_another_generator_stops(folder):
-    recipe = inversion(folder).plan.recipe()
+def test_a_worker_that_opens_another_generator_stops(folder, tmp_path):
+    recipe = inversion(folder, tmp_path).planned().plan.recipe()
     recipe.open()
     facts = recipe.facts.replace('"the libraries":{', '"the libraries":{"else":"1",')
     other = ToolsRecipe(recipe.generator, recipe.space, None, recipe.distance, recipe.files, recipe.device, facts)

@@ -10,8 +10,9 @@ from worker_runs import content
 
 from transect.generators.encoder import Network
 from transect.inversion.protocol import invertible
-from transect.jobs.encode import run as encode
-from transect.jobs.invert import run as invert
+from transect.inversion.settings import EncodeOptions, InvertOptions
+from transect.jobs.encode import Encode
+from transect.jobs.invert import Invert
 from transect.jobs.recognition import embeddings
 from transect.targets.guard import Limits
 
@@ -30,17 +31,18 @@ def portraits(folder):
     return write_people(folder)
 
 
-def inversion(folder, start="mean"):
+def inversion(folder, out, start="mean", **settings):
     """Four steps each, in parts of two."""
-    options = invert.InvertOptions(distance="pixels", batch=2, encoder_samples=40)
-    return invert.plan(folder / "images", folder / "small.safetensors", steps=4, start=start, options=options)
+    options = InvertOptions(distance="pixels", batch=2, encoder_samples=40)
+    given = {"steps": 4, "start": start, "options": options, "quiet": True, **settings}
+    return Invert(folder / "images", folder / "small.safetensors", out, **given)
 
 
-def encoding(folder, images, trained):
+def encoding(folder, images, out, trained):
     """By the network of the folder, or a regression that is fitted."""
     encoder = folder / "encoder.safetensors" if trained else None
-    options = encode.EncodeOptions(distance="pixels", encoder_samples=40)
-    return encode.plan(images, folder / "small.safetensors", encoder=encoder, options=options)
+    options = EncodeOptions(distance="pixels", encoder_samples=40)
+    return Encode(images, folder / "small.safetensors", out, encoder=encoder, options=options, quiet=True)
 
 
 def embedded(folder, out, engine, spec=EMBED):

@@ -81,9 +81,9 @@ def calls() -> None:
     twins = transect.fit_twins(pixels, "runs/t", marks="network", size=96, engine=EngineSettings("local", 2))
     apart: float = twins.numbers.residuals[0].size
     directions = transect.fit_directions("faceworld", people, ["age"], options=DirectionsOptions(labelled_by="people"))
-    quality: float | None = directions.write("age.safetensors").numbers.attributes[0].quality
+    quality: float | None = directions.numbers.attributes[0].quality
     gan = transect.train_gan(pixels, "runs/g", images=16, options=GanOptions(batch=8))
-    generator: Path = gan.model
+    generator: str = gan.numbers.generator
     encoder = transect.train_encoder("reference", "runs/e", images=16)
     distance: float | None = encoder.numbers.distance
     classifier = transect.train_classifier(pixels, [0, 1], "runs/c", options=ClassifierOptions(epochs=1))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transect.training.classifier import LAYERS
+from transect.training.schedules import LAYERS
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from transect.runs.model_files import CARD
 from transect.targets import resolve
 from transect.testing import check_target
 from transect.training import classifier
-from transect.training.classifier import SCHEDULES, Examples, Plan, ResNet, Schedule, balanced, schedule_named, train
+from transect.training.classifier import Examples, Plan, ResNet, balanced, train
 from transect.training.pictures import Label, Pictures
+from transect.training.schedules import SCHEDULES, Schedule, schedule_named
 
 TINY = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
 LABEL = Label("bright", "bright", ("no", "yes"))

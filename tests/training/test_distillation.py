@@ -111,7 +111,7 @@ def trained(out, images=2400, **more):
 @pytest.mark.integration
 def test_it_learns_the_picture_of_each_latent(tmp_path):
     """Of latents that it has not seen: the last coordinate of z is the brightness."""
-    made = load(trained(tmp_path, 800, half_life=200.0, rate=0.01).model)
+    made = load(trained(tmp_path, 800, half_life=200.0, rate=0.01).numbers.generator)
     z = made.sample(np.arange(200))
     bright = made.render(z).pixels.mean(axis=(1, 2, 3))
     assert np.corrcoef(bright, np.clip(128 + 60 * z.values[:, -1], 0, 255))[0, 1] > 0.8

@@ -19,16 +19,13 @@ from typing import Annotated, Any, Final, final
 import typer
 
 from transect import __version__
-from transect.cli.declared import DeclaredCommand, declared
+from transect.cli.declared import commands
 from transect.cli.listings import attributes, datasets, generators
 from transect.cli.listings import targets as targets_group
 from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
-from transect.jobs.directions.command import directions as directions_group
-from transect.jobs.encode.command import encode
-from transect.jobs.invert.command import invert
 from transect.jobs.leakage.command import leakage
 from transect.jobs.match.command import match
 from transect.jobs.mitigate.command import mitigate
@@ -36,7 +33,6 @@ from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.search.command import search
-from transect.jobs.train.command import classifier, train
 from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import hush_libraries, one_line, say, words_of
@@ -143,17 +139,18 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "retrieve",
     leakage,
     mitigate,
-    encode,
-    invert,
+    "encode",
+    "invert",
     attributes,
+    "directions",
+    "train",
 )
 """Single commands in the order of `transect --help`, the main job first; declared jobs by name."""
 for command in COMMANDS:
     if not isinstance(command, str):
         app.command()(command)
-train.command()(classifier)
 annotate.command()(judge)
-for group in (directions_group, train, annotate, verify, datasets, generators, targets_group):
+for group in (annotate, verify, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
 
@@ -165,7 +162,7 @@ class _Commands(Group):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         names = [one if isinstance(one, str) else one.__name__.replace("_", "-") for one in COMMANDS]
-        found = {**self.commands, **{name.replace("_", "-"): DeclaredCommand(name) for name in declared()}}
+        found = {**self.commands, **commands()}
         self.commands = {name: found[name] for name in dict.fromkeys((*names, *found))}
 
 

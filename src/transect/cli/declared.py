@@ -1,4 +1,7 @@
-"""The commands of declared jobs: each is opened when it is called, so that `transect --help` imports none of them."""
+"""The commands of declared jobs: each is opened when it is called, so that `transect --help` imports none of them.
+
+The module `train_gan` of `transect.jobs` is the command `transect train gan`, since `train` is one of the groups.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,21 @@ import re
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 import typer
 
 from transect import jobs
-from transect.console.options import Command
+from transect.console.options import Command, Group
 
 _FIRST: Final = re.compile(r'"""(.+?)(?:"""|\n\n)', re.DOTALL)
 """The first paragraph of a module's docstring, which is the help of its command."""
+
+GROUPS: Final = {
+    "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
+    "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
+}
+"""Groups of commands by the first word of their modules, with what `transect --help` says of each."""
 
 
 @final
@@ -24,7 +33,7 @@ class DeclaredCommand(Command):
 
     def __init__(self, module: str) -> None:
         self.module = module
-        super().__init__(name=module.replace("_", "-"), help=help_of(module))
+        super().__init__(name=place_of(module)[1], help=help_of(module))
 
     @cached_property
     def real(self) -> Any:
@@ -56,8 +65,31 @@ class DeclaredCommand(Command):
 
 def declared() -> list[str]:
     """The modules of `transect.jobs` that declare a job or have a command."""
-    found = [each.name for each in pkgutil.iter_modules(jobs.__path__)]
-    return [name for name in found if not _is_folder(name) or "def command(" in _source(name)]
+    found = pkgutil.iter_modules(jobs.__path__)
+    return [each.name for each in found if not each.ispkg or "def command(" in _source(each.name)]
+
+
+def place_of(module: str) -> tuple[str, str]:
+    """The group of a module's command, "" for none, and its name there.
+
+    >>> place_of("train_gan"), place_of("sample_data")
+    (('train', 'gan'), ('', 'sample-data'))
+    """
+    group, _, name = module.partition("_")
+    return (group, name.replace("_", "-")) if name and group in GROUPS else ("", module.replace("_", "-"))
+
+
+def commands() -> dict[str, Command | Group]:
+    """The commands and groups of all declared jobs by name."""
+    found: dict[str, Command | Group] = {}
+    for module in declared():
+        name, command = place_of(module)[0], DeclaredCommand(module)
+        if not name:
+            found[str(command.name)] = command
+            continue
+        group = found.setdefault(name, Group(name=name, help=GROUPS[name], no_args_is_help=True))
+        cast("Group", group).add_command(command)
+    return found
 
 
 def help_of(module: str) -> str:
@@ -66,11 +98,7 @@ def help_of(module: str) -> str:
     return "" if found is None else " ".join(found[1].split())
 
 
-def _is_folder(module: str) -> bool:
-    return (Path(jobs.__path__[0]) / module).is_dir()
-
-
 def _source(module: str) -> str:
     place = Path(jobs.__path__[0]) / module
-    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    return file.read_text(encoding="utf-8")
+    file = place.with_suffix(".py")
+    return (file if file.is_file() else place / "__init__.py").read_text(encoding="utf-8")

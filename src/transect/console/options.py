@@ -289,13 +289,14 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
 def _parameter(setting: Setting) -> inspect.Parameter:
     """A field as a parameter: of a list the default is that of the field, and its help says it."""
     option, kind = setting.option, setting.kind
-    default = option.default if option.default is not None else None if setting.several else setting.default
+    as_shown = not (setting.several or option.read or isinstance(setting.default, tuple))
+    default = option.default if option.default is not None else setting.default if as_shown else None
     names = option.names or ((setting.shown,) if setting.default is False else ())
     made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
     shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel, hidden=option.rare)
     if setting.required and option.default is None:
         return keyword(setting.name, Annotated[kind, shown])
-    return keyword(setting.name, Annotated[kind | None if setting.several else kind, shown], default)
+    return keyword(setting.name, Annotated[kind if as_shown else kind | None, shown], default)
 
 
 def keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

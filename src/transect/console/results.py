@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +44,12 @@ Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
 
 
 def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | None = None) -> None:
-    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON."""
+    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON.
+
+    Of several processes that a launcher started, the first alone prints.
+    """
+    if os.environ.get("RANK", "0") != "0":
+        return
     if as_json:
         say(dumps(result.to_json()))
     else:

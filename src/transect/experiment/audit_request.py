@@ -16,7 +16,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar, final
 from transect.engines.settings import ENGINE, LOCAL, WORKERS, EngineSettings
 from transect.errors import UnknownName
 from transect.experiment.worlds import WorldSettings
-from transect.options import Option, settings
+from transect.options import Option, check, settings
 from transect.protocols import Generator, TargetLike
 from transect.runs.report_options import ReportSettings
 from transect.runs.table_inputs import TableLike
@@ -480,6 +480,9 @@ class AuditRequest:
     ratings: RatingSettings = field(default_factory=RatingSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     run: RunSettings = field(default_factory=RunSettings)
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 SECTIONS: Final[Mapping[str, type]] = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +28,13 @@ from transect.runs.parts import stage
 from transect.texts import say
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from transect.inversion.encoder import FittedRidge, RidgeEncoder, TrainedEncoder
     from transect.inversion.protocol import Invertible
     from transect.perceptual.distance import Appearance
 
+Medians = TypeVar("Medians", bound="DataclassInstance")
 
 KINDS: Final = ("inversion", "encoding")
 """What the records of runs of `invert` and `encode` call themselves."""
@@ -52,12 +56,12 @@ def rows_of_run(folder: Path) -> pa.Table:
     return run.read_table(TABLE, parts_of(run))
 
 
-def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
+def read_latents(path: str | Path) -> tuple[tuple[str, ...], Latents]:
     """Ids and latents of a file of latents; rows that failed are NaN. Raises BadInput for other files.
 
     Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
     """
-    inverted = read_codes(path)
+    inverted = read_codes(Path(path))
     return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
 
 
@@ -66,11 +70,12 @@ def rows_of_parts(count: int, size: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def medians_of(table: pa.Table, names: Iterable[str]) -> dict[str, float | None]:
-    """The median of the finite values of each column; None where there are none."""
+def medians_of(table: pa.Table, kind: type[Medians]) -> Medians:
+    """A record of the medians of the finite values of the columns that its fields name; None where there are none."""
+    names = [field.name for field in dataclasses.fields(kind)]
     columns = {name: table[name].to_numpy().astype(np.float64) for name in names}
     known = {name: column[np.isfinite(column)] for name, column in columns.items()}
-    return {name: float(np.median(values)) if len(values) else None for name, values in known.items()}
+    return kind(**{name: float(np.median(values)) if len(values) else None for name, values in known.items()})
 
 
 def identity_distances(

@@ -24,7 +24,8 @@ from transect.runs.model_files import read_weights
 from transect.runs.trust import check_trusted
 from transect.targets.hf.loading import checked_files
 from transect.texts import words_of
-from transect.training.classifier import LAYERS, new_resnet, start_from
+from transect.training.classifier import new_resnet, start_from
+from transect.training.schedules import LAYERS
 
 _SLOPE = 0.2
 

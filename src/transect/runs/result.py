@@ -27,6 +27,13 @@ Number: TypeAlias = Annotated[float, BeforeValidator(lambda value: math.nan if v
 """A float that is NaN where JSON has null, for records that are read back from JSON."""
 
 
+class Unwritten:
+    """Marks the type of a hidden field, of which there is no JSON: Annotated[FittedDirections, Unwritten()]."""
+
+    def __get_pydantic_core_schema__(self, *_: object) -> core_schema.CoreSchema:
+        return core_schema.any_schema()
+
+
 class _Nullable(GenerateJsonSchema):
     """A number that is not finite is written as null, so every float that may be NaN may be null."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final, final
 
 import torch
 
+from transect import options
 from transect.errors import BadInput, UnknownName
 from transect.generators.progressive.generator import Shape
 from transect.generators.stylegan2.network import Configuration
@@ -31,15 +31,7 @@ OBJECTIVE: Final = "class head and projection"
 """Of a conditional training: a folder of another objective is refused."""
 _WEIGHT: Final = 10.0
 """Of the distance from a teacher's picture, beside an adversarial loss of weight 1."""
-_MOST: Final = sys.float_info.max
-_RANGES: Final = {  # lowest and highest value, and whether they are allowed
-    "images": (1, _MOST, True), "batch": (1, _MOST, True), "seed": (0, _MOST, True), "z_dim": (1, _MOST, True),
-    "channels": (1, _MOST, True), "max_channels": (1, _MOST, True), "mapping_layers": (1, _MOST, True),
-    "fade": (0, _MOST, True), "rate": (0, _MOST, False), "r1": (0, _MOST, True), "path": (0, _MOST, True),
-    "class_weight": (0, _MOST, True), "distil": (1, _MOST, True), "blend": (0, _MOST, True),
-    "teacher_weight": (0, _MOST, False),
-    "mixing": (0, 1, True), "half_life": (0, _MOST, False),
-}  # fmt: skip
+_ABOVE_ZERO: Final = ("rate", "teacher_weight", "half_life")
 
 
 @final
@@ -53,12 +45,11 @@ class Plan(GanOptions):
     conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, (low, high, inclusive) in _RANGES.items():
+        options.check(self)
+        for name in _ABOVE_ZERO:
             value = getattr(self, name)
-            if value is not None and not (low < value < high or (inclusive and value in (low, high))):
-                raise BadInput(
-                    f"--{name.replace('_', '-')}: expected {_words(low, high, inclusive)}, got {value}; change it"
-                )
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise BadInput(f"--{name.replace('_', '-')}: expected a number above 0, got {value}; change it")
         if self.arch not in ARCHITECTURES:
             raise UnknownName("architecture", self.arch, ARCHITECTURES)
         if self.precision not in PRECISIONS:
@@ -86,12 +77,6 @@ class Plan(GanOptions):
             raise BadInput(
                 "--distil: expected no --mirror, got it: a mirrored picture is another latent's; leave it out"
             )
-
-
-def _words(low: float, high: float, inclusive: bool) -> str:
-    if high < _MOST:
-        return f"a number from {low:g} to {high:g}"
-    return f"at least {low:g}" if inclusive else f"a number above {low:g}"
 
 
 def fit(

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 import torch
 from jaxtyping import Float, Int, UInt8
 from PIL import Image
@@ -271,11 +272,6 @@ class Processes:
             tensor.copy_(part.view_as(tensor))
 
 
-def is_first() -> bool:
-    """Whether this process prints, by the launcher's RANK."""
-    return os.environ.get("RANK", "0") == "0"
-
-
 def process_count() -> int:
     """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
     text = os.environ.get("WORLD_SIZE", "1")
@@ -284,6 +280,29 @@ def process_count() -> int:
             f"WORLD_SIZE: expected the number of processes, got {text[:40]!r}; unset it, or use: accelerate launch"
         )
     return int(text)
+
+
+def steps_of(folder: Path) -> pa.Table:
+    """The figures of every step that a training wrote down."""
+    from pyarrow import json as json_lines
+
+    file = folder / METRICS
+    return json_lines.read_json(file) if file.exists() and file.stat().st_size else pa.table({"step": [], "shown": []})
+
+
+def last_row(history: pa.Table) -> dict[str, float | None]:
+    """The figures of the last step; none where the history was lost."""
+    rows: list[dict[str, float | None]] = history.slice(max(history.num_rows - 1, 0)).to_pylist()
+    return dict(rows[-1]) if rows else {}
+
+
+def pictures_before(folder: Path) -> int | None:
+    """The number of pictures of the training in a folder; None without one, or for one that is refused."""
+    try:
+        before = loads((folder / SPEC).read_bytes())["pictures"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return before if isinstance(before, int) else None
 
 
 PIECE = 15 << 20

@@ -1,8 +1,12 @@
-"""The options of a GAN's training, which Python, the command line and the training itself share."""
+"""The options of trainings, which Python, the command line and the training itself share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, final
+
+from transect.options import Option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,22 +20,71 @@ class GanOptions:
     sample sheets.
     """
 
-    batch: int = 16
-    z_dim: int | None = None
-    channels: int = 16_384
-    max_channels: int = 512
-    mapping_layers: int = 8
-    precision: str = "full"
-    grow: str | None = None
-    fade: int | None = None
-    rate: float | None = None
-    r1: float | None = None
-    class_weight: float | None = None
-    distil: int | None = None
-    blend: int | None = None
-    teacher_weight: float | None = None
-    path: float = 2.0
-    mixing: float = 0.9
-    half_life: float = 10_000.0
-    mirror: bool = False
-    every: int = 20_000
+    batch: Annotated[int, Option("Images per step.", least=1)] = 16
+    z_dim: Annotated[int | None, Option("Dimension of the latent prior; default 512, 128 or 100.", least=1)] = None
+    channels: Annotated[
+        int, Option("Channel base: a block of size s has this many channels divided by s.", least=1)
+    ] = 16_384
+    max_channels: Annotated[int, Option("Maximum channels per block.", least=1)] = 512
+    mapping_layers: Annotated[int, Option("StyleGAN2: layers from z to w.", least=1)] = 8
+    precision: Annotated[str, Option("full (float32) or half (bfloat16 convolutions).")] = "full"
+    grow: Annotated[
+        str | None, Option("SIZE:IMAGES,… of smaller sizes first; default: StyleGAN2 none, others from 4.")
+    ] = None
+    fade: Annotated[
+        int | None,
+        Option("With --grow: images over which a size fades in; default a quarter of a phase.", least=0),
+    ] = None
+    rate: Annotated[float | None, Option("Learning rate; default 0.0025, progressive 0.001.")] = None
+    r1: Annotated[float | None, Option("Weight of R1; StyleGAN2 default: by size and batch.", least=0)] = None
+    class_weight: Annotated[
+        float | None, Option("Conditional: weight of the class loss; default 1. Higher obeys sooner.", least=0)
+    ] = None
+    distil: Annotated[
+        int | None,
+        Option(
+            "StyleGAN2 of faceworld: images over which it first learns FaceWorld's picture of each latent.", least=1
+        ),
+    ] = None
+    blend: Annotated[
+        int | None,
+        Option(
+            "With --distil: images over which the adversarial loss then comes in; default half of --distil.", least=0
+        ),
+    ] = None
+    teacher_weight: Annotated[
+        float | None, Option("With --distil: weight of the distance from FaceWorld's picture; default 10.")
+    ] = None
+    path: Annotated[float, Option("StyleGAN2: weight of the path length penalty; 0 for none.", least=0)] = 2.0
+    mixing: Annotated[float, Option("StyleGAN2: share of pictures rendered from two latents.", least=0, most=1)] = 0.9
+    half_life: Annotated[float, Option("Half-life of the weights' average, in images.")] = 10_000.0
+    mirror: Annotated[bool, Option("Show half of the pictures mirrored.")] = False
+    every: Annotated[int, Option("Checkpoint and sample-sheet interval, in images.")] = 20_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassifierOptions:
+    """Changes to a schedule, and how it is trained.
+
+    architecture: resnet18, resnet34 or resnet50; image_size, epochs, batch, balanced: None for the schedule's. weights:
+    a safetensors file with torchvision's names to start from. held_out: share of the subjects that only measure.
+    precision: full or mixed (bfloat16).
+    """
+
+    architecture: Annotated[
+        str | None, Option("resnet18, resnet34 or resnet50; default the schedule's.", names=("--arch",))
+    ] = None
+    image_size: Annotated[
+        int | None, Option("Width and height in pixels; default the schedule's.", names=("--size",))
+    ] = None
+    epochs: Annotated[int | None, Option("Epochs in all, spread over the schedule's rates.")] = None
+    batch: Annotated[int | None, Option("Pictures a step; default the schedule's.")] = None
+    balanced: Annotated[bool | None, Option("Make classes equally probable in training; default the schedule's.")] = (
+        None
+    )
+    weights: Annotated[
+        Path | None, Option("Safetensors with torchvision's names to start from; the last layer may differ.")
+    ] = None
+    held_out: Annotated[float, Option("Share of the subjects held out for measuring.")] = 0.1
+    precision: Annotated[str, Option("full (float32) or mixed (bfloat16 where it is safe).")] = "full"

@@ -6,7 +6,7 @@ import hashlib
 import io
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, final, runtime_checkable
@@ -186,6 +186,35 @@ class PixelSource:
         digest = hashlib.sha256(np.ascontiguousarray(self.pixels).tobytes())
         digest.update(b"" if self.classes is None else self.classes.tobytes())
         return {"name": "pixels", "image_size": self.image_size, "count": len(self), "sha256": digest.hexdigest()}
+
+
+_SIZE: Final = 64
+
+
+def source_of(
+    source: str | np.ndarray | Images | Source,
+    image_size: int | None,
+    population: str,
+    device: str,
+    classes: np.ndarray | None = None,
+) -> Source:
+    """What a source given by name, as pixels or as an object is. classes: of each row of pixels.
+
+    Raises BadInput for pictures of another size, and for classes of anything but pixels.
+    """
+    if classes is not None and not isinstance(source, np.ndarray | Images):
+        raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")
+    if isinstance(source, str):
+        return open_source(source, image_size or _SIZE, population, device)
+    pictures: Source = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
+    if image_size not in (None, pictures.image_size):
+        raise BadInput(f"image_size: expected pictures of {image_size} pixels, got {pictures.image_size}; resize them")
+    return pictures
+
+
+def count_of(source: Source, count: int) -> int:
+    """How many pictures: all of a data set, `count` of a world, which draws any number."""
+    return len(source) if isinstance(source, Sized) else count
 
 
 def _check_classes(classes: np.ndarray, rows: int) -> Int[np.ndarray, " n"]:

@@ -75,7 +75,7 @@ def test_labels_of_a_target_warn_everywhere(tmp_path):
     path = tmp_path / "d.safetensors"
     fit = ["directions", "fit", path, "--labels", "target:audited:brightness", "--attribute", "bright"]
     done = run(*fit, "--task", "regression", "--subjects", 80, "--size", 32)
-    assert "any biases of the classifier will leak" in done.stderr
+    assert "any biases of the classifier will leak" in done.stdout
     asked = ["audit", "audited:brightness", "--task", "regression", "--directions", path, "--vary", "bright"]
     run(*asked, "--subjects", 6, "--size", 32, "--out", tmp_path / "run", "--json")
     results = json.loads((tmp_path / "run" / "results.json").read_text())

@@ -11,7 +11,7 @@ import transect
 from transect import generators
 from transect.controls.learned import read_directions
 from transect.errors import UnknownName
-from transect.jobs.directions.labels import from_truth
+from transect.experiment.direction_labels import from_truth
 from transect.targets import as_target
 
 
@@ -34,7 +34,9 @@ def test_a_data_frame_columns_and_a_file_fit_the_same_direction(view, ages, resu
     pd.DataFrame({"seed": range(300), "age": ages}).to_parquet(tmp_path / "labels.parquet")
     for labels in ({"seed": np.arange(300), "age": ages}, tmp_path / "labels.parquet"):
         other = transect.fit_directions(view, labels)
-        np.testing.assert_array_equal(other.fitted.directions[0].normal, result.fitted.directions[0].normal)
+        np.testing.assert_array_equal(
+            other.numbers.fitted.directions[0].normal, result.numbers.fitted.directions[0].normal
+        )
     assert len(result.numbers.origin["table_sha256"]) == 64
     assert result.numbers.origin["table"] == ""
 
@@ -42,26 +44,28 @@ def test_a_data_frame_columns_and_a_file_fit_the_same_direction(view, ages, resu
 def test_numbers_are_records_and_fit_their_schema(result):
     age = result.numbers.attributes[0]
     assert (age.name, age.kind, age.quality_measure, age.labels, age.held_out) == ("age", "continuous", "R2", 300, 60)
-    assert age.quality == result.fitted.directions[0].quality
+    assert age.quality == result.numbers.fitted.directions[0].quality
     assert result.numbers.condition_number == pytest.approx(1)
     fits(result)
     assert result.table.column("name").to_pylist() == ["age"]
 
 
-def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
+def test_a_written_file_reads_back_and_names_its_digest(view, ages, result, tmp_path):
     path = tmp_path / "age.safetensors"
-    written = result.write(path)
+    written = transect.fit_directions(view, {"seed": np.arange(300), "age": ages}, out=path)
     assert written.numbers.out == str(path)
     assert written.numbers.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    np.testing.assert_array_equal(read_directions(path).directions[0].normal, result.fitted.directions[0].normal)
+    np.testing.assert_array_equal(
+        read_directions(path).directions[0].normal, result.numbers.fitted.directions[0].normal
+    )
 
 
 def test_signed_decision_values_are_distances_from_the_hyperplane(view, ages, result, tmp_path):
     """The same hyperplane: 0 at the mean age, one unit along the unit normal is 1, whatever a year is worth."""
     options = transect.DirectionsOptions(values="decision")
     labels = {"seed": np.arange(300), "age": ages}
-    made = transect.fit_directions(view, labels, options=options).write(tmp_path / "d.safetensors")
-    fitted, years = read_directions(tmp_path / "d.safetensors"), result.fitted.directions[0]
+    made = transect.fit_directions(view, labels, options=options, out=tmp_path / "d.safetensors")
+    fitted, years = read_directions(tmp_path / "d.safetensors"), result.numbers.fitted.directions[0]
     some = view.sample(range(5))
     distance = np.asarray(some.values) @ years.normal + years.offset
     inside = (distance > fitted.directions[0].low) & (distance < fitted.directions[0].high)
@@ -88,6 +92,6 @@ def test_a_target_object_and_labels_that_are_read_already(view):
     truth = from_truth(view, rows, ["age"])
     ready = transect.fit_directions(view, truth)
     np.testing.assert_array_equal(
-        ready.fitted.directions[0].normal,
-        transect.fit_directions(view, "truth", ["age"], subjects=80).fitted.directions[0].normal,
+        ready.numbers.fitted.directions[0].normal,
+        transect.fit_directions(view, "truth", ["age"], subjects=80).numbers.fitted.directions[0].normal,
     )

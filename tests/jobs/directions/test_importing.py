@@ -9,8 +9,9 @@ from commands import printed, refused
 from places import SHARED
 
 import transect
+from transect.controls.normals import read_normals
 from transect.errors import BadInput
-from transect.jobs.directions.result import read_result
+from transect.jobs.directions_show import Directions
 from transect.records import Images, Latents
 
 
@@ -68,7 +69,7 @@ def file(tmp_path):
     ],
 )
 def test_a_value_is_the_signed_distance_from_the_hyperplane(file, ending, content, names, offset):
-    controls = made(file(ending, content), *names).fitted.controls()
+    controls = made(file(ending, content), *names).numbers.fitted.controls()
     z = Normal512().sample(range(1000))
     low, high = np.percentile(z.values[:, 3], (0.5, 99.5)) + offset  # the middle 99 % of the generator's latents
     (smile,) = controls.attributes
@@ -84,7 +85,7 @@ def test_several_normals_have_the_names_in_order_and_leave_each_other_alone(file
     """Normals (1, 0) and (.6, .8): a move of the first alone goes along (.8, -.6), 1 / .8 long for each unit."""
     rows = np.zeros((2, 512))
     rows[0, 0], rows[1, :2] = 1.0, (0.6, 0.8)
-    controls = made(file("npy", rows), "age", "hair").fitted.controls()
+    controls = made(file("npy", rows), "age", "hair").numbers.fitted.controls()
     few = Normal512().sample([0])
     age = controls.read(few)["age"][0].as_py()
     step = controls.set(few, {"age": [age + 1.0]}).values - few.values
@@ -92,8 +93,8 @@ def test_several_normals_have_the_names_in_order_and_leave_each_other_alone(file
 
 
 def test_what_is_not_known_is_said_and_whose_labels_they_are(file, tmp_path):
-    result = made(file("npy", axis(3)), "smile", source="model:resnet").write(tmp_path / "d.safetensors")
-    kept = read_result(tmp_path / "d.safetensors").numbers
+    result = made(file("npy", axis(3)), "smile", source="model:resnet", out=tmp_path / "d.safetensors")
+    kept = Directions(tmp_path / "d.safetensors").compute()
     (smile,) = kept.attributes
     assert (smile.quality, smile.shown_low, smile.labels, smile.of_a_model) == (None, None, 0, True)
     assert kept.origin["file"] == "normals.npy"
@@ -143,7 +144,7 @@ def test_published_directions_are_taken_as_they_are(name, attributes, worst):
     if not path.exists():
         pytest.skip(f"{path} is not here")
     result = made(path, *attributes)
-    normals = np.array([entry.normal for entry in result.fitted.directions])
+    normals = np.array([entry.normal for entry in result.numbers.fitted.directions])
     with np.load(path) as archive:
         expected = archive["coef"][0] if "coef" in archive else archive["stylegan_ffhq_age_w"]
     np.testing.assert_allclose(normals[0], expected / np.linalg.norm(expected), rtol=1e-6)
@@ -166,8 +167,6 @@ def test_the_command_writes_what_an_audit_walks_along(tmp_path):
 def test_parameters_of_any_kind_are_read_and_no_number_is_refused(tmp_path):
     normal = torch.nn.Parameter(torch.from_numpy(axis(3, 2.0)).to(torch.bfloat16))
     torch.save({"smile": normal}, tmp_path / "one.pt")
-    from transect.jobs.directions.importing import read_normals
-
     np.testing.assert_array_equal(read_normals(tmp_path / "one.pt").normals, axis(3, 2.0))
     np.savez(tmp_path / "named.npz", coef=axis(1), name="smile")
     assert read_normals(tmp_path / "named.npz").names == ("smile",)

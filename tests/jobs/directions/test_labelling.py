@@ -7,7 +7,7 @@ import pytest
 
 from transect import generators
 from transect.errors import BadInput
-from transect.jobs.directions.labels import from_table, from_target, from_truth
+from transect.experiment.direction_labels import from_table, from_target, from_truth
 from transect.targets import as_target
 
 

@@ -14,9 +14,9 @@ import transect
 from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
+from transect.inversion import twin_runs as twins
 from transect.inversion import twins as fitting
-from transect.jobs.invert import twins
-from transect.jobs.invert.twins import tone_open
+from transect.inversion.twins import latents_of_rows
 from transect.marks.records import Marks
 
 SIZE = 48
@@ -104,11 +104,11 @@ def test_who_has_tones_that_fit_as_well_is_counted(done):
     open_one = table.set_column(
         table.column_names.index("tone_high"), "tone_high", [[low[0] + 3, low[1] + 2.9, low[2]]]
     )
-    assert tone_open(open_one) == 1
+    assert twins.tone_open(open_one) == 1
 
 
 def test_a_twin_is_drawn_again_from_the_folder_at_any_size(done):
-    ids, latents = done[1].latents
+    ids, latents = latents_of_rows(done[1].table)
     assert ids == ("0.png", "1.png", "2.png")
     drawn = FaceWorld(image_size=SIZE, threads=1).render(latents).pixels
     for row, picture in zip(done[1].table.to_pylist(), drawn, strict=False):

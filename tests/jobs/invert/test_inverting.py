@@ -20,9 +20,10 @@ from transect.cli.app import app
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.generators import load
 from transect.generators.encoder import Network
+from transect.inversion.parts import ToolsPlan, read_latents
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
-from transect.jobs.invert import run
+from transect.jobs.invert import Invert
 
 
 @pytest.fixture(scope="module")
@@ -38,25 +39,25 @@ def files(tmp_path_factory):
     return folder
 
 
-OPTIONS = {field.name for field in fields(run.InvertOptions)}
+OPTIONS = {field.name for field in fields(transect.InvertOptions)}
 
 
-def inversion(files, **settings):
+def inversion(files, out, **settings):
     settings = {"space": "w", "steps": 4, "distance": "pixels", "batch": 2, **settings}
-    options = run.InvertOptions(**{name: settings.pop(name) for name in OPTIONS & set(settings)})
-    return run.plan(settings.pop("images", files / "images"), files / "small.safetensors", **settings, options=options)
+    options = transect.InvertOptions(**{name: settings.pop(name) for name in OPTIONS & set(settings)})
+    return Invert(files / "images", files / "small.safetensors", out, **settings, options=options, quiet=True)
 
 
 @pytest.fixture(scope="module")
 def done(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "run"
-    return out, run.run(inversion(files), out, quiet=True)
+    return out, inversion(files, out).result()
 
 
 def test_what_is_written_reads_back(files, done):
     """Latents rendered by the generator are the reconstructions in the table, and the ids are the files' names."""
     out, result = done
-    ids, latents = result.latents
+    ids, latents = read_latents(result.numbers.latents)
     assert ids == ("0.png", "1.png", "2.png")
     assert latents.space == "w"
     rows = pa.concat_tables([pq.read_table(part) for part in sorted((out / "inversions").glob("*.parquet"))])
@@ -87,27 +88,27 @@ def test_a_stopped_run_goes_on_and_ends_the_same(files, done, tmp_path, monkeypa
 
     monkeypatch.setattr(optimisation, "invert", stopped)
     with pytest.raises(Interrupted, match="rerun the command to resume"):
-        run.run(inversion(files), out, quiet=True)
-    run.run(inversion(files), out, quiet=True)
+        inversion(files, out).result()
+    inversion(files, out).result()
     assert calls == [2, 1, 1]
     for index in range(2):
         part = f"inversions/part-{index:05d}.parquet"
         assert (out / part).read_bytes() == (whole / part).read_bytes()
     with pytest.raises(FolderOfAnotherSpec, match="search: steps was 4 and is 5"):
-        run.run(inversion(files, steps=5), out, quiet=True)
+        inversion(files, out, steps=5).result()
 
 
 def test_an_encoder_begins_where_the_features_point(files, tmp_path):
     """The summary is the same where every part is there already, and no encoder is fitted any more."""
     settings = {"space": "w+", "start": "encoder", "encoder_samples": 40, "steps": 1}
-    result = run.run(inversion(files, **settings), tmp_path / "run", quiet=True)
+    result = inversion(files, tmp_path / "run", **settings).result()
     assert isinstance(result.numbers.encoder_r2, float)
-    assert run.run(inversion(files, **settings), tmp_path / "run", quiet=True) == result
+    assert inversion(files, tmp_path / "run", **settings).result() == result
     parts = sorted((tmp_path / "run" / "inversions").glob("*.parquet"))
     parts[0].unlink()
-    assert run.run(inversion(files, **settings), tmp_path / "run", quiet=True) == result
+    assert inversion(files, tmp_path / "run", **settings).result() == result
     assert result.numbers.penalty == 0.1
-    assert result.latents[1].values.shape == (3, 4 * 8)
+    assert read_latents(result.numbers.latents)[1].values.shape == (3, 4 * 8)
 
 
 def test_a_trained_encoders_file_begins_it(files, tmp_path):
@@ -115,11 +116,11 @@ def test_a_trained_encoders_file_begins_it(files, tmp_path):
     torch.manual_seed(1)
     path = tmp_path / "e.safetensors"
     save_file(Network(8, (4, 6), 8).state_dict(), path, {"kind": "transect.encoder", "space": "w", "size": "8"})
-    numbers = run.run(inversion(files, encoder=path), tmp_path / "run", quiet=True).numbers
+    numbers = inversion(files, tmp_path / "run", encoder=path).result().numbers
     assert (numbers.start, numbers.encoder_r2, numbers.failed) == ("encoder", None, 0)
-    assert set(inversion(files, encoder=path).spec()["start"]) == {"name", "sha256"}
+    assert set(inversion(files, tmp_path, encoder=path).planned().spec()["start"]) == {"name", "sha256"}
     with pytest.raises(FolderOfAnotherSpec, match="start: name was 'encoder' and is 'mean'"):
-        run.run(inversion(files), tmp_path / "run", quiet=True)
+        inversion(files, tmp_path / "run").result()
 
 
 def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
@@ -128,10 +129,10 @@ def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
     def brittle(images):
         return images.flatten(1) * torch.where(torch.arange(len(images)) == 0, torch.nan, 1.0)[:, None]
 
-    monkeypatch.setattr(run.ToolsPlan, "appearance", staticmethod(brittle))
-    result = run.run(inversion(files), tmp_path / "run", quiet=True)
+    monkeypatch.setattr(ToolsPlan, "appearance", staticmethod(brittle))
+    result = inversion(files, tmp_path / "run").result()
     assert (result.numbers.failed, result.numbers.failed_ids) == (2, ("0.png", "2.png"))
-    assert np.isnan(result.latents[1].values[0]).all()
+    assert np.isnan(read_latents(result.numbers.latents)[1].values[0]).all()
     assert result.headline() == "3 images inverted into w, 2 failed"
 
 
@@ -168,9 +169,9 @@ def test_other_sizes_are_refused_or_fitted(tmp_path):
         ({"distance": "vgg16"}, BadInput, "expected a file of its weights, got none"),
     ],
 )
-def test_what_cannot_be_done_is_refused_at_once(files, options, kind, message):
+def test_what_cannot_be_done_is_refused_at_once(files, tmp_path, options, kind, message):
     with pytest.raises(kind, match=message):
-        inversion(files, **options)
+        inversion(files, tmp_path, **options).planned()
 
 
 def test_the_command_prints_what_it_found(files, tmp_path, capsys):
@@ -186,9 +187,9 @@ def test_the_command_prints_what_it_found(files, tmp_path, capsys):
 def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):
     """Arrays and an opened generator in, the same codes out; the page shows the medians and the sheet."""
     pixels = Pictures.open(files / "images", 8).pixels(range(3))
-    options = run.InvertOptions(distance="pixels", batch=2)
+    options = transect.InvertOptions(distance="pixels", batch=2)
     world = load(files / "small.safetensors")
     result = transect.invert(pixels, world, tmp_path / "run", space="w", steps=4, quiet=True, options=options)
-    ids, latents = result.latents
+    ids, latents = read_latents(result.numbers.latents)
     assert ids == ("0", "1", "2")
-    np.testing.assert_array_equal(latents.values, done[1].latents[1].values)
+    np.testing.assert_array_equal(latents.values, read_latents(done[1].numbers.latents)[1].values)

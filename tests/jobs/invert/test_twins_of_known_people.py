@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from transect.cli.app import app
 from transect.datasets import open_dataset
 from transect.inversion.pictures import Pictures
+from transect.inversion.twin_runs import TwinWork, seated
 from transect.inversion.twins import rows_of_twins
-from transect.jobs.invert.twins import TwinWork, seated
 from transect.marks import open_marks
 
 LIMITS = {"yaw": 1.0, "pitch": 2.0, "roll": 1.0, "skin_tone": 2.0}

@@ -48,8 +48,9 @@ def test_levels_are_shown_with_and_without_keeping_the_others(tmp_path):
     normals = np.zeros((2, view.latent_dim))
     normals[0, 0], normals[1, :2] = 1.0, (0.6, 0.8)
     np.save(tmp_path / "n.npy", normals)
-    fitted = transect.import_directions(tmp_path / "n.npy", names, generator=view)
-    kept, plain = (fitted.fitted.controls(plain=way) for way in (False, True))
+    file = tmp_path / "d.safetensors"
+    fitted = transect.import_directions(tmp_path / "n.npy", names, generator=view, out=file).numbers.fitted
+    kept, plain = (fitted.controls(plain=way) for way in (False, True))
     one = view.sample([3])
     now = {name: kept.read(one)[name][0].as_py() for name in names}
     ask = {"skin_tone": [now["skin_tone"] + 0.5]}
@@ -58,8 +59,6 @@ def test_levels_are_shown_with_and_without_keeping_the_others(tmp_path):
     ]
     assert moved[0] == pytest.approx({"skin_tone": 0.5, "smile": 0.0}, abs=1e-9)
     assert moved[1] == pytest.approx({"skin_tone": 0.5, "smile": 0.3}, abs=1e-9)  # .5 x .6
-    file = tmp_path / "d.safetensors"
-    fitted.write(file)
     settings = WorldSettings("faceworld", image_size=32, directions=file)
     made = render(
         tmp_path / "both.png", subjects=2, vary="skin_tone=-1,1", world=settings, sheet=SheetSettings(plain=True)

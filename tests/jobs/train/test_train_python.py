@@ -1,6 +1,7 @@
 """`transect.train_gan`, `train_encoder`, `train_classifier`: pixels and names in, histories and files out."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +9,9 @@ from published import fits
 
 import transect
 from transect.generators import load
-from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
-from transect.training.classifier import LAYERS, Schedule
-from transect.training.options import GanOptions
+from transect.training.options import ClassifierOptions, GanOptions
+from transect.training.schedules import LAYERS, Schedule
 
 TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)
 SCHEDULE = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
@@ -31,11 +31,11 @@ def gan(pixels, tmp_path_factory):
 
 
 def test_a_gan_of_pixels_loads_and_tells_its_history(gan):
-    generator = load(gan.model)
+    generator = load(gan.numbers.generator)
     assert (generator.image_size, generator.latent_dim) == (32, 8)
     assert (gan.numbers.images, gan.numbers.steps) == (32, 2)
     assert gan.table["step"].to_pylist() == [1, 2]
-    lines = [json.loads(line) for line in (gan.folder / "metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in Path(gan.numbers.generator).with_name("metrics.jsonl").read_text().splitlines()]
     last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
     assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
     fits(gan)
@@ -50,12 +50,12 @@ def test_faceworld_draws_as_many_pictures_as_are_shown(tmp_path):
 
 
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
-    result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
+    result = transect.train_encoder(load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
     assert result.numbers.steps == 2
     assert result.numbers.held_out_distance == result.table["held_out_distance"].to_pylist()[-1]
     fits(result)
-    again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
-    assert again == result
+    again = transect.train_encoder(load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
+    assert again.numbers == result.numbers
 
 
 @pytest.mark.integration

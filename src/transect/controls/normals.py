@@ -1,7 +1,7 @@
-"""`transect.import_directions`: published directions, from a file of normals, as directions of a generator.
+"""Published directions: files of normals, each the vector of a linear model in the latent space of a generator.
 
-A normal is the vector of a linear model in the latent space, as InterFaceGAN's boundaries [1, d] are (Shen et al.
-2020, arXiv:1907.10786), with or without the model's intercept.
+InterFaceGAN's boundaries [1, d] are such normals (Shen et al. 2020, arXiv:1907.10786), with or without the model's
+intercept.
 """
 
 from __future__ import annotations
@@ -15,19 +15,12 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.controls.directions import MIDDLE, Direction, Hyperplanes
-from transect.controls.learned import FittedDirections, in_space
 from transect.errors import BadInput, UnknownName
-from transect.jobs.directions.result import DirectionsResult, result_of
-from transect.jobs.directions.run import origin_of
-from transect.protocols import Generator
 from transect.runs import array_files, model_files
-from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
 
 IMPORTED: Final = "imported"
 """The label source and the method of directions that others fitted."""
-SAMPLED: Final = 1000
-"""Latents of the generator whose middle 99 % gives the range of each attribute."""
 _NORMALS, _OFFSETS, _NAMES = ("coef", "normals"), ("intercept", "offsets"), ("name", "names")
 
 
@@ -41,54 +34,8 @@ class Normals:
     offsets: Float[np.ndarray, " k"]
 
 
-def import_directions(
-    file: str | Path,
-    attributes: str | Sequence[str],
-    *,
-    generator: str | Path | Generator = "faceworld",
-    space: str = "",
-    source: str = "",
-) -> DirectionsResult:
-    """Directions that others fitted, from a file of normals, for audits of the generator that they belong to.
-
-    file: .npy with one normal [d], [1, d] or several [k, d]; .npz with an array for each attribute, or coef [k, d],
-    intercept [k] and name [k]; .pt with a tensor or a dictionary of tensors, of the same forms. attributes: a name for
-    each normal in order, or of arrays with names those to take, as "smile" or "smile=stylegan_ffhq_smile_w". generator,
-    space: whose latents they are of; the number of coordinates must fit. source: who labelled, as "people" or
-    "model:NAME" (reports then warn).
-
-    Returns DirectionsResult. An attribute's value is the signed distance from the hyperplane, in units of the latent
-    space, and through the origin where the file has no intercept; its range is the middle 99 % of 1,000 of the
-    generator's latents. No label is known, so that quality is unknown.
-
-    Raises BadInput for a file that holds something else, another number of coordinates or of names, or collinear
-    directions; UnknownName for a name that the file does not have. Nothing that the file holds is run.
-
-    Sources: Shen et al. 2020, arXiv:1907.10786; Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.1.
-    """
-    from transect.experiment import worlds
-
-    path = Path(file)
-    name = str(generator) if isinstance(generator, str | Path) else generator
-    network: Generator = worlds.generator_of(name, None, None, None, learned=True)
-    chosen = _chosen(read_normals(path), as_names(attributes), path)
-    latents = in_space(network, network.sample(np.arange(SAMPLED)), space or network.sample([0]).space)
-    rows = np.asarray(latents.values, dtype=np.float64).reshape(SAMPLED, -1)
-    if rows.shape[1] != chosen.normals.shape[1]:
-        raise BadInput(
-            f"{path}: expected normals of {rows.shape[1]} numbers for space {latents.space} of {network.name}, got "
-            f"{chosen.normals.shape[1]}; give the generator that they were made for, or --space"
-        )
-    labelled = source or IMPORTED
-    facts = {"file": path.name, "file_sha256": model_files.sha256(path)}
-    fitted = FittedDirections(
-        _directions(chosen, rows, labelled), latents.space, origin_of(network, latents, labelled, 0, facts)
-    )
-    fitted.controls()  # refuses collinear attributes
-    return result_of(fitted, (f"ranges are those of {SAMPLED:,} latents of {network.name}; no label is known",))
-
-
-def _directions(chosen: Normals, rows: Float[np.ndarray, "n d"], source: str) -> tuple[Direction, ...]:
+def imported_directions(chosen: Normals, rows: Float[np.ndarray, "n d"], source: str) -> tuple[Direction, ...]:
+    """Signed distances from the hyperplanes; the range of each is the middle 99 % of the rows. source: who labelled."""
     planes = Hyperplanes.of(chosen.names, chosen.normals, chosen.offsets)
     ends = np.percentile(planes.decisions(rows), MIDDLE, axis=0)
     origin = {"labels": source, "method": IMPORTED, "balanced_on": []}
@@ -102,8 +49,8 @@ def _directions(chosen: Normals, rows: Float[np.ndarray, "n d"], source: str) ->
     )  # fmt: skip
 
 
-def _chosen(found: Normals, attributes: Sequence[str], path: Path) -> Normals:
-    """The wanted normals under the wanted names. Raises as `import_directions`."""
+def chosen_normals(found: Normals, attributes: Sequence[str], path: Path) -> Normals:
+    """The wanted normals under the wanted names. Raises BadInput and UnknownName."""
     if not attributes:
         known = f" of {', '.join(found.names[:8])}" if any(found.names) else f" for each of {len(found.names)} normals"
         raise BadInput(f"{path}: expected --attribute NAME{known}, got none; name what each normal is of")

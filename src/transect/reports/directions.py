@@ -1,21 +1,22 @@
-"""What a fit of directions found: figures of every attribute, and what to beware of."""
+"""What fits of directions found: figures of every attribute, and what to beware of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import Annotated, Final, final
 
 import numpy as np
 import pyarrow as pa
 
 from transect.controls.directions import LEAK, Direction, angles, labelled_by_a_model
-from transect.controls.learned import LINEAR, FittedDirections, read_directions, write_directions
+from transect.controls.learned import LINEAR, FittedDirections, write_directions
 from transect.errors import BadInput, RunFolderError
-from transect.reports.builder import ShortPageResult
+from transect.reports.columns import Column, Table, decimals, significant
 from transect.runs import model_files
-from transect.runs.json_records import plain
+from transect.runs.json_records import hidden, plain
+from transect.runs.result import Unwritten
 from transect.runs.wording import counted
 from transect.texts import words_of
 
@@ -24,9 +25,6 @@ LOWEST_R2: Final = 0.1
 CLOSE: Final = 15.0
 """Degrees between two normals below which setting one attribute alone takes a long step."""
 _MOST_NAMED: Final = 3
-_HEADINGS: Final = (
-    "attribute", "kind", "method", "labels", "balanced on", "quality", "offset", "range", "seen between",
-)  # fmt: skip
 
 
 @final
@@ -59,7 +57,10 @@ class DirectionNumbers:
 @final
 @dataclass(frozen=True, slots=True)
 class DirectionsNumbers:
-    """All attributes' fits. out, sha256: of the file, if written; out is reference for the shipped ones."""
+    """All attributes' fits. out, sha256: of the file, if written; out is reference for the shipped ones.
+
+    fitted: the directions themselves, whose `controls()` read and set along them.
+    """
 
     out: str
     kind: str
@@ -71,82 +72,92 @@ class DirectionsNumbers:
     condition_number: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    fitted: Annotated[FittedDirections, Unwritten()] = hidden(FittedDirections((), ""))  # noqa: RUF009
 
+    @classmethod
+    def of(cls, fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsNumbers:
+        """Figures and warnings of fitted directions. notes: what was averaged or left out among the labels."""
+        normals = np.array([entry.normal for entry in fitted.directions])
+        return cls(
+            out=out,
+            kind=LINEAR,
+            sha256=fitted.sha256,
+            space=fitted.space,
+            origin=fitted.origin,
+            attributes=tuple(_numbers(entry) for entry in fitted.directions),
+            dimensions=normals.shape[1],
+            condition_number=float(np.linalg.cond(normals)),
+            warnings=tuple(warnings_of(fitted)),
+            notes=tuple(notes),
+            fitted=fitted,
+        )
 
-@final
-@dataclass(frozen=True, slots=True)
-class DirectionsResult(ShortPageResult[DirectionsNumbers]):
-    """The result of `transect.fit_directions`. fitted: the directions, whose `controls()` read and set along them."""
-
-    JOB: ClassVar[str] = "directions"
-    TITLE: ClassVar[str] = "Fitted directions"
-    TABLE: ClassVar[str] = "Attributes"
-
-    fitted: FittedDirections
-
-    @property
-    def table(self) -> pa.Table:
-        """A row per attribute, with the figures of `DirectionNumbers` but the origin."""
-        entries = [dict(plain(entry)) for entry in self.numbers.attributes]
-        return pa.Table.from_pylist([{key: entry[key] for key in entry if key != "origin"} for entry in entries])
-
-    def write(self, path: str | Path) -> DirectionsResult:
-        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name."""
-        path = safetensors_path(path)
+    @classmethod
+    def kept(cls, fitted: FittedDirections, notes: Sequence[str], out: str | Path | None) -> DirectionsNumbers:
+        """The same of directions that are written as safetensors to `out`, where there is one."""
+        if out is None:
+            return cls.of(fitted, notes)
         try:
-            write_directions(path, self.fitted)
+            write_directions(Path(out), fitted)
         except RunFolderError as error:
-            raise BadInput(f"{path}: expected a file that can be written, got: {words_of(error)}") from None
-        fitted = replace(self.fitted, sha256=model_files.sha256(path))
-        return result_of(fitted, self.numbers.notes, str(path))
-
-    def notes(self) -> Sequence[str]:
-        """Warnings, and what was averaged or left out."""
-        return [*(f"Warning: {warning}" for warning in self.numbers.warnings), *self.numbers.notes]
+            raise BadInput(f"{out}: expected a file that can be written, got: {words_of(error)}") from None
+        return cls.of(replace(fitted, sha256=model_files.sha256(Path(out))), notes, str(out))
 
     def headline(self) -> str:
         """How many directions, of which space and generator."""
-        count = len(self.numbers.attributes)
-        described = self.numbers.origin.get("generator")
+        described = self.origin.get("generator")
         name = described.get("name", "unknown") if isinstance(described, Mapping) else "unknown"
-        return f"{counted(count, 'direction')} in space {self.numbers.space} of {name}"
+        return f"{counted(len(self.attributes), 'direction')} in space {self.space} of {name}"
 
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Attribute, kind, method, labels, quality, range, and where it is seen."""
-        return _HEADINGS, [_row(entry) for entry in self.fitted.directions]
+    def cautions(self) -> Sequence[str]:
+        """The warnings, each so called."""
+        return [f"Warning: {warning}" for warning in self.warnings]
 
+    def table(self) -> Table[DirectionNumbers]:
+        """A row for each attribute: what it was fitted to, how well, and between which values."""
+        return Table("Attributes", self.attributes, COLUMNS)
 
-def safetensors_path(path: str | Path) -> Path:
-    """The path of a file to write. Raises BadInput for another ending."""
-    path = Path(path)
-    if path.suffix != ".safetensors":
-        raise BadInput(f"{path}: expected a file to write that ends in .safetensors, got {path.suffix or 'no ending'}")
-    return path
+    def lines(self) -> Sequence[str | Table[DirectionNumbers]]:
+        """What the terminal shows."""
+        return [self.table(), *self.notes, f"{self.out}: {self.headline()}"]
 
-
-def read_result(path: str | Path) -> DirectionsResult:
-    """The result that a file of directions holds; "reference": those that ship with the reference generator."""
-    from transect.generators.reference import DIRECTIONS, NAME
-
-    return result_of(read_directions(DIRECTIONS if str(path) == NAME else Path(path)), (), str(path))
+    def rows(self) -> pa.Table:
+        """A row for each attribute, with its figures but the origin."""
+        entries = [dict(plain(entry)) for entry in self.attributes]
+        return pa.Table.from_pylist([{key: entry[key] for key in entry if key != "origin"} for entry in entries])
 
 
-def result_of(fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsResult:
-    """Figures and warnings of fitted directions. notes: what was averaged or left out among the labels."""
-    normals = np.array([entry.normal for entry in fitted.directions])
-    numbers = DirectionsNumbers(
-        out=out,
-        kind=LINEAR,
-        sha256=fitted.sha256,
-        space=fitted.space,
-        origin=fitted.origin,
-        attributes=tuple(_numbers(entry) for entry in fitted.directions),
-        dimensions=normals.shape[1],
-        condition_number=float(np.linalg.cond(normals)),
-        warnings=tuple(warnings_of(fitted)),
-        notes=tuple(notes),
-    )
-    return DirectionsResult(numbers, fitted)
+def _balanced(entry: DirectionNumbers) -> str:
+    balanced = entry.origin.get("balanced_on")
+    return ", ".join(balanced) if isinstance(balanced, list | tuple) and balanced else "–"
+
+
+def _quality(entry: DirectionNumbers) -> str:
+    return "unknown" if entry.quality is None else f"{entry.quality_measure} {decimals(entry.quality)}"
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "unknown" if low is None else f"{significant(low)} to {significant(high)}"
+
+
+COLUMNS: Final[Sequence[Column[DirectionNumbers]]] = (
+    Column("attribute", "name"),
+    Column("kind", "kind"),
+    Column("method", lambda entry: entry.origin.get("method", "")),
+    Column("labels", lambda entry: f"{entry.labels:,} ({entry.held_out:,} held out)", "figure"),
+    Column("balanced on", _balanced),
+    Column("quality", _quality, "figure"),
+    Column("offset", lambda entry: decimals(entry.offset), "figure"),
+    Column("range", lambda entry: _range(entry.low, entry.high), "figure"),
+    Column("seen between", lambda entry: _range(entry.shown_low, entry.shown_high), "figure"),
+)
+
+
+def check_safetensors(path: str | Path | None) -> None:
+    """Raises BadInput for a file to write with another ending."""
+    ending = ".safetensors" if path is None else Path(path).suffix
+    if ending != ".safetensors":
+        raise BadInput(f"{path}: expected a file to write that ends in .safetensors, got {ending or 'no ending'}")
 
 
 def _numbers(entry: Direction) -> DirectionNumbers:
@@ -194,20 +205,4 @@ def _close(directions: Sequence[Direction]) -> list[str]:
         f"{directions[j].name} and {directions[i].name} are {degrees:.0f} degrees apart (condition number of all"
         f" {condition:.1f}): setting one alone takes a long step in the latent space"
         for degrees, i, j in sorted(pairs)[:_MOST_NAMED]
-    ]
-
-
-def _row(entry: Direction) -> list[str]:
-    seen = f"{entry.shown_low:.3g} to {entry.shown_high:.3g}" if np.isfinite(entry.shown_low) else "unknown"
-    balanced = entry.origin.get("balanced_on")
-    return [
-        entry.name,
-        entry.kind,
-        str(entry.origin.get("method", "")),
-        f"{entry.labels:,} ({entry.held_out:,} held out)",
-        ", ".join(balanced) if isinstance(balanced, list | tuple) and balanced else "-",
-        f"{entry.quality_measure} {entry.quality:.3f}" if np.isfinite(entry.quality) else "unknown",
-        f"{entry.offset:.3f}",
-        f"{entry.low:.3g} to {entry.high:.3g}",
-        seen,
     ]

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.controls.fitting import Labels
 from transect.datasets.features import as_named
 from transect.effects.outcomes import Truth, compute
 from transect.effects.samples import read_columns
@@ -37,23 +38,6 @@ BY: Final = ("seed", "subject", "id")
 NOT_LABELS: Final = (*BY, "cell", "study", "rater")
 _NAME: Final = re.compile(r"\s*([A-Za-z_]\w*)")
 _ID: Final = re.compile(r"(\d+)-0000")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Labels float64 [n] by attribute, 0 and 1 where the kind is binary, NaN where there is none.
-
-    seeds: the subject of each row. kinds: continuous or binary. source: who gave them, as in `Direction.origin`;
-    facts: what recreates them. notes: what was averaged or left out.
-    """
-
-    seeds: Int[np.ndarray, " n"]
-    columns: Mapping[str, Float[np.ndarray, " n"]]
-    kinds: Mapping[str, str]
-    source: str
-    facts: Mapping[str, object] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) -> Labels:

@@ -1,1 +1,0 @@
-"""`transect directions`: fit directions of attributes in a latent space."""

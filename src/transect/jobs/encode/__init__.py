@@ -1,1 +1,0 @@
-"""`transect encode`: photographs into latents by an encoder, without a search."""

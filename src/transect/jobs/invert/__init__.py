@@ -1,1 +1,0 @@
-"""`transect invert`: photographs into latents."""

@@ -1,1 +1,0 @@
-"""`transect train`: generators, encoders and classifiers."""
