@@ -53,7 +53,7 @@ from .jobs.search.run import search as search
 from .jobs.train_classifier import train_classifier as train_classifier
 from .jobs.train_encoder import train_encoder as train_encoder
 from .jobs.train_gan import train_gan as train_gan
-from .jobs.verify.run import verify as verify
+from .jobs.verify import verify as verify
 from .jobs.view.run import view as view
 from .records import Attribute as Attribute
 from .records import Design as Design

@@ -33,7 +33,6 @@ from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.search.command import search
-from transect.jobs.verify.command import verify
 from transect.jobs.view.command import view
 from transect.texts import hush_libraries, one_line, say, words_of
 
@@ -150,7 +149,7 @@ for command in COMMANDS:
     if not isinstance(command, str):
         app.command()(command)
 annotate.command()(judge)
-for group in (annotate, verify, datasets, generators, targets_group):
+for group in (annotate, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
 
