@@ -54,7 +54,7 @@ from .jobs.train_classifier import train_classifier as train_classifier
 from .jobs.train_encoder import train_encoder as train_encoder
 from .jobs.train_gan import train_gan as train_gan
 from .jobs.verify import verify as verify
-from .jobs.view.run import view as view
+from .jobs.view import view as view
 from .records import Attribute as Attribute
 from .records import Design as Design
 from .records import Effect as Effect

@@ -45,7 +45,7 @@ USES = {
     "http": ("tenacity", lambda _: _module("targets.http.asking").Asker(None, None, None, None, None)),
     "rekognition": ("boto3", lambda _: _aws_transport()),
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
-    "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
+    "view": ("uvicorn", lambda run: _module("jobs.view").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),
     "storage": ("obstore", lambda _: _module("runs.object_storage").Store("s3://bucket/run")),
     "ray": ("ray", lambda _: _module("engines.ray_tasks").OnRay("", 1)),

@@ -33,7 +33,6 @@ from transect.jobs.neighbours.command import neighbours
 from transect.jobs.readings.command import readings
 from transect.jobs.recognition.command import recognition
 from transect.jobs.search.command import search
-from transect.jobs.view.command import view
 from transect.texts import hush_libraries, one_line, say, words_of
 
 KEEP: Final = (
@@ -121,7 +120,7 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "audit",
     "report",
     "runs",
-    view,
+    "view",
     "check",
     "compare",
     "replicate",
