@@ -24,7 +24,7 @@ from transect.job import Content, Job, Option, function, opened, rerun
 from transect.protocols import TargetLike
 from transect.reports.blocks import Part
 from transect.reports.columns import Column, Table
-from transect.runs import bounds, command_record, compared_folders, trust
+from transect.runs import bounds, command_record, compared_folders, trust, working_folders
 from transect.runs.addresses import is_address
 from transect.runs.command_record import Word
 from transect.runs.compared_folders import (
@@ -206,7 +206,7 @@ class Reproduce(Job[ReproduceNumbers]):
         shown = Table("Tables of the run", numbers.tables, TABLES)
         further = [table for table in (columns, changes) if table.records]
         return Content(
-            title=f"{Path(numbers.run).absolute().name}, made again",
+            title=f"{working_folders.display_name(numbers.run)}, made again",
             answer=[_ANSWERS[numbers.outcome]],
             remarks=[_tolerances(numbers)],
             warnings=_warnings(numbers),

@@ -48,7 +48,8 @@ def planted(monkeypatch):
 
     monkeypatch.setattr(module, "own_marks", remembered)
     monkeypatch.setattr(
-        "transect.experiment.marks_accuracy.open_marks", lambda name, labelled: Planted(lambda pixels, rows: known["marks"])
+        "transect.experiment.marks_accuracy.open_marks",
+        lambda name, labelled: Planted(lambda pixels, rows: known["marks"]),
     )
 
 

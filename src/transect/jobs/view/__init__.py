@@ -71,7 +71,7 @@ class RunView:
 
     def headline(self) -> str:
         """What is shown."""
-        where = working_folders.name_of(self.folder)
+        where = working_folders.display_name(self.folder)
         return f"{counted(self.images, 'image')} of {counted(len(self.runs), 'run')} in {where}"
 
     def __enter__(self) -> RunView:
