@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, cast, final
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, final
 
 import pyarrow as pa
 import typer
@@ -53,6 +53,7 @@ __all__ = [
 
 P = ParamSpec("P")
 Numbers = TypeVar("Numbers")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @final
@@ -127,12 +128,14 @@ class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
-    it, since the work itself writes there. quiet: no progress on standard error; a job that has none to show redeclares
+    it, since the work itself writes there. KEPT: whether the command is kept beside the page, so that
+    `transect reproduce` gives it again. quiet: no progress on standard error; a job that has none to show redeclares
     the field with init=False, so that its function does not take it.
     """
 
     VERSION: ClassVar[int] = 1
     OUT: ClassVar[Out | None] = Out()
+    KEPT: ClassVar[bool] = True
     NUMBERS: ClassVar[Any]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
@@ -257,11 +260,18 @@ def rerun(kind: type[Job[Any]]) -> Rerun:
     return Rerun(values, data, models, argument, writes)
 
 
-def function(kind: Callable[P, Job[Numbers]]) -> Callable[P, Finished[Numbers]]:
-    """The Python function of a job: it takes the fields, and returns the finished job."""
-    record = cast("type[Job[Numbers]]", kind)
+class Asked(Protocol[Result_co]):
+    """A record of settings that has a result, as each `Job`."""
 
-    def call(*given: P.args, **named: P.kwargs) -> Finished[Numbers]:
+    def result(self) -> Result_co:
+        """What comes of the settings."""
+
+
+def function(kind: Callable[P, Asked[Result_co]]) -> Callable[P, Result_co]:
+    """The Python function of a job: it takes the fields, and returns the finished job, or what else its result is."""
+    record = cast("type[Job[Any]]", kind)
+
+    def call(*given: P.args, **named: P.kwargs) -> Result_co:
         return kind(*given, **named).result()
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
@@ -282,8 +292,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         with announcing_stages(quiet=as_json):
             result = job.result()
         page = None if folder is None else result.report(folder)
-        others = kind.OUT is not None and folder is not None and is_run(Path(folder))
-        if folder is not None and not is_address(folder) and not others:
+        if folder is not None and not is_address(folder) and _is_its_own(kind, asked):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
@@ -308,6 +317,11 @@ def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
         values["quiet"] = quiet
     return cast("Job[Any]", options.built(kind, values))
+
+
+def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:
+    """Whether the command is kept: in a folder of the job's own, no run, and not where `place` put it beside others."""
+    return kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:

@@ -7,8 +7,7 @@ from snapshots import page_text
 from transect.analysis.replicated.conclusions import World, WorldEffect
 from transect.analysis.replicated.reading import Reading
 from transect.analysis.replicated.replicating import replicated
-from transect.jobs.replicate.page import page_of
-from transect.jobs.replicate.run import ReplicateResult
+from transect.jobs.replicate import Replicate
 from transect.reports import builder
 
 Z = 1.959964
@@ -47,14 +46,15 @@ def test_findings_in_words(snapshot):
     }  # fmt: skip
     lines = []
     for name, (numbers, key) in cases.items():
+        content = Replicate(()).content(numbers)
         texts = [*numbers.answer, *(finding.text for finding in numbers.findings)]
         assert key in " ".join(texts)
         lines += [
             "",
             f"## {name}",
             *texts,
-            ReplicateResult(numbers).rows()[1][0][0],
-            page_text(builder.build(page_of(numbers))),
+            content.lines()[len(numbers.answer)][1][0][0],
+            page_text(builder.build(content.page())),
         ]
     snapshot("replications", "\n".join(lines))
     (finding,) = cases["opposite directions"][0].findings

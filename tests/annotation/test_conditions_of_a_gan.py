@@ -18,7 +18,7 @@ from transect.errors import BadInput
 from transect.generators.progressive.generator import Network, Shape
 from transect.jobs.annotate.command import annotate
 from transect.jobs.annotate.run import write_questions
-from transect.jobs.render.run import render
+from transect.jobs.render import render
 
 
 @pytest.fixture(scope="module")

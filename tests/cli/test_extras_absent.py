@@ -45,7 +45,7 @@ USES = {
     "http": ("tenacity", lambda _: _module("targets.http.asking").Asker(None, None, None, None, None)),
     "rekognition": ("boto3", lambda _: _aws_transport()),
     "annotate": ("sqlalchemy", lambda _: _reloaded("annotation.database")),
-    "view": ("uvicorn", lambda run: _module("jobs.view.run").view(run)),
+    "view": ("uvicorn", lambda run: _module("jobs.view").view(run)),
     "postgres": ("psycopg", lambda _: _module("annotation.database")._engine("postgresql://localhost/a")),
     "storage": ("obstore", lambda _: _module("runs.object_storage").Store("s3://bucket/run")),
     "ray": ("ray", lambda _: _module("engines.ray_tasks").OnRay("", 1)),
@@ -54,9 +54,9 @@ USES = {
     "timm": ("timm", lambda _: _module("targets.timm_model")._library()),
     "backbones": ("timm", lambda _: _module("mitigation.networks")._library("timm")),
     "diffusers": ("diffusers", lambda run: _module("generators.diffusion.generator").open_pipeline(run, "", "", False)),
-    "figures": ("resvg_py", lambda _: _module("jobs.export.formats").png("<svg/>")),
-    "mlflow": ("mlflow", lambda run: _module("jobs.export.formats").to_mlflow({}, run, run, "")),
-    "wandb": ("wandb", lambda run: _module("jobs.export.formats").to_wandb({}, {}, run, run, "")),
+    "figures": ("resvg_py", lambda _: _module("reports.exports.formats").png("<svg/>")),
+    "mlflow": ("mlflow", lambda run: _module("reports.exports.formats").to_mlflow({}, run, run, "")),
+    "wandb": ("wandb", lambda run: _module("reports.exports.formats").to_wandb({}, {}, run, run, "")),
     "sign": ("cryptography.hazmat.primitives", lambda run: _module("runs.manifest").sign(run, run / "key")),
 }
 """For each extra, a library of it, and a use of what it adds."""

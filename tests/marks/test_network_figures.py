@@ -7,8 +7,8 @@ import pytest
 
 from tools.marks_lessons import ONE, lesson
 from tools.marks_pictures import Lessons, drawn, subjects
+from transect.experiment.marks_accuracy import MarksSettings, measure_marks
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.verify.marks import MarksSettings, measure_marks
 from transect.marks import open_marks
 from transect.marks.shipped import LIMIT, SIZE, WEIGHTS
 

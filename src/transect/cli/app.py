@@ -26,22 +26,6 @@ from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
-from transect.jobs.check.command import check
-from transect.jobs.export.command import export
-from transect.jobs.leakage.command import leakage
-from transect.jobs.match.command import match
-from transect.jobs.mitigate.command import mitigate
-from transect.jobs.neighbours.command import neighbours
-from transect.jobs.readings.command import readings
-from transect.jobs.recognition.command import recognition
-from transect.jobs.render.command import render
-from transect.jobs.replicate.command import replicate
-from transect.jobs.report.command import report
-from transect.jobs.reproduce.command import reproduce
-from transect.jobs.sample_data.command import sample_data
-from transect.jobs.search.command import search
-from transect.jobs.verify.command import verify
-from transect.jobs.view.command import view
 from transect.texts import hush_libraries, one_line, say, words_of
 
 KEEP: Final = (
@@ -127,18 +111,18 @@ COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
     "demo",
     "init",
     "audit",
-    report,
+    "report",
     "runs",
-    view,
-    check,
+    "view",
+    "check",
     "compare",
-    replicate,
-    reproduce,
-    export,
+    "replicate",
+    "reproduce",
+    "export",
     "plan",
     search,
-    render,
-    sample_data,
+    "render",
+    "sample-data",
     readings,
     match,
     neighbours,
@@ -157,7 +141,7 @@ for command in COMMANDS:
     if not isinstance(command, str):
         app.command()(command)
 annotate.command()(judge)
-for group in (annotate, verify, datasets, generators, targets_group):
+for group in (annotate, datasets, generators, targets_group):
     app.add_typer(group)
 refuse_repeats(app)
 

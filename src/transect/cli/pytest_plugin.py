@@ -78,7 +78,7 @@ class BiasTests:
         try:
             ((_, requirement),) = named([asked])
             run = self._audit(model, requirement, varied, truth, subjects, request)
-            rows = check_run(run, [requirement]).numbers.requirements
+            rows = check_run(run, [requirement]).requirements
         except TransectError as error:
             pytest.fail(str(error), pytrace=False)
         _conclude(rows, run, not_shown)

@@ -216,6 +216,37 @@ class VerificationSettings:
     ] = ()
 
 
+PERCEIVED: Final = Option(
+    "CSV or Parquet of perceived attributes, a row per image: id, a column per attribute (and study, for "
+    "several); stored with the run.",
+    Path | None,
+    panel=_RATINGS,
+    opens="data",
+    rare=True,
+)
+RATINGS: Final = Option(
+    "CSV or Parquet of people's ratings, a row per image and rater: id, rater, a column per attribute (and "
+    "study, for several); stored with the run.",
+    Path | None,
+    panel=_RATINGS,
+    opens="data",
+    rare=True,
+)
+PRUNE: Final = Option(
+    "Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeatable; stored with the run.",
+    panel=_RATINGS,
+    rare=True,
+)
+REQUIRE_VALIDATION: Final = Option(
+    "A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
+    "stored with the run.",
+    metavar="FILE",
+    panel=_RATINGS,
+    opens="data",
+    rare=True,
+)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
@@ -224,48 +255,10 @@ class RatingSettings:
     perceived, ratings: paths, Arrow tables, data frames or columns by name; the run folder keeps a copy.
     """
 
-    perceived: Annotated[
-        TableLike | None,
-        Option(
-            "CSV or Parquet of perceived attributes, a row per image: id, a column per attribute (and study, for "
-            "several); stored with the run.",
-            Path | None,
-            panel=_RATINGS,
-            opens="data",
-            rare=True,
-        ),
-    ] = None
-    ratings: Annotated[
-        TableLike | None,
-        Option(
-            "CSV or Parquet of people's ratings, a row per image and rater: id, rater, a column per attribute (and "
-            "study, for several); stored with the run.",
-            Path | None,
-            panel=_RATINGS,
-            opens="data",
-            rare=True,
-        ),
-    ] = None
-    prune: Annotated[
-        Sequence[str],
-        Option(
-            "Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeatable; stored with the "
-            "run.",
-            panel=_RATINGS,
-            rare=True,
-        ),
-    ] = ()
-    require_validation: Annotated[
-        Path | None,
-        Option(
-            "A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
-            "stored with the run.",
-            metavar="FILE",
-            panel=_RATINGS,
-            opens="data",
-            rare=True,
-        ),
-    ] = None
+    perceived: Annotated[TableLike | None, PERCEIVED] = None
+    ratings: Annotated[TableLike | None, RATINGS] = None
+    prune: Annotated[Sequence[str], PRUNE] = ()
+    require_validation: Annotated[Path | None, REQUIRE_VALIDATION] = None
 
 
 @final

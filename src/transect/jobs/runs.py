@@ -238,7 +238,7 @@ class ListRuns(Job[ListNumbers]):
         """How many runs there are, and a row for each."""
         return Content(
             title="Runs",
-            answer=[f"{counted(len(numbers.runs), 'run')} in {numbers.folder}"],
+            answer=[f"{counted(len(numbers.runs), 'run')} in {working_folders.display_name(numbers.folder)}"],
             table=Table("Runs", numbers.runs, RUNS),
             rows=pa.Table.from_pylist([dict(plain(row)) for row in numbers.runs]),
         )

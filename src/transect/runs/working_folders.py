@@ -86,6 +86,16 @@ def name_of(path: Path) -> str:
     return str(path) if found is None else found[0].store.place(found[1])
 
 
+def display_name(place: str | Path) -> str:
+    """What a sentence calls a run: its address, else the name of its folder, without those that it lies in.
+
+    >>> display_name("/home/me/runs/smile"), display_name("s3://bucket/smile")
+    ('smile', 's3://bucket/smile')
+    """
+    name = str(place) if is_address(place) else name_of(Path(place))
+    return name if is_address(name) else Path(name).absolute().name or name
+
+
 def exists(path: Path) -> bool:
     """Whether a part or a digest is there, in the folder or on its storage."""
     return path.exists() or ((found := mount_of(path)) is not None and found[0].has(found[1]))

@@ -10,7 +10,7 @@ from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
 from transect.errors import FolderOfAnotherSpec
-from transect.jobs.report.run import open_run
+from transect.jobs.report import open_run
 
 SUBJECTS = 24
 

@@ -43,7 +43,7 @@ def test_a_blind_model_meets_a_wide_margin_and_does_not_show_a_narrow_one(run):
 
 def test_a_model_that_sees_skin_tone_violates_a_margin_on_its_score(run):
     result = transect.check(run, Requirement(attribute="skin_tone", outcome="score", target="bright", margin=0.001))
-    assert (only(result).status, result.numbers.status, result.exit_code) == ("violated", "violated", 1)
+    assert (only(result).status, result.numbers.status, result.numbers.exit_code) == ("violated", "violated", 1)
     assert json.loads((run / "checks.json").read_text())["status"] == "violated"
 
 

@@ -12,10 +12,10 @@ from report_factory import make_gallery, make_results
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.export.formats import escaped_latex, latex_table
-from transect.jobs.export.model_card import card, metadata
-from transect.jobs.export.words import plain_text, results_of, tables_of, yaml
 from transect.reports import write
+from transect.reports.exports.formats import escaped_latex, latex_table
+from transect.reports.exports.model_card import card, metadata
+from transect.reports.exports.result_texts import plain_text, results_of, tables_of, yaml
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 from report_factory import make_gallery, make_results
 
 import transect
-from transect.jobs.export.formats import metrics, settings
-from transect.jobs.export.words import results_of
 from transect.reports import write
+from transect.reports.exports.formats import metrics, settings
+from transect.reports.exports.result_texts import results_of
 
 
 @pytest.fixture(scope="module")

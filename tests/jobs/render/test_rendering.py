@@ -16,7 +16,7 @@ from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.experiment.worlds import WorldSettings
 from transect.generators import load
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.render.run import SheetSettings, render
+from transect.jobs.render import SheetSettings, render
 from transect.runs.tables import decode
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect.jobs.reproduce import comparing
-from transect.jobs.reproduce.comparing import ColumnCompared
+from transect.runs import compared_folders as comparing
+from transect.runs.compared_folders import ColumnCompared
 from transect.runs.pictures import png
 
 IDS = ["a", "b", "c"]

@@ -13,8 +13,8 @@ from small_folders import FOLDERS
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.reproduce.rerunning import Given, open_world_of
-from transect.jobs.reproduce.run import RERUN_MARK
+from transect.experiment.rebuilt_audits import Given, open_world_of
+from transect.jobs.reproduce import RERUN_MARK
 from transect.records import Design
 from transect.runs.folder import RunFolder, read_record, spec_hash
 from transect.runs.pictures import png

@@ -12,8 +12,8 @@ from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.jobs.sample_data import run
-from transect.jobs.sample_data.run import FEWEST
+from transect.jobs import sample_data
+from transect.jobs.sample_data import FEWEST
 
 PEOPLE = 60
 
@@ -108,7 +108,7 @@ def test_after_an_interruption_the_same_command_starts_again(made, tmp_path, mon
 
     folder = tmp_path / "sample"
     with monkeypatch.context() as patched:
-        patched.setattr(run, "_write_recognition", interrupt)
+        patched.setattr(sample_data, "_write_recognition", interrupt)
         with pytest.raises(KeyboardInterrupt):
             transect.sample_data(folder, people=PEOPLE, quiet=True)
     assert not any(folder.glob("[!.]*"))

@@ -9,7 +9,7 @@ from published import fits
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.verify.marks import LEFT_OUT, TONES, MarksSettings
+from transect.experiment.marks_accuracy import LEFT_OUT, TONES, MarksSettings
 from transect.marks import Marks
 
 
@@ -48,7 +48,8 @@ def planted(monkeypatch):
 
     monkeypatch.setattr(module, "own_marks", remembered)
     monkeypatch.setattr(
-        "transect.jobs.verify.marks.open_marks", lambda name, labelled: Planted(lambda pixels, rows: known["marks"])
+        "transect.experiment.marks_accuracy.open_marks",
+        lambda name, labelled: Planted(lambda pixels, rows: known["marks"]),
     )
 
 
@@ -78,7 +79,7 @@ def test_a_data_set_with_groups(tmp_path, monkeypatch):
 
     transect.render(tmp_path / "set", subjects=6, image_size=32, data_set=True, quiet=True)
     monkeypatch.setattr(
-        "transect.jobs.verify.marks.open_marks", lambda name, labelled: Planted(OwnMarks(labelled).find)
+        "transect.experiment.marks_accuracy.open_marks", lambda name, labelled: Planted(OwnMarks(labelled).find)
     )
     settings = MarksSettings(dataset=f"parquet:{tmp_path / 'set'}", by="glasses")
     figures = transect.verify("marks", settings=settings, quiet=True).numbers.marks
@@ -87,7 +88,7 @@ def test_a_data_set_with_groups(tmp_path, monkeypatch):
     assert figures.differences == ()
     assert figures.source == "parquet:set"
     assert whole.value == pytest.approx((0.01 * 2 + 0.02 * 2 + 0.03) / 5)
-    monkeypatch.setattr("transect.jobs.verify.marks.MOST_LEVELS", 3)
+    monkeypatch.setattr("transect.experiment.marks_accuracy.MOST_LEVELS", 3)
     with pytest.raises(BadInput, match="by age: expected at most 3 levels, got 6 numbers"):
         transect.verify("marks", settings=MarksSettings(dataset=settings.dataset, by="age"), quiet=True)
 
@@ -98,3 +99,10 @@ def test_a_finder_is_not_judged_by_its_own_marks(tmp_path):
     (root / "ffhq-dataset-v2.json").write_text(json.dumps(points))
     with pytest.raises(BadInput, match="got the data set's own marks, which are the truth"):
         transect.verify("marks", settings=MarksSettings("dataset", f"ffhq:{root}"), quiet=True)
+
+
+def test_settings_of_the_other_check_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="--finder and its options: expected none for a run's files"):
+        transect.verify("run", run=tmp_path, settings=MarksSettings(subjects=3))
+    with pytest.raises(BadInput, match="--key, --sign: expected none for marks"):
+        transect.verify("marks", key=tmp_path / "key.pub")

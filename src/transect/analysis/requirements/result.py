@@ -7,17 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import Final, final
 from xml.etree import ElementTree
 
-import pyarrow as pa
 from markupsafe import escape
 
 from transect.analysis.reporting import CHECKS
 from transect.analysis.requirements import judging
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.effects.verdicts import Status
-from transect.reports.builder import ShortPageResult
+from transect.reports.columns import Column, Table
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import plain
@@ -44,7 +43,7 @@ def summary(rows: Sequence[Checked]) -> str:
     return f"{counted(len(rows), 'requirement')}: {', '.join(said)}"
 
 
-def junit(rows: Sequence[Checked], suite: str) -> str:
+def junit_xml(rows: Sequence[Checked], suite: str) -> str:
     """JUnit XML, a test case each: a violated requirement is a failure, one that is not shown an error."""
     tally = {status: sum(row.status == status for row in rows) for status in MARKS}
     top = ElementTree.Element("testsuites")
@@ -82,7 +81,7 @@ def _cell(text: str) -> str:
     return str(escape(plain)).replace("|", "&#124;")
 
 
-def badge(rows: Sequence[Checked]) -> str:
+def badge_svg(rows: Sequence[Checked]) -> str:
     """An SVG badge: "bias" and the overall status."""
     status = overall(rows)
     left, right = 38, 12 + 7 * len(status)
@@ -96,7 +95,7 @@ def badge(rows: Sequence[Checked]) -> str:
     )
 
 
-EXIT_CODES: Final[dict[Status, int]] = {"met": 0, "violated": 1, "not shown": 4}
+_EXIT_CODES: Final[dict[Status, int]] = {"met": 0, "violated": 1, "not shown": 4}
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
 
@@ -109,59 +108,47 @@ class CheckNumbers:
     status: Status
     requirements: tuple[Checked, ...]
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class CheckResult(ShortPageResult[CheckNumbers]):
-    """Checked requirements. `numbers.status` is met, violated or not shown."""
-
-    JOB: ClassVar[str] = "check"
-    TITLE: ClassVar[str] = "Requirements"
-    TABLE: ClassVar[str] = "Requirements"
-
     @property
     def exit_code(self) -> int:
         """0 where all are met, 1 where one is violated, 4 where one is not shown."""
-        return EXIT_CODES[self.numbers.status]
-
-    @property
-    def table(self) -> pa.Table:
-        """A row per requirement and model."""
-        return pa.Table.from_pylist([dict(plain(row)) for row in self.numbers.requirements])
-
-    def headline(self) -> str:
-        """How many requirements are met, violated and not shown."""
-        return summary(self.numbers.requirements)
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """A row per requirement and model: status, requirement, model and what the run shows."""
-        rows = [
-            [f"{MARKS[row.status]} {row.status}", row.name, row.target, row.text] for row in self.numbers.requirements
-        ]
-        return ["status", "requirement", "model", "what the run shows"], rows
+        return _EXIT_CODES[self.status]
 
 
-def check_run(folder: Path, requirements: Sequence[Requirement]) -> CheckResult:
+def requirements_table(rows: Sequence[Checked]) -> Table[Checked]:
+    """A row per requirement and model: status, requirement, model and what the run shows."""
+    return Table("Requirements", rows, _COLUMNS)
+
+
+_COLUMNS: Final[Sequence[Column[Checked]]] = (
+    Column("status", lambda row: f"{MARKS[row.status]} {row.status}"),
+    Column("requirement", "name"),
+    Column("model", "target"),
+    Column("what the run shows", "text"),
+)
+
+
+def check_run(folder: Path, requirements: Sequence[Requirement]) -> CheckNumbers:
     """Judge the requirements on a finished run and store what was found in it as checks.json."""
     judge = judging.judge_other_job if judging.numbers_in(folder) else judging.judge
     rows = judge(folder, requirements)
     numbers = CheckNumbers(working_folders.name_of(folder), overall(rows), rows)
     write_json(folder / CHECKS, plain(numbers))
-    return CheckResult(numbers)
+    return numbers
 
 
 def write_outputs(
-    result: CheckResult,
+    numbers: CheckNumbers,
     *,
-    junit_file: Path | None = None,
-    summary_file: Path | None = None,
-    badge_file: Path | None = None,
+    junit: str | Path | None = None,
+    summary: str | Path | None = None,
+    badge: str | Path | None = None,
 ) -> None:
-    """Write JUnit XML, a Markdown summary and a badge where a path is given."""
-    rows = result.numbers.requirements
-    texts = {junit_file: junit(rows, result.numbers.run), summary_file: markdown(rows), badge_file: badge(rows)}
-    for path, text in texts.items():
-        if path is not None:
+    """Write JUnit XML, a Markdown summary and a badge where a path is given; the summary also for GitHub."""
+    rows = numbers.requirements
+    texts = ((junit, junit_xml(rows, numbers.run)), (summary, markdown(rows)), (badge, badge_svg(rows)))
+    for place, text in texts:
+        if place is not None:
+            path = Path(place)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text)
     if step := os.environ.get(STEP_SUMMARY):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transect.console.options import on_command_line, with_options
-from transect.console.results import show
+from transect.console.results import show, table
 from transect.errors import BadInput
 from transect.experiment.audit_request import AuditRequest, with_settings
 from transect.options import read
@@ -72,12 +72,11 @@ def _required(config: Path | None, request: AuditRequest) -> Sequence[Requiremen
 
 
 def _check(folder: Path, required: Sequence[Requirement], as_json: bool) -> None:
-    from transect.analysis.requirements.result import check_run, write_outputs
+    from transect.analysis.requirements.result import check_run, requirements_table, summary, write_outputs
 
-    result = check_run(folder, required)
-    write_outputs(result)
-    if as_json:
-        say(result.headline(), error=True)
-    else:
-        show(result, False, result.headline(), result.rows())
-    raise typer.Exit(result.exit_code)
+    numbers = check_run(folder, required)
+    write_outputs(numbers)
+    say(summary(numbers.requirements), error=as_json)
+    if not as_json:
+        table(*requirements_table(numbers.requirements).texts())
+    raise typer.Exit(numbers.exit_code)

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from transect.jobs.export.words import (
+from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
     bullets,

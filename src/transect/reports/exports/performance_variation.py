@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from transect.errors import BadInput
-from transect.jobs.export.words import (
+from transect.reports.document import rounded
+from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
     bullets,
@@ -26,7 +27,6 @@ from transect.jobs.export.words import (
     tests,
     to_state,
 )
-from transect.reports.document import rounded
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, cast, get_args
 import pyarrow as pa
 
 from transect.errors import BadInput, MissingExtra
-from transect.jobs.export.words import cell, effect_cells, effect_headings, level, rate_cells, tests
+from transect.reports.exports.result_texts import cell, effect_cells, effect_headings, level, rate_cells, tests
 from transect.reports.saving import FONT, SavedFigure, saved_figures
 from transect.runs.folder import write_atomically
 from transect.texts import words_of

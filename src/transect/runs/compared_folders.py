@@ -78,27 +78,6 @@ class TableCompared:
         return f"{self.place}/{self.table}".strip("/")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ReproduceNumbers:
-    """A rerun compared with its run; versions: that differ; settings: what follows; left_out: what was not compared."""
-
-    run: str
-    again: str
-    outcome: Outcome
-    pixels: int
-    tolerance: float
-    tables: tuple[TableCompared, ...]
-    versions: tuple[Change, ...] = ()
-    settings: tuple[Change, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def reproduced(self) -> bool:
-        """Whether everything that was compared is the same, or within the tolerances."""
-        return self.outcome != "differs"
-
-
 def outcome_of(tables: Sequence[TableCompared], tolerance: float) -> Outcome:
     """What all tables come to."""
     if all(table.same_bytes for table in tables):

@@ -29,6 +29,11 @@ def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
 
 
+def target_names(results: Mapping[str, Any]) -> str:
+    """The names of all targets."""
+    return ", ".join(dict.fromkeys(name for _, name in tasks(results)))
+
+
 def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
     """A row of texts for each target of each study: name, task, study, and the settings that it was asked with."""
     return [

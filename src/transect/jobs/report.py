@@ -1,17 +1,23 @@
-"""`transect.report` and `transect.open_run`: a finished run, analysed again or read back."""
+"""Analyse a finished run again from its tables, with other populations, and write its report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import pyarrow as pa
+import typer
 
 from transect.analysis import rater_report, reporting
 from transect.analysis.audit_result import AuditResult, FolderResult
+from transect.console.options import Json, on_command_line, with_options
+from transect.console.results import show
 from transect.errors import BadInput
+from transect.experiment.audit_request import PERCEIVED, PRUNE, RATINGS, REQUIRE_VALIDATION
+from transect.job import Option, function
+from transect.options import built, read
 from transect.ratings import gates
 from transect.runs import bounds, working_folders
 from transect.runs.folder import FinishedRun, unfinished_sentences
@@ -24,40 +30,66 @@ from transect.runs.table_inputs import TableLike, as_names
 from transect.texts import say
 
 
-def report(
-    folder: str | Path,
-    *,
-    shares: Sequence[TableLike] = (),
-    perceived: TableLike | None = None,
-    ratings: TableLike | None = None,
-    prune: str | Sequence[str] = (),
-    reference: str | None = None,
-    settings: ReportSettings | None = None,
-    require_validation: str | Path | None = None,
-    quiet: bool = False,
-) -> AuditResult:
+@final
+@dataclass(frozen=True)
+class Report:
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
-    folder: a run folder, or one of several studies, or an address of one, as "s3://bucket/path". shares: populations'
-    shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by name. perceived,
-    ratings, prune: perceived attributes, people's ratings, and rules by which images are left out; the first two are
-    paths, Arrow tables, data frames or columns by name. reference: the raters' verdict that stands for the truth, as
-    "gender>=0.5". settings: how errors are counted, as an audit's. require_validation: a validation by raters that the
-    images must pass. All but the first two are stored with the run. quiet: no stages on standard error; a line there
-    says where the audit was stopped before its end.
+    shares: populations' shares to project the rates to, as files (CSV, TOML), Arrow tables, data frames or columns by
+    name. perceived, ratings, prune: perceived attributes, people's ratings, and rules by which images are left out; the
+    first two are paths, Arrow tables, data frames or columns by name. settings: how errors are counted, as an audit's.
+    All but folder and shares are stored with the run. quiet: no stages on standard error; a line there says where the
+    audit was stopped before its end.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
-    path = working_folders.opened(folder)
-    reporting.rate(path, perceived, as_names(prune), ratings)
-    if reference is not None:
-        rater_report.judge(path, reference)
-    if require_validation is not None:
-        gates.attach(path, gates.read(Path(require_validation)))
-    for line in unfinished_sentences(path):
-        say(f"warning: {line}", error=True)
-    with announcing_stages(quiet=quiet):
-        return reporting.report(path, shares=shares, settings=settings)
+
+    folder: Annotated[
+        str | Path,
+        Option("A finished run, or a folder of studies; also an address as s3://….", str, metavar="DIR", argument=True),
+    ]
+    _: KW_ONLY
+    shares: Annotated[
+        Sequence[TableLike],
+        Option("A population's shares (CSV or TOML) to project the rates to; repeatable.", list[Path]),
+    ] = ()
+    perceived: Annotated[TableLike | None, replace(PERCEIVED, rare=False)] = None
+    ratings: Annotated[TableLike | None, replace(RATINGS, rare=False)] = None
+    prune: Annotated[str | Sequence[str], replace(PRUNE, rare=False)] = ()
+    reference: Annotated[
+        str | None,
+        Option(
+            "For a run without a truth: take it from the raters' mean or majority, as 'gender>=0.5'; stored with the "
+            "run."
+        ),
+    ] = None
+    settings: ReportSettings | None = None
+    require_validation: Annotated[str | Path | None, replace(REQUIRE_VALIDATION, rare=False)] = None
+    quiet: bool = False
+
+    def result(self) -> AuditResult:
+        """The report, written."""
+        path = working_folders.opened(self.folder)
+        reporting.rate(path, self.perceived, as_names(self.prune), self.ratings)
+        if self.reference is not None:
+            rater_report.judge(path, self.reference)
+        if self.require_validation is not None:
+            gates.attach(path, gates.read(Path(self.require_validation)))
+        for line in unfinished_sentences(path):
+            say(f"warning: {line}", error=True)
+        with announcing_stages(quiet=self.quiet):
+            return reporting.report(path, shares=self.shares, settings=self.settings)
+
+
+report = function(Report)
+
+
+@with_options(Report)
+def command(context: typer.Context, json: Json = False, **given: object) -> None:
+    """As the function."""
+    typed = read(Report, on_command_line(context, given))
+    result = replace(built(Report, typed), quiet=json).result()
+    show(result, json, *result.blocks(), page=result.page)
 
 
 @final

@@ -1,12 +1,12 @@
-"""Subjects rendered as a contact sheet or a data set: `transect.render`."""
+"""Render subjects as a contact sheet, with --vary a row of levels per subject; or as a data set. Rerun to resume it."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Final, cast, final
+from typing import Annotated, ClassVar, cast, final
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +22,158 @@ from transect.experiment import worlds
 from transect.experiment.recipes import is_plain
 from transect.experiment.study import Study, facts_of
 from transect.experiment.worlds import WorldSettings
+from transect.job import Content, Job, Option, function
 from transect.protocols import Controls, DrawsMasks, Generator, World
 from transect.records import Design, Images, Latents
 from transect.reports import contact_sheet
-from transect.reports.blocks import Picture
-from transect.reports.builder import ShortPageResult
+from transect.reports.blocks import Part, Picture
+from transect.reports.columns import Column, Table
 from transect.runs import tables
 from transect.runs.capabilities import attributes, check_subjects, for_attributes, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
+from transect.runs.json_records import hidden
 from transect.runs.parts import fill_table
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
+
+SHEET_SUBJECTS = 8
+"""Subjects of a data set that its page shows."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RenderNumbers:
+    """out: the picture or the folder of the data set. images_table: a row per image; sheet: the picture as PNG."""
+
+    out: str
+    subjects: int
+    images: int
+    image_size: int
+    images_table: object = hidden(None)
+    sheet: bytes = hidden(b"")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SheetSettings:
+    """How a contact sheet is laid out.
+
+    columns: images in a row where nothing varies. plain: beside the levels of a fitted attribute, show the same levels
+    along its own normal alone, where other fitted attributes change too.
+    """
+
+    columns: Annotated[int, Option("Images in a row if no attribute varies.")] = 8
+    plain: Annotated[
+        bool, Option("With --directions: beside them the same levels without keeping the other fitted attributes.")
+    ] = False
+
+
+@final
+@dataclass(frozen=True)
+class Render(Job[RenderNumbers]):
+    """Render subjects as a contact sheet, with `vary` a row of levels per subject; or as a data set.
+
+    Two attributes are a grid for each subject: rows of the first one's levels, columns of the second's. A data set is
+    Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
+    pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
+    world: population, device, directions and latents, and the generator and size in place of the arguments `generator`
+    and `image_size`. sheet: how the picture is laid out. engine: where the parts of a data set are made: local, ray,
+    ray://HOST:PORT, or settings with a number of workers. The result's table has a row per image, with its PNG.
+
+    Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
+    """
+
+    OUT: ClassVar = None
+
+    out: Annotated[
+        str | Path | None,
+        Option("The picture (default sheet.png) or folder (default data_set) to write.", opens="write"),
+    ] = None
+    _: KW_ONLY
+    subjects: Annotated[int, Option("Number of subjects.")] = 32
+    seed: Annotated[int, Option("Random seed; the same seed gives the same subjects.")] = 0
+    vary: Annotated[
+        str | Sequence[str],
+        Option("Show each subject at these levels, of two attributes in a grid; see: transect audit."),
+    ] = ()
+    hold: Annotated[
+        str | Sequence[str],
+        Option("Keep a downstream attribute at the subject's own value; see: transect audit."),
+    ] = ()
+    generator: str | Path | Generator = "faceworld"
+    image_size: int | None = None
+    world: WorldSettings | None = None
+    sheet: SheetSettings = SheetSettings()
+    data_set: Annotated[
+        bool,
+        Option("Write pictures, and attributes, landmarks and masks where they are known, as Parquet into --out."),
+    ] = False
+    engine: str | EngineSettings = LOCAL
+
+    def place(self) -> Path | None:
+        """The folder of the data set; a picture has no page."""
+        return self._path if self.data_set else None
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.out or ("data_set" if self.data_set else "sheet.png"))
+
+    def compute(self) -> RenderNumbers:
+        """The picture or data set, written."""
+        settings = self.world or WorldSettings(generator=self.generator, image_size=self.image_size)
+        world = open_shown(settings)
+        design = _design(world, self.vary, self.hold, self.subjects, self.seed)
+        world = for_attributes(world, tuple(design.levels))
+        check_subjects(world, self.subjects)
+        plain = self.sheet.plain
+        if plain and (self.data_set or not isinstance(world, LearnedWorld) or len(design.levels) != 1):
+            raise BadInput(
+                "--plain: expected a sheet of one attribute that moves along fitted directions, got another; give "
+                "--directions and one --vary, and no --data-set"
+            )
+        if self.data_set:
+            rows = self._data_set(settings, world, design)
+            shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
+            drawn = _sheet(_rendered(world, shown)[0], shown, self.sheet.columns, world)
+        else:
+            images, rows = _rendered(world, design)
+            beside = plain and isinstance(world, LearnedWorld)
+            drawn = _beside(images, design, world) if beside else _sheet(images, design, self.sheet.columns, world)
+            write_atomically(self._path, drawn)
+        size = int(world.image_size)
+        return RenderNumbers(str(self._path), design.subjects, design.n_images, size, rows, drawn)
+
+    def _data_set(self, settings: WorldSettings, world: World, design: Design) -> pa.Table:
+        chosen = self.engine if isinstance(self.engine, EngineSettings) else EngineSettings(self.engine)
+        with engines.opened(chosen, quiet=self.quiet) as made_by:
+            return write_data_set(self._path, settings, world, design, made_by, quiet=self.quiet)
+
+    def content(self, numbers: RenderNumbers) -> Content:
+        """What was written, and where; on a page some of the pictures."""
+        images, subjects = counted(numbers.images, "image"), counted(numbers.subjects, "subject")
+        answer = f"{images} of {subjects} in {numbers.out}"
+        sheet = Picture(numbers.sheet, "Each row is a subject where attributes vary, and each column a level.")
+        facts: list[tuple[str, str]] = [
+            ("subjects", f"{numbers.subjects:,}"),
+            ("images", f"{numbers.images:,}"),
+            ("width and height", f"{numbers.image_size} pixels"),
+            ("written to", numbers.out),
+        ]
+        columns: list[Column[tuple[str, str]]] = [
+            Column("what", lambda fact: fact[0]),
+            Column("value", lambda fact: fact[1]),
+        ]
+        return Content(
+            title="Images",
+            answer=[answer],
+            table=Table("Images", facts, columns),
+            rows=cast(pa.Table, numbers.images_table),
+            parts=[Part("pictures", "Pictures", (sheet,))],
+            terminal=[answer],
+        )
+
+
+render = function(Render)
 
 
 @final
@@ -109,127 +250,6 @@ def open_shown(settings: WorldSettings) -> World:
 def values_of(world: World, latents: Latents) -> pa.Table:
     """The attributes of each image; a generator without controls knows none."""
     return world.read(latents) if isinstance(world, Controls) else pa.table({})
-
-
-SHEET_SUBJECTS = 8
-"""Subjects of a data set that its page shows."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RenderNumbers:
-    """out: the picture or the folder of the data set."""
-
-    out: str
-    subjects: int
-    images: int
-    image_size: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RenderResult(ShortPageResult[RenderNumbers]):
-    """The result of `transect.render`. table: a row per image, with attributes and PNG; sheet: the picture as PNG."""
-
-    JOB: ClassVar[str] = "render"
-    TITLE: ClassVar[str] = "Images"
-    TABLE: ClassVar[str] = "Images"
-
-    table: pa.Table = field(repr=False)
-    sheet: bytes = field(repr=False)
-
-    def pictures(self) -> Sequence[Picture]:
-        """The contact sheet."""
-        return [Picture(self.sheet, "Each row is a subject where attributes vary, and each column a level.")]
-
-    def headline(self) -> str:
-        """What was written, and where."""
-        numbers = self.numbers
-        return f"{counted(numbers.images, 'image')} of {counted(numbers.subjects, 'subject')} in {numbers.out}"
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Each number."""
-        numbers = self.numbers
-        return ["what", "value"], [
-            ["subjects", f"{numbers.subjects:,}"],
-            ["images", f"{numbers.images:,}"],
-            ["width and height", f"{numbers.image_size} pixels"],
-            ["written to", numbers.out],
-        ]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class SheetSettings:
-    """How a contact sheet is laid out.
-
-    columns: images in a row where nothing varies. plain: beside the levels of a fitted attribute, show the same levels
-    along its own normal alone, where other fitted attributes change too.
-    """
-
-    columns: int = 8
-    plain: bool = False
-
-
-_SHEET: Final = SheetSettings()
-
-
-def render(
-    out: str | Path = "sheet.png",
-    *,
-    subjects: int = 32,
-    seed: int = 0,
-    vary: str | Sequence[str] = (),
-    hold: str | Sequence[str] = (),
-    generator: str | Path | Generator = "faceworld",
-    image_size: int | None = None,
-    world: WorldSettings | None = None,
-    sheet: SheetSettings = _SHEET,
-    data_set: bool = False,
-    quiet: bool = False,
-    engine: str | EngineSettings = LOCAL,
-) -> RenderResult:
-    """Render subjects as a contact sheet, with `vary` a row of levels per subject; or as a data set.
-
-    out: the picture, or with data_set the folder, to write. world: population, device, directions and latents, and
-    the generator and size in place of the keywords. sheet: how the picture is laid out. data_set: write
-    Parquet parts of pictures and, as far as the generator knows them, attributes, boxes, landmarks and masks, which
-    pandas, Polars, DuckDB and Hugging Face `datasets` read; finished parts are kept, so that the same call resumes.
-    Two attributes are a grid for each subject: rows of the first one's levels, columns of the second's. engine: where
-    the parts of a data set are made: local, ray, ray://HOST:PORT, or settings with a number of workers.
-
-    Raises UnknownName for an attribute or generator, and the errors of RunFolder for a folder with other content.
-    """
-    settings = world or WorldSettings(generator=generator, image_size=image_size)
-    chosen = engine if isinstance(engine, EngineSettings) else EngineSettings(engine)
-    opened = open_shown(settings)
-    design = _design(opened, vary, hold, subjects, seed)
-    opened = for_attributes(opened, tuple(design.levels))
-    check_subjects(opened, subjects)
-    if sheet.plain and (data_set or not isinstance(opened, LearnedWorld) or len(design.levels) != 1):
-        raise BadInput(
-            "--plain: expected a sheet of one attribute that moves along fitted directions, got another; give "
-            "--directions and one --vary, and no --data-set"
-        )
-    if data_set:
-        with engines.opened(chosen, quiet=quiet) as made_by:
-            table = write_data_set(Path(out), settings, opened, design, made_by, quiet=quiet)
-        shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
-        return RenderResult(
-            _numbers(out, opened, design), table, _sheet(_rendered(opened, shown)[0], shown, sheet.columns, opened)
-        )
-    images, table = _rendered(opened, design)
-    drawn = (
-        _beside(images, design, opened)
-        if sheet.plain and isinstance(opened, LearnedWorld)
-        else _sheet(images, design, sheet.columns, opened)
-    )
-    write_atomically(Path(out), drawn)
-    return RenderResult(_numbers(out, opened, design), table, drawn)
-
-
-def _numbers(out: str | Path, world: World, design: Design) -> RenderNumbers:
-    return RenderNumbers(str(out), design.subjects, design.n_images, int(world.image_size))
 
 
 def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:

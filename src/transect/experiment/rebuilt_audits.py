@@ -18,10 +18,10 @@ from transect.experiment import costs, outcome_choice, study
 from transect.experiment.edits import EDITS, EditCheck
 from transect.experiment.opened_targets import give_name
 from transect.experiment.worlds import WorldSettings
-from transect.jobs.reproduce.comparing import Change
 from transect.protocols import Target, TargetLike, World
 from transect.records import Task
 from transect.runs import report_options
+from transect.runs.compared_folders import Change
 from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.json_records import loads
 from transect.runs.layout import OF_PEOPLE, pairs_table

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
@@ -18,7 +18,7 @@ from transect.effects import clusters, intervals
 from transect.errors import BadInput
 from transect.marks import Finder, Marks, open_marks
 from transect.marks.records import FIVE, GROUPS, errors, overlaps
-from transect.reports.blocks import TextTable
+from transect.options import Option
 from transect.runs.parts import Progress
 
 if TYPE_CHECKING:
@@ -50,20 +50,29 @@ class MarksSettings:
     threshold: of confidence, None for the finder's own. Raises BadInput for numbers out of range.
     """
 
-    finder: str = "network"
+    finder: Annotated[
+        str,
+        Option("Of marks: whose are measured: network, dlib:FILE, onnx:FILE or mediapipe:FILE.", opens="model"),
+    ] = "network"
     dataset: str | None = None
-    by: str | None = None
-    subjects: int = 100
-    image_size: int | None = None
-    threshold: float | None = None
+    by: Annotated[str | None, Option("Of marks: a label of the data set, whose levels are compared.")] = None
+    subjects: Annotated[int, Option("Of marks: subjects of FaceWorld, each shown at four skin tones.")] = 100
+    image_size: Annotated[
+        int | None, Option("Of marks: width and height of the pictures, in pixels.", names=("--size",))
+    ] = None
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Of marks: leave out pictures of a lower confidence, from 0 to 1; default: the finder's own.",
+            names=("--confidence",),
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.subjects < _FEWEST:
             raise BadInput(f"subjects: expected at least {_FEWEST}, got {self.subjects}; give more")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise BadInput(f"threshold: expected a confidence from 0 to 1, got {self.threshold:g}; change it")
-        if self.by is not None and self.dataset is None:
-            raise BadInput(f"by: expected none for FaceWorld, whose groups are tones, got {self.by!r}; leave it out")
 
 
 @final
@@ -176,6 +185,8 @@ class _Seen(NamedTuple):
 
 def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigures:
     """The finder's errors on those pictures. Raises as `open_marks`, `open_dataset` and `OwnMarks` do."""
+    if settings.by is not None and settings.dataset is None:
+        raise BadInput(f"by: expected none for FaceWorld, whose groups are tones, got {settings.by!r}; leave it out")
     labelled = None if settings.dataset is None else _opened(settings)
     finder = open_marks(settings.finder, labelled)
     described = finder.describe()
@@ -375,41 +386,3 @@ def _differences(seen: _Seen, measure: str, values: Float[np.ndarray, " n"]) -> 
     more = (lost[:, -1] - lost[:, 0])[:, None]
     ends = intervals.mean_difference_interval(more, binary=True)
     yield ToneDifference("left out", len(more), float(more.mean()), float(ends.low[0]), float(ends.high[0]))
-
-
-def tables_of(figures: MarksFigures) -> Iterator[TextTable]:
-    """Groups, parts, the difference between tones, and why pictures are left out."""
-    measure = figures.measure.strip(" ,")
-    headings = ["group", "level", "pictures", "left out", "share", "95 %", measure, "95 %"]
-    rows = [
-        [
-            *(row.group, row.level, f"{row.pictures:,}", f"{row.left_out:,}", _short(row.share)),
-            *(_ends(row.share_low, row.share_high), _short(row.value), _ends(row.low, row.high)),
-        ]
-        for row in figures.groups
-    ]
-    yield TextTable(f"{figures.source}: pictures that are left out, and the others' {measure}", headings, rows)
-    parts = [
-        [row.part, row.measure, f"{row.pictures:,}", _short(row.value), _ends(row.low, row.high)]
-        for row in figures.parts
-    ]
-    yield TextTable("Parts", ["part", "measure", "pictures", "mean", "95 %"], parts)
-    if figures.differences:
-        changes = [
-            [row.what.strip(" ,"), f"{row.subjects:,}", _short(row.value), _ends(row.low, row.high)]
-            for row in figures.differences
-        ]
-        title = "Darkest tone less lightest, same subjects"
-        yield TextTable(title, ["what", "subjects", "difference", "95 %"], changes)
-    lost = [[reason, f"{count:,}"] for reason, count in figures.reasons.items()]
-    lost += [["not counted: no marks are known", f"{figures.without_truth:,}"]] if figures.without_truth else []
-    if lost:
-        yield TextTable("Pictures that are left out", ["reason", "pictures"], lost)
-
-
-def _short(value: float | None) -> str:
-    return "not estimable" if value is None else f"{value:.3f}"
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"

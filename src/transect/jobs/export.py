@@ -1,0 +1,127 @@
+"""Hand a finished run to other tools: tables, a paper, a model card, MLflow, Weights & Biases, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, final
+
+import pyarrow as pa
+
+from transect.job import Content, Job, Option, function
+from transect.reports.columns import Column, Table
+from transect.reports.exports import formats, model_card, performance_variation
+from transect.reports.exports.result_texts import results_of, tables_of, target_names, write_csv, write_parquet
+from transect.runs.wording import counted
+
+Format = Literal["csv", "parquet", "latex", "model-card", "iso-19795-10", "mlflow", "wandb", "figures"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExportNumbers:
+    """What was written. to: the format; out: the folder; files: in it, by name; place: of a logged run, else empty."""
+
+    run: str
+    to: str
+    out: str
+    files: tuple[str, ...]
+    place: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Export(Job[ExportNumbers]):
+    """Hand a finished run to another tool.
+
+    run: the folder of an audit; for figures the folder of any job with a page, or a page; for "iso-19795-10" also that
+    of `recognition`. to: "csv" or "parquet", a file for each table; "latex", tables for a paper, with booktabs;
+    "model-card", the sections of Mitchell et al. 2019, with metadata in the form of the Hugging Face Hub;
+    "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
+    these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
+    figure as SVG, PNG and numbers. The result's table has a row for each file: its path.
+
+    Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
+    libraries of figures, MLflow or Weights & Biases are not installed.
+    """
+
+    OUT: ClassVar = None
+    KEPT: ClassVar = False
+
+    run: Annotated[
+        str | Path,
+        Option(
+            "The folder of a finished audit; for figures of any job, or a page; for iso-19795-10 also of `transect "
+            "recognition`.",
+            metavar="RUN",
+            argument=True,
+            opens="data",
+        ),
+    ]
+    to: Annotated[
+        Format,
+        Option("The format: csv, parquet, latex, model-card, iso-19795-10, mlflow, wandb or figures (SVG, PNG, CSV)."),
+    ]
+    out: Annotated[
+        str | Path | None, Option("The folder to write; default RUN/export.", metavar="DIR", opens="write")
+    ] = None
+    _: KW_ONLY
+    model: Annotated[str, Option("The model's name on a model card; default the target's.")] = ""
+    project: Annotated[str, Option("The experiment of MLflow, or the project of Weights & Biases, to log to.")] = (
+        "transect"
+    )
+
+    def place(self) -> None:
+        """No page: the folder holds the files of the other tool alone."""
+
+    def compute(self) -> ExportNumbers:
+        """The files, written, or the run, logged."""
+        run = Path(self.run)
+        out = Path(self.out) if self.out is not None else (run if run.is_dir() else run.parent) / "export"
+        if self.to in ("mlflow", "wandb"):
+            return ExportNumbers(str(run), self.to, str(out), (), self._logged(run, out))
+        files = self._written(run, out)
+        return ExportNumbers(str(run), self.to, str(out), tuple(path.name for path in files))
+
+    def _logged(self, run: Path, out: Path) -> str:
+        """Where the run is in the service."""
+        results = results_of(run)
+        if self.to == "mlflow":
+            return formats.to_mlflow(results, run, out, self.project)
+        return formats.to_wandb(results, tables_of(results), run, out, self.project)
+
+    def _written(self, run: Path, out: Path) -> list[Path]:
+        if self.to == "figures":
+            return formats.write_figures(run, out)
+        if self.to == "iso-19795-10":
+            return performance_variation.write_variation(run, out)
+        results = results_of(run)
+        if self.to == "model-card":
+            return model_card.write(results, self.model or target_names(results), out)
+        return _TABLES[self.to](results, out)
+
+    def content(self, numbers: ExportNumbers) -> Content:
+        """What was written, and where."""
+        if numbers.place:
+            said = f"Logged to {numbers.to}: {numbers.place}"
+        else:
+            said = f"{counted(len(numbers.files), 'file')} as {numbers.to} in {numbers.out}"
+        paths = [str(Path(numbers.out) / name) for name in numbers.files]
+        name: Column[str] = Column("file", lambda file: file)
+        return Content(
+            title="Exported files",
+            answer=[said],
+            table=Table("Files", numbers.files, [name]),
+            rows=pa.table({"file": pa.array(paths, pa.string())}),
+            terminal=[said],
+        )
+
+
+export = function(Export)
+
+_TABLES: Final[Mapping[str, Callable[[dict[str, Any], Path], list[Path]]]] = {
+    "csv": lambda results, out: write_csv(tables_of(results), out),
+    "parquet": lambda results, out: write_parquet(tables_of(results), out),
+    "latex": formats.write_latex,
+}

@@ -1,1 +1,0 @@
-"""Hands the numbers of a run to other tools."""

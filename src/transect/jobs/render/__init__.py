@@ -1,1 +1,0 @@
-"""`transect render`: contact sheets and data sets of images."""

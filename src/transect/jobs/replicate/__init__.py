@@ -1,1 +1,0 @@
-"""Does an effect replicate? Finished runs of several worlds side by side."""

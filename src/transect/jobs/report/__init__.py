@@ -1,1 +1,0 @@
-"""`transect report`: the report of a finished run, built again."""

@@ -1,1 +1,0 @@
-"""`transect reproduce`: run again what a run describes, and compare."""
