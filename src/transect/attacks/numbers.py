@@ -286,7 +286,9 @@ def ends_heading(published: bool) -> str:
 def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
     """Every leakage and amplification of the result: name, estimate and how it was measured."""
     rows = [("dataset leakage λ_D", numbers.dataset_leakage, f"{numbers.attacker}, n = {numbers.dataset_leakage.n}")]
-    null = Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
+    unlearned = numbers.dataset_leakage.reason
+    chance = math.nan if unlearned else numbers.chance
+    null = Estimate(chance, numbers.null.low, numbers.null.high, numbers.n, reason=unlearned)
     rows.append(("λ_D if labels said nothing", null, "permutations"))
     for level in numbers.at_accuracy:
         how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
@@ -375,7 +377,7 @@ def headline(numbers: LeakageNumbers) -> str:
 
 def _percent(estimate: Estimate) -> str:
     if not math.isfinite(estimate.estimate):
-        return "(not estimable)"
+        return f"(not estimable: {estimate.reason})" if estimate.reason else "(not estimable)"
     if not math.isfinite(estimate.low):
         return f"{estimate.estimate:.1f} % (no interval)"
     return f"{estimate.estimate:.1f} % ({estimate.low:.1f} to {estimate.high:.1f})"

@@ -323,6 +323,8 @@ def _of_labels(doc: WrittenDocument) -> Markup:
     claim = (
         Markup("The labels give {} away.") if _given_away(doc) else Markup("The labels are not shown to give {} away.")
     )
+    if doc.value("/dataset_leakage/estimate") is None:
+        claim = Markup("Whether the labels give {} away is not known.")
     found = Markup(
         "<b>{}</b> An attacker that sees only the labels of an item guesses it with a balanced accuracy of {}; "
         "guessing at random has {} %."
