@@ -17,11 +17,11 @@ from transect.effects.intervals import (
     STUDENT,
     newcombe,
     no_interval,
+    share_by_subject,
     shows_spread,
     skewed_interval,
     skewed_p,
     skewness,
-    wilson_clustered,
 )
 from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
@@ -109,17 +109,11 @@ def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
 ) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
-    rates = []
-    for group in (0.0, 1.0):
-        rows = x == group
-        hits = np.bincount(who[rows], weights=answers * y[rows], minlength=who.max() + 1)
-        counts = np.bincount(who[rows], minlength=who.max() + 1) * float(answers)
-        low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
-        rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
-    ends = regression.recovered(*rates)
+    first, second = (share_by_subject(y[x == v], who[x == v], confidence, answers) for v in (0, 1))
+    ends = regression.recovered(first, second)
     p = regression.permuted(y, x, who)
     return EstimateWithTest(
-        rates[1][0] - rates[0][0], *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
+        second.estimate - first.estimate, *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
     )
 
 
