@@ -15,10 +15,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from _medians import median_interval
 from _records import MORE, record
 
 import transect
-from transect.effects.intervals import median_interval
 
 VARY = ("skin_tone", "light_level=-6:0", "smile", "facial_hair", "mouth_open")
 

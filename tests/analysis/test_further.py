@@ -80,7 +80,9 @@ def test_interactions_are_those_of_the_tables_and_of_one_family_with_the_effects
     assert len(rows) == len(made) == 7
     for row, each in zip(rows, made, strict=True):
         assert row["estimate"] == pytest.approx(np.nanmean(each.differences))
-        assert (row["attributes"], row["from"], row["to"]) == (list(each.attributes), list(each.origins), list(each.to))
+        assert (row["attributes"], row["from"], row["to"]) == tuple(
+            list(each.spec[key]) for key in ("attributes", "from", "to")
+        )
     # The target says 0 or 1 as its score, so that both outcomes are one: of answers four contrasts, a slope and
     # seven interactions are tests, and those of scores repeat them.
     every = [*results["effects"], *results["interactions"]]

@@ -91,3 +91,18 @@ def test_intervals_cover():
     found = [scoring.leakage([attack(credit)], truth) for credit in credits]
     covered = np.mean([e.low <= 70 <= e.high for e in found])
     assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("own", "learned"),
+    [
+        ([(-20.0, 26.0), (-22.0, 28.0), (-18.0, 24.0)], True),  # 3 points in every round, however folds differ
+        ([(5.0, 5.0), (-4.0, -4.0), (2.0, 2.0)], False),  # 1 point, with a spread of 11
+        ([(0.0, 0.0)], False),
+        ([(0.0, 0.5)], True),
+        ([()], True),  # not looked at
+    ],
+)
+def test_an_attacker_learned_where_rounds_are_better_than_guessing_by_more_than_their_spread(own, learned):
+    rounds = [Attack(np.arange(1), np.ones(1), each) for each in own]
+    assert (scoring.unlearned(rounds) == "") == learned

@@ -5,7 +5,9 @@ import json
 import jsonschema
 import pytest
 from places import ROOT
+from published import fits, published
 
+import transect
 from tools import generate
 from transect.cli.declared import declared
 from transect.job import jobs_of, name_of
@@ -28,3 +30,11 @@ def test_schemas_are_valid(path):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert schema["$id"].startswith("transect/")
+
+
+def test_a_document_without_a_key_that_is_always_written_does_not_fit():
+    """Also one whose field has a default, as the reason of an estimate that there is."""
+    schema = jsonschema.Draft202012Validator(published("plan"))
+    answer = fits(transect.plan(effect=0.05, base=0.1))
+    for key in answer:
+        assert not schema.is_valid({name: value for name, value in answer.items() if name != key})

@@ -49,16 +49,16 @@ def test_every_order_is_the_signed_sum_of_its_corners(seed, missing):
     y[rng.random(y.shape) < missing] = np.nan
     found = interactions(y, no_reason(y), Design(LEVELS, 6), KNOWN)
     # tone: 1 comparison, hat: 2, glasses: 1; pairs 2 + 1 + 2; triples 2.
-    assert [len(each.attributes) for each in found] == [1] * 4 + [2] * 5 + [3] * 2
+    assert [each.spec["order"] for each in found] == [1] * 4 + [2] * 5 + [3] * 2
     places = {name: list(levels) for name, levels in LEVELS.items()}
     for each in found:
-        axes = [list(LEVELS).index(name) for name in each.attributes]
+        axes = [list(LEVELS).index(name) for name in each.spec["attributes"]]
         ends = [
             (places[name].index(a), places[name].index(b))
-            for name, a, b in zip(each.attributes, each.origins, each.to, strict=True)
+            for name, a, b in zip(*(each.spec[key] for key in ("attributes", "from", "to")), strict=True)
         ]
         np.testing.assert_allclose(each.differences, by_loops(y, axes, ends))
-        corners = 3 * 3 * 2 // np.prod([len(places[name]) for name in each.attributes]) * 2 ** len(axes)
+        corners = 3 * 3 * 2 // np.prod([len(places[name]) for name in each.spec["attributes"]]) * 2 ** len(axes)
         assert each.n_images + sum(each.excluded.values()) == 6 * corners
 
 

@@ -88,11 +88,16 @@ def test_a_difference_of_scores_has_welch_s_error_and_moves_outwards_by_the_skew
     assert at_p.low == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "further"), [(0, 1.5), (2, 2.0)])  # skewed by less, by more than half an error
-def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_skew(seed, further):
-    """The slope without each subject in turn, by refitting it."""
+@pytest.mark.parametrize(
+    ("seed", "far", "further"),
+    [(0, 0.0, 1.5), (2, 0.0, 2.0), (2, 9.0, 1.5)],  # skewed by less, by more than half an error; few far off
+)
+def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_skew(seed, far, further):
+    """The slope without each subject in turn, by refitting it; where five lie far above a line, one more like them."""
     ages, rng = 30.0 + np.arange(20), np.random.default_rng(seed)
     y = rng.gamma(2, 1, 20)
+    if far:
+        y = 2 * ages + 0.05 * y + far * (np.arange(20) % 4 == 3)
     _, made = associate(AGE, ages, y, is_binary=False)
     estimate = np.polyfit(ages, y, 1)[0]
     moved = np.array([estimate - np.polyfit(np.delete(ages, k), np.delete(y, k), 1)[0] for k in range(20)])
@@ -101,8 +106,11 @@ def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_s
     telling = min(squares.sum() ** 2 / (squares**2).sum(), 2 * error**4 / (moved**4).sum())
     skewed = (moved**3).sum() / error**3 * np.sqrt(telling * (telling - 1)) / (telling - 2)
     design = np.column_stack([np.ones(20), ages])
-    _, freedom = bias_reduced(design, y - design @ np.linalg.lstsq(design, y, rcond=None)[0], np.arange(20))
+    residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    _, freedom = bias_reduced(design, residual, np.arange(20))
     assert further == (2.0 if abs(skewed) > np.sqrt(6) / telling / 2 else 1.5)
+    if far:  # the heaviest two of twenty weigh 9.5 / 665, the mean age being 39.5
+        error = np.hypot(error, 9.5 / 665 * np.abs(residual).max())
     expected = by_hand(estimate, error, freedom[1], skewed, further * np.sqrt(6) / telling)
     assert (made.low, made.high) == pytest.approx(expected, rel=1e-9)
 
@@ -110,7 +118,8 @@ def test_a_slope_of_scores_has_the_jackknife_s_error_and_moves_outwards_by_the_s
 @pytest.mark.parametrize(
     ("column", "scores", "telling"),
     [
-        (np.arange(10), np.arange(10.0) ** 2, 5.1),  # 82.5² / 1,208.6 of ten, times nine of ten that differ
+        (np.arange(10), np.arange(10.0) ** 2, 4.5),  # 82.5² / 1,208.6 of ten, times eight off the line of 4 and 5
+        (np.arange(50), 3 * np.arange(50.0) + 99 * (np.arange(50) % 5 == 0), 5.6),  # a fifth is above a line
         (2.0 ** np.arange(40), np.arange(40.0) % 7, 1.5),  # the last three weigh nearly all
         (np.arange(60), np.where(np.arange(60) % 10, 0.0, 1.0 + np.arange(60)), 3.3),  # a tenth differs from 0
     ],

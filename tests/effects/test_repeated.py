@@ -8,8 +8,8 @@ from scipy import stats
 
 from transect.analysis.secondary_results import REPEATED, with_always_valid
 from transect.effects import clusters, intervals
-from transect.effects.analysis import analyse_transects
-from transect.effects.contrasts import CellMeans, factorial_effects
+from transect.effects.analysis import analyse_transects, factorial_effects
+from transect.effects.contrasts import CellMeans
 from transect.effects.curves import difference_band
 from transect.effects.rates import transect_rates
 from transect.effects.samples import Measure

@@ -23,21 +23,25 @@ NAN = math.nan
 
 
 def test_met_needs_every_quantity_below_and_violated_one_above():
-    low, wide, high = Bound(0.0, -1.0, 0.01, 9), Bound(0.0, -1.0, 0.03, 9), Bound(0.05, 0.03, 0.07, 9)
+    low, wide, high = (
+        Bound(0.0, -1.0, 0.01, n_subjects=9),
+        Bound(0.0, -1.0, 0.03, n_subjects=9),
+        Bound(0.05, 0.03, 0.07, n_subjects=9),
+    )
     assert status([low], 0.02) == "met"
     assert status([low, wide], 0.02) == "not shown"
     assert status([low, wide, high], 0.02) == "violated"
     assert status([low], 0.01) == "not shown"  # exactly at the limit
-    assert status([Bound(NAN, NAN, NAN, 0)], 0.02) == "not shown"
+    assert status([Bound(NAN, NAN, NAN, n_subjects=0)], 0.02) == "not shown"
     assert status([], 0.02) == "not shown"
 
 
 def test_the_subjects_needed_follow_the_root():
     # the upper end is 3 above the estimate; twice that has to fit into 1: six times nearer, 36 times the subjects
-    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10)], 1.0) == 360
-    assert subjects_needed([Bound(0.0, 0.0, 3.0, 10), Bound(0.0, 0.0, 4.0, 10)], 1.0) == 640
-    assert subjects_needed([Bound(1.0, 0.0, 3.0, 10)], 1.0) is None
-    assert subjects_needed([Bound(0.0, 0.0, NAN, 10)], 1.0) is None
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, n_subjects=10)], 1.0) == 360
+    assert subjects_needed([Bound(0.0, 0.0, 3.0, n_subjects=10), Bound(0.0, 0.0, 4.0, n_subjects=10)], 1.0) == 640
+    assert subjects_needed([Bound(1.0, 0.0, 3.0, n_subjects=10)], 1.0) is None
+    assert subjects_needed([Bound(0.0, 0.0, NAN, n_subjects=10)], 1.0) is None
     assert subjects_needed([], 1.0) is None
 
 
@@ -49,9 +53,9 @@ def test_the_size_of_a_difference_is_bounded_from_both_sides():
     (bound,) = sizes_of_differences(y, 0, MISS)
     low, high = mcnemar_interval(3, 12, 200, 0.9)
     assert bound.estimate == pytest.approx(9 / 200)
-    assert bound.upper == pytest.approx(max(high, -low))
+    assert bound.high == pytest.approx(max(high, -low))
     strict = mcnemar_interval(3, 12, 200, 0.95)
-    assert bound.lower == pytest.approx(max(strict[0], -strict[1]))
+    assert bound.low == pytest.approx(max(strict[0], -strict[1]))
     assert bound.n_subjects == 200
 
 
@@ -61,9 +65,9 @@ def test_a_group_is_bounded_by_clopper_and_pearson():
     counts[:60, 0] = counts[60:, 1] = 1
     successes[:3, 0] = 1
     first, second = group_rates(successes, counts)
-    assert first.upper == pytest.approx(beta.ppf(0.95, 4, 57))
-    assert first.lower == pytest.approx(beta.ppf(0.025, 3, 58))  # 5 % shared by two groups
-    assert second.upper == pytest.approx(1 - 0.05 ** (1 / 60))
+    assert first.high == pytest.approx(beta.ppf(0.95, 4, 57))
+    assert first.low == pytest.approx(beta.ppf(0.025, 3, 58))  # 5 % shared by two groups
+    assert second.high == pytest.approx(1 - 0.05 ** (1 / 60))
     assert (first.n_subjects, second.n_subjects) == (60, 60)
 
 
@@ -75,7 +79,7 @@ def test_an_increase_is_paired_by_subject():
     after[np.arange(200), before.argmin(axis=1)] = 1
     (bound,) = increase(after, before, MISS)
     assert bound.estimate == pytest.approx((after - before).mean())
-    assert 0.08 < bound.lower < bound.estimate < bound.upper < 0.13
+    assert 0.08 < bound.low < bound.estimate < bound.high < 0.13
     (same,) = increase(before, before, MISS)
     assert same.estimate == 0
     assert status([same], 0.02) == "met"
@@ -90,7 +94,7 @@ def test_a_gap_of_the_same_size_is_no_worse_whatever_its_sign(now, then):
     y, before = ((rng.random((3000, 2)) < rates).astype(float) for rates in (now, then))
     (bound,) = sizes_beyond_baseline(y, before, 0, MISS)
     assert abs(bound.estimate) < 0.03
-    assert bound.lower < 0 < bound.upper
+    assert bound.low < 0 < bound.high
     assert status([bound], 0.1) == "met"
 
 
@@ -98,9 +102,9 @@ def test_a_larger_gap_is_worse_and_a_smaller_one_is_not():
     rng = np.random.default_rng(6)
     small, large = ((rng.random((2000, 2)) < rates).astype(float) for rates in ((0.1, 0.12), (0.1, 0.4)))
     (worse,) = sizes_beyond_baseline(large, small, 0, MISS)
-    assert 0.2 < worse.lower < worse.estimate < worse.upper < 0.36
+    assert 0.2 < worse.low < worse.estimate < worse.high < 0.36
     (better,) = sizes_beyond_baseline(small, large, 0, MISS)
-    assert better.upper < -0.2
+    assert better.high < -0.2
 
 
 def test_photographs_of_people_count_once_each_and_bounds_are_by_person():
@@ -110,12 +114,12 @@ def test_photographs_of_people_count_once_each_and_bounds_are_by_person():
     y[:12, 0] = 1
     (alone,), (repeated,) = sizes_of_differences(y, 0, MISS), sizes_of_differences(y, 0, MISS, people=people)
     assert repeated.estimate == alone.estimate == 12 / 60
-    assert repeated.lower < alone.lower < alone.upper < repeated.upper
+    assert repeated.low < alone.low < alone.high < repeated.high
     assert (alone.n_subjects, repeated.n_subjects) == (60, 49)
     (grown,) = increase(y[:, :1], y[:, 1:], MISS, people=people)
     assert (grown.estimate, grown.n_subjects) == (12 / 60, 49)
     (beyond,) = sizes_beyond_baseline(y, np.zeros((60, 2)), 0, MISS, people=people)
     assert (beyond.estimate, beyond.n_subjects) == (12 / 60, 49)
-    assert increase(y, y, MISS, people=np.arange(60) // 3)[0].upper == 0  # the same model, on twenty people
-    assert increase(y, y, MISS, people=np.arange(60) // 4)[0].upper > 0  # on fifteen
+    assert increase(y, y, MISS, people=np.arange(60) // 3)[0].high == 0  # the same model, on twenty people
+    assert increase(y, y, MISS, people=np.arange(60) // 4)[0].high > 0  # on fifteen
     assert sizes_of_differences(y, 0, MISS, people=np.arange(60)) == (alone,)

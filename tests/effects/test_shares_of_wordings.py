@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from transect.effects.analysis import analyse_transects
-from transect.effects.contrasts import factorial_effects, level_differences
+from transect.effects.analysis import analyse_transects, factorial_effects
+from transect.effects.contrasts import level_differences
 from transect.effects.intervals import PAIRED_SCORE, mean_difference_interval
 from transect.effects.samples import Measure
 from transect.effects.verdicts import judge, outermost, pairs_of_levels, sizes_of_differences, status

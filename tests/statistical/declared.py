@@ -138,8 +138,10 @@ ROWS = (
         crossed(("normal", "t3", "exponential", "lognormal", "ties", "ordinal"), ((20, 20), (12, 60), (60, 8)), (1, 3)),
         (("ordinal", (60, 8), 1),), (300, 1000), covers=0.93, slack=2 * np.sqrt(0.07 * 0.93 / 1000)),
     Row("slopes_of_observed_scores_are_covered",
-        crossed(("normal", "t3", "exponential", "lognormal"), ("uniform", "exponential", "lognormal"), (50, 200), (0, 1)),
-        (("lognormal", "exponential", 50, 1),), (300, 1000), covers=0.92, slack=3 * np.sqrt(0.08 * 0.92 / 1000)),
+        crossed(("normal", "t3", "exponential", "lognormal", "fifth"), ("uniform", "exponential", "lognormal"), (50, 200),
+        (0, 1)),
+        (("lognormal", "exponential", 50, 1), ("fifth", "exponential", 50, 1)), (300, 1000), covers=0.92,
+        slack=3 * np.sqrt(0.08 * 0.92 / 1000)),
     # test_band_coverage: all levels at once; the full size allows three standard errors
     Row("bands_of_rates_and_of_their_changes_cover", crossed((0.02, 0.1, 0.3, 0.5), (False, True), (1, 3)),
         ((0.1, True, 3),), (100, 300), covers=0.95, slack=3 * np.sqrt(0.05 * 0.95 / 300)),

@@ -6,12 +6,20 @@ from transect.effects import mean_difference_interval
 from transect.effects.observational import difference, slope
 
 ORDINAL = np.array([0.02, 0.03, 0.05, 0.2, 0.7])
+
+
+def far_of_a_fifth(rng, shape):
+    """Nearly 0 but for a fifth, who lie far above."""
+    return np.where(rng.random(shape) < 0.2, rng.standard_exponential(shape), 0.05 * rng.standard_normal(shape))
+
+
 DRAWN = {
     "normal": (lambda rng, shape: rng.standard_normal(shape), 0.0),
     "t3": (lambda rng, shape: rng.standard_t(3, shape), 0.0),
     "exponential": (lambda rng, shape: rng.standard_exponential(shape), 1.0),
     "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), np.exp(0.5)),
     "ties": (lambda rng, shape: rng.standard_exponential(shape) * (rng.random(shape) < 0.2), 0.2),
+    "fifth": (lambda rng, shape: far_of_a_fifth(rng, shape), 0.2),
     "ordinal": (lambda rng, shape: rng.choice(5.0 + np.arange(5), p=ORDINAL, size=shape), float(ORDINAL @ np.arange(5)) + 5),
     "unequal spread": (
         lambda rng, shape: rng.standard_normal(shape) * rng.choice([0.3, 3], p=[0.9, 0.1], size=shape), 0.0),

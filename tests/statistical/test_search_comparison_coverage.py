@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transect.effects.intervals import median_interval
+from benchmarks._medians import median_interval
 
 
 def counts(rng, tables, repeats, found, far):

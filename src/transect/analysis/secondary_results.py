@@ -20,9 +20,9 @@ from transect.analysis import findings, finished_run
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.effects import planning
 from transect.effects.always_valid import SOURCES, always_valid_difference
-from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, with_mirrors
+from transect.effects.analysis import CONFIDENCE, adjust, distinct_tests, factorial_effects, with_mirrors
 from transect.effects.clusters import clusters_of, linearized, people_with
-from transect.effects.contrasts import Contrast, contrasts, factorial_effects, steepest_slope
+from transect.effects.contrasts import Contrast, contrasts, steepest_slope
 from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
 from transect.effects.planning import Plan, detectable

@@ -156,7 +156,7 @@ class Level(LeakageEstimate):
 @final
 @dataclass(frozen=True)
 class Analysis:
-    """The results. null: where λ_D lies in 95 % of cases if labels say nothing.
+    """The results. null: where λ_D lies in 95 % of cases if labels say nothing, NaN where λ_D is not estimable.
 
     model: its name; "" without one. f1: its macro F1, and mean_average_precision: its mAP, in percent; NaN without
     scores. curve: λ_D, and model_curve: λ_M, by the share of the training rows that attackers learn from.
@@ -201,7 +201,9 @@ class Analysis:
             float(np.interp(f1, levels, [getattr(leak, end) for _, leak in points]))
             for end in ("estimate", "low", "high")
         )
-        return LeakageEstimate(estimate, low, high, n=self.dataset.n, method="linear interpolation between levels")
+        reason = next((leak.reason for _, leak in points if leak.reason), "") if math.isnan(estimate) else ""
+        method = "linear interpolation between levels"
+        return LeakageEstimate(estimate, low, high, reason=reason, n=self.dataset.n, method=method)
 
 
 @final
@@ -315,7 +317,7 @@ def _of_labels(plan: Plan, noise: str, shares: Sequence[float], measured: Mappin
         chosen=tuple(name for name, _ in attacker.chosen.most_common()) if isinstance(attacker, Auto) else (),
         noise=noise,
         dataset=dataset,
-        null=null(plan, *measured["null"]),
+        null=(math.nan, math.nan) if dataset.reason else null(plan, *measured["null"]),
         levels=(),
         curve=(*learned, (1.0, dataset)) if learned else (),
         n_train=sum(len(problem.train) for problem in asked.rounds[0]) // len(plan.folds),

@@ -12,7 +12,7 @@ format; labels with noise keep the F1 alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 
 from transect.attacks import scoring
 from transect.attacks.attackers import Attacker
+from transect.attacks.attackers.classical import distinct_rows
 from transect.attacks.outputs import Outputs, chance_errors
 from transect.attacks.perturbation import NOTHING_OCCURS, expected_f1, perturb, solve_rate
 from transect.attacks.records import Attack, Evidence, LabelledData, LeakageEstimate, Problem
@@ -71,10 +72,13 @@ class Settings:
 @final
 @dataclass(frozen=True)
 class Request:
-    """One figure to be measured: its attacks, round by round."""
+    """One figure to be measured: its attacks, round by round. checked: whether attackers are asked about their own
+    training rows too, which tells whether they learned.
+    """
 
     data: LabelledData
     rounds: tuple[tuple[Problem, ...], ...]
+    checked: bool = True
 
 
 @final
@@ -135,7 +139,8 @@ class Plan:
         usual = PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
         chosen = self.settings.permutations
         dealt = [self._permuted(r, parts) for r in range(usual if chosen < 0 else chosen)]
-        return Request(self.data, tuple(self._round(evidence, r, protected=groups) for r, groups in enumerate(dealt)))
+        rounds = tuple(self._round(evidence, r, protected=groups) for r, groups in enumerate(dealt))
+        return Request(self.data, rounds, checked=False)
 
     def _seed(self, round_number: int) -> int:
         return self.settings.seed * _SEEDS_PER_ROUND + round_number
@@ -185,22 +190,52 @@ class Plan:
 
 def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> list[list[Attack]]:
     """Every request's rounds, all attacked together; a round scores an item at most once. stage: see `Attacker`."""
-    problems = [problem for request in requests for round_ in request.rounds for problem in round_]
+    checked = [request.checked and not attacker.knows_noise for request in requests]
+    problems = [
+        _with_own_rows(problem) if check else problem
+        for request, check in zip(requests, checked, strict=True)
+        for round_ in request.rounds
+        for problem in round_
+    ]
     answers = iter(attacker.attack(problems, stage))
-    attacks = []
-    for request in requests:
-        attacks.append([_joined([(problem, next(answers)) for problem in round_]) for round_ in request.rounds])
-    return attacks
+    return [
+        [_joined([(problem, next(answers)) for problem in round_], check) for round_ in request.rounds]
+        for request, check in zip(requests, checked, strict=True)
+    ]
 
 
-def _joined(folds_: Sequence[tuple[Problem, np.ndarray]]) -> Attack:
+def _with_own_rows(problem: Problem) -> Problem:
+    return replace(problem, test=np.concatenate([problem.test, problem.train]))
+
+
+def _joined(folds_: Sequence[tuple[Problem, np.ndarray]], check: bool) -> Attack:
     rows = np.concatenate([problem.test for problem, _ in folds_])
-    credits = [scoring.credit(scores, problem.protected[problem.test]) for problem, scores in folds_]
-    return Attack(rows, np.concatenate(credits))
+    credits = [scoring.credit(scores[: len(p.test)], p.protected[p.test]) for p, scores in folds_]
+    own = [_own_gain(problem, scores[len(problem.test) :]) for problem, scores in folds_ if check and _telling(problem)]
+    return Attack(rows, np.concatenate(credits), tuple(own))
+
+
+def _own_gain(problem: Problem, scores: np.ndarray) -> float:
+    groups = problem.protected[problem.train]
+    return scoring.balanced_accuracy(scoring.credit(scores, groups), groups) - 100 / problem.n_classes
+
+
+def _telling(problem: Problem) -> bool:
+    """Whether the evidence of the training rows says anything of their classes, so that there is something to learn."""
+    rows, merged = distinct_rows(problem.evidence, problem.train)
+    if problem.evidence.format == "scores":
+        values = problem.evidence.matrix[rows]
+        return bool((values != values[:1]).any())
+    counts = np.zeros((len(rows), problem.n_classes))
+    np.add.at(counts, (merged, problem.protected[problem.train]), 1)
+    shares = counts / counts.sum(axis=0)
+    return bool(np.ptp(shares, axis=1).max() > 1e-9)
 
 
 def estimate(plan: Plan, rounds: Sequence[Attack]) -> LeakageEstimate:
-    """The figure of a request, by the protocol of the plan."""
+    """The figure of a request, by the protocol of the plan; NaN with a reason where the attackers did not learn."""
+    if reason := scoring.unlearned(rounds):
+        return unmeasured(reason, len(np.unique(np.concatenate([each.rows for each in rounds]))), len(rounds))
     if plan.settings.published:
         return scoring.published(rounds, plan.data.protected, plan.data.n_classes)
     return scoring.leakage(rounds, plan.data.protected, len(plan.folds), plan.data.subjects)
@@ -321,7 +356,9 @@ def difference(
     confidence: of the interval of the difference; the published protocol has none, its ends are the spread of rounds.
     """
     data = plan.data
-    if plan.settings.published:
+    if reason := scoring.unlearned(minuend) or scoring.unlearned(subtrahend):
+        apart = unmeasured(reason)
+    elif plan.settings.published:
         apart = scoring.published_difference(minuend, subtrahend, data.protected, data.n_classes)
     else:
         folds = max(len(plan.folds), len(other.folds))
@@ -338,6 +375,8 @@ def contributed(
     if labels.category is None or not numbers:
         return None
     model, dataset = attacks[numbers[0], 0], attacks[numbers[0], 1]
+    if scoring.unlearned(model) or scoring.unlearned(dataset):
+        return None
     return scoring.contributions(model, dataset, plan.data.protected, labels.category, len(labels.names))
 
 
@@ -356,6 +395,6 @@ def unreachable(plans: Sequence[Plan], noise: str, f1: float) -> str:
     return ""
 
 
-def unmeasured(reason: str) -> LeakageEstimate:
+def unmeasured(reason: str, n: int = 0, rounds: int = 1) -> LeakageEstimate:
     """No figure, and why."""
-    return LeakageEstimate(reason=reason)
+    return LeakageEstimate(reason=reason, n=n, rounds=rounds)

@@ -289,7 +289,12 @@ class LeakageEstimate(Estimate):
 @final
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """The outcome of an attack: `credit` [t] of each tested item, 1 right, 0 wrong, 1/m in a tie of m classes."""
+    """The outcome of an attack: `credit` [t] of each tested item, 1 right, 0 wrong, 1/m in a tie of m classes.
+
+    own: balanced accuracy of each fold's attacker on its own training rows, in percent minus that of guessing; () where
+    it was not looked at.
+    """
 
     rows: Int[np.ndarray, " t"]
     credit: Float[np.ndarray, " t"]
+    own: tuple[float, ...] = ()

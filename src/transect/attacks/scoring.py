@@ -198,6 +198,7 @@ LEAST_SUBJECTS: Final = 5
 """A difference has no interval where a class has fewer items, or people where these repeat."""
 METHOD_PUBLISHED: Final = "mean over rounds ± 1.96 SD of a round, as published"
 Z: Final = 1.959963984540054
+_ROUNDING: Final = 1e-9
 
 
 def credit(scores: Float[np.ndarray, "t c"], truth: Int[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
@@ -212,6 +213,23 @@ def balanced_accuracy(credits: Float[np.ndarray, " t"], truth: Int[np.ndarray, "
     sums = np.bincount(truth, weights=credits)
     present = counts > 0
     return float(100 * (sums[present] / counts[present]).mean()) if present.any() else float("nan")
+
+
+def unlearned(rounds: Sequence[Attack]) -> str:
+    """Why rounds say nothing of leakage: on their own training rows the attackers are no better than guessing, by more
+    than the spread of rounds (95 %, Student's t); "" where they are. Folds of a round share rows, and are averaged.
+
+    >>> unlearned([Attack(np.arange(1), np.ones(1), (-5.0,)), Attack(np.arange(1), np.ones(1), (7.0,))])[:26]
+    'the attacker did not learn'
+    """
+    own = np.array([np.mean(attack.own) for attack in rounds if attack.own])
+    spread = stdtrit(len(own) - 1, 0.975) * own.std(ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+    if not len(own) or own.mean() > spread + _ROUNDING:
+        return ""
+    return (
+        "the attacker did not learn: on its own training rows it is no better than guessing "
+        f"({own.mean():+z.1f} points, within the spread of rounds); take more rows or another attacker"
+    )
 
 
 def leakage(

@@ -204,7 +204,8 @@ def _measured(
     leak, beyond = estimate(plan, attacks["model"]), unmeasured(_SEVERAL)
     if "dealt" in attacks:
         leak, _, beyond = difference(plan, attacks["model"], plan, attacks["dealt"])
-    chance = Interval(*null(plan, requests["null"], attacks["null"]))
+    unknown = not math.isfinite(leak.estimate)
+    chance = Interval(*((math.nan, math.nan) if unknown else null(plan, requests["null"], attacks["null"])))
     return RepresentationRow(
         name=layer.name,
         attacker=name,

@@ -2,6 +2,7 @@ from .always_valid import always_valid_difference as always_valid_difference
 from .analysis import adjust as adjust
 from .analysis import analyse_population as analyse_population
 from .analysis import analyse_transects as analyse_transects
+from .analysis import factorial_effects as factorial_effects
 from .confounding import adjusted_for_hidden as adjusted_for_hidden
 from .confounding import e_value as e_value
 from .confounding import e_value_of_slope as e_value_of_slope
@@ -9,7 +10,6 @@ from .confounding import linear_robustness as linear_robustness
 from .confounding import robustness as robustness
 from .confounding import rosenbaum_bounds as rosenbaum_bounds
 from .contrasts import contrasts as contrasts
-from .contrasts import factorial_effects as factorial_effects
 from .doubly_robust import aipw as aipw
 from .generalized import poisson as poisson
 from .instruments import instrumental as instrumental

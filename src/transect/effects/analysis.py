@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.effects import clusters, intervals, observational, resampling
-from transect.effects.contrasts import Contrast, contrasts, known_means
+from transect.effects.contrasts import Contrast, contrasts, interactions, known_mean, known_means
 from transect.effects.multiplicity import HOLM, holm
 from transect.effects.rates import (
     HIGHEST_ORDER,
@@ -28,6 +28,8 @@ from transect.records import Attribute, Design, Effect
 
 CONFIDENCE: Final = 0.95
 NO_PAIR: Final = "no subject has a valid pair"
+NO_SQUARE: Final = "no subject has all the cells of the comparison"
+FACTORIAL: Final = "Fisher 1935, The design of experiments, chapter 6"
 OF_OUTCOME: Final = ", outcome "
 """Between the name and the outcome of an effect whose test another outcome repeats."""
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
@@ -86,32 +88,8 @@ def analyse_transects(
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
-    who = clusters.clusters_of(people)
-    d = np.stack([contrast.differences for contrast in rows], axis=1)
-    reach = np.array([contrast.reach for contrast in rows])
-    pairs = measure.answers * np.array([contrast.pairs for contrast in rows])
-    bounds = clusters.mean_difference_interval(
-        d,
-        who,
-        binary=measure.is_share,
-        reach=reach,
-        pairs=pairs,
-        confidence=confidence,
-    )
-    why = measure.untested or ("" if measure.tested else UNTESTED)
-    untested = np.full(len(rows), np.nan), (why,) * len(rows)
-    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
-    p, tests = untested if why else clusters.sign_flip(d, who, single=single, seed=seed)
-    tested = [column - bool(contrast.same_test_as) for column, contrast in enumerate(rows)]
-    n = clusters.people_with(d, who)
-    shown = design.subjects if who is None else int(who.max()) + 1
-    spec = {"confidence": confidence, "seed": seed, "subjects": shown}
-    effects = tuple(
-        _experimental(
-            contrast, column, bounds, float(p[tested[column]]), tests[tested[column]], int(n[column]), measure, spec
-        )
-        for column, contrast in enumerate(rows)
-    )
+    how = {"people": people, "confidence": confidence, "seed": seed}
+    effects = _experimental(rows, measure, untested="" if measure.tested else UNTESTED, empty=NO_PAIR, **how)
     rates = transect_rates(
         values,
         reasons,
@@ -122,7 +100,36 @@ def analyse_transects(
         confidence=confidence,
         max_order=max_order,
     )
+    who = clusters.clusters_of(people)
     return Analysis(effects, rates, tuple(clusters.of_people(contrast.differences, who) for contrast in rows))
+
+
+def factorial_effects(
+    values: Float[np.ndarray, "n ..."],
+    reasons: np.ndarray,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    measure: Measure,
+    *,
+    orders: Sequence[int] = (1, 2, 3),
+    people: Int[np.ndarray, " n"] | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> tuple[Effect, ...]:
+    """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
+
+    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test
+    flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
+    subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
+    `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
+    is left to `adjust`.
+
+    An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
+    """
+    rows = interactions(values, reasons, design, attributes, orders=orders)
+    how = {"people": people, "confidence": confidence, "seed": seed}
+    effects = _experimental(rows, measure, untested="", empty=NO_SQUARE, **how) if rows else ()
+    return tuple(replace(effect, sources=(FACTORIAL, *effect.sources)) for effect in effects)
 
 
 def analyse_population(
@@ -266,39 +273,58 @@ def _named(effect: Effect) -> str:
 
 
 def _experimental(
-    contrast: Contrast,
-    column: int,
-    bounds: intervals.Intervals,
-    p: float,
-    test: str,
-    n: int,
+    rows: Sequence[Contrast],
     measure: Measure,
-    spec: Mapping[str, object],
-) -> Effect:
-    without_interval = "" if bounds.methods[column] else intervals.no_interval(n)
-    return Effect(
-        name=contrast.name,
-        attribute=contrast.attribute,
-        target=measure.target,
-        outcome=measure.outcome,
-        estimate=float(np.mean(contrast.differences[np.isfinite(contrast.differences)])) if n else np.nan,
-        low=float(bounds.low[column]),
-        high=float(bounds.high[column]),
-        p=p,
-        unit=_per(measure.unit, contrast.per),
-        n_subjects=n,
-        n_images=contrast.n_images,
-        kind=contrast.kind,
-        origin=contrast.origin,
-        to=contrast.to,
-        excluded=contrast.excluded,
-        reason=without_interval if n else NO_PAIR,
-        interval_method=bounds.methods[column],
-        test_method=test,
-        same_test_as=contrast.same_test_as,
-        spec={**spec, **_flips(test), "subjects_dropped": contrast.subjects_dropped},
-        sources=_sources(bounds.methods[column], test),
+    *,
+    untested: str,
+    empty: str,
+    people: Int[np.ndarray, " n"] | None,
+    confidence: float,
+    seed: int,
+) -> tuple[Effect, ...]:
+    """Effects within subjects with intervals and tests. untested: why there is no p; empty: why an effect is NaN."""
+    who = clusters.clusters_of(people)
+    d = np.stack([row.differences for row in rows], axis=1)
+    reach = np.array([row.reach for row in rows])
+    pairs = measure.answers * np.array([row.pairs for row in rows])
+    bounds = clusters.mean_difference_interval(
+        d, who, binary=measure.is_share, reach=reach, pairs=pairs, confidence=confidence
     )
+    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
+    p, tests = np.full(len(rows), np.nan), (measure.untested or untested,) * len(rows)
+    if measure.tested and not measure.untested:
+        p, tests = clusters.sign_flip(d, who, single=single, seed=seed)
+    subjects = len(d) if who is None else int(who.max()) + 1
+    spec = {"confidence": confidence, "seed": seed, "subjects": subjects}
+    effects = []
+    for place, (row, n) in enumerate(zip(rows, clusters.people_with(d, who).tolist(), strict=True)):
+        tested, method = place - bool(row.same_test_as), bounds.methods[place]
+        effects.append(
+            Effect(
+                known_mean(row.differences),
+                float(bounds.low[place]),
+                float(bounds.high[place]),
+                ("" if method else intervals.no_interval(n)) if n else empty,
+                name=row.name,
+                attribute=row.attribute,
+                target=measure.target,
+                outcome=measure.outcome,
+                p=float(p[tested]),
+                unit=_per(measure.unit, row.per),
+                n_subjects=n,
+                n_images=row.n_images,
+                kind=row.kind,
+                origin=row.origin,
+                to=row.to,
+                excluded=row.excluded,
+                interval_method=method,
+                test_method=tests[tested],
+                same_test_as=row.same_test_as,
+                spec={**spec, **row.spec, **_flips(tests[tested]), "subjects_dropped": row.subjects_dropped},
+                sources=_sources(method, tests[tested]),
+            )
+        )
+    return tuple(effects)
 
 
 def _observed(

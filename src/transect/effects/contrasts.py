@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import clusters, intervals, resampling
-from transect.effects.samples import Exclusions, Measure
+from transect.effects import clusters, resampling
+from transect.effects.samples import Exclusions
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute, Design, Effect
+from transect.records import Attribute, Design
 from transect.runs.wording import counted
 
 
@@ -64,30 +64,45 @@ class CellMeans:
 
 
 HIGHEST_ORDER: Final = 3
-SOURCE: Final = "Fisher 1935, The design of experiments, chapter 6"
-NO_SQUARE: Final = "no subject has all the cells of the comparison"
 BY: Final = " × "
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Interaction:
-    """One estimand of order len(attributes), and what each subject says about it.
+class Contrast:
+    """One estimand, and what each subject says about it.
 
-    differences: float64 [n], NaN where a subject has no complete set of corners. reach: the largest value that one
-    subject can have for outcomes in [0, 1]. pairs: of images that one subject averages over, `reach` in each set of
-    corners.
+    differences: float64 [n], NaN where a subject has no valid pair, or set of corners; the effect is their mean. reach:
+    the largest difference of one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over.
+    excluded: reason -> images left out, so that n_images and these add up to the images of the compared levels.
+    same_test_as: the contrast whose differences these are, but for a factor: with three evenly spaced levels, all or
+    none valid in each cell, the slope is the last level minus the first, divided by their distance. spec: of a
+    combination of attributes its order, `attributes`, `from` and `to`.
     """
 
-    attributes: tuple[str, ...]
-    origins: tuple[float, ...]
-    to: tuple[float, ...]
     name: str
+    attribute: str
+    kind: str
+    origin: float
+    to: float
+    per: str
     differences: Float[np.ndarray, " n"]
     reach: float
     pairs: float
     n_images: int
     excluded: Mapping[str, int]
+    same_test_as: str = ""
+    spec: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def n_subjects(self) -> int:
+        """Subjects with at least one valid pair."""
+        return int(np.isfinite(self.differences).sum())
+
+    @property
+    def subjects_dropped(self) -> int:
+        """Subjects without any valid pair."""
+        return len(self.differences) - self.n_subjects
 
 
 def interactions(
@@ -97,8 +112,12 @@ def interactions(
     attributes: Mapping[str, Attribute],
     *,
     orders: Sequence[int] = (1, 2, 3),
-) -> list[Interaction]:
-    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes."""
+) -> list[Contrast]:
+    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes.
+
+    The attribute of an interaction is "a × b". Its reach is that of one set of corners, in each of which a subject has
+    as many pairs.
+    """
     if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
         raise BadInput(
             f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
@@ -118,55 +137,6 @@ def interactions(
     ]
 
 
-def factorial_effects(
-    values: Float[np.ndarray, "n ..."],
-    reasons: np.ndarray,
-    design: Design,
-    attributes: Mapping[str, Attribute],
-    measure: Measure,
-    *,
-    orders: Sequence[int] = (1, 2, 3),
-    people: Int[np.ndarray, " n"] | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> tuple[Effect, ...]:
-    """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
-
-    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test
-    flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
-    subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
-    `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
-    is left to `adjust`.
-
-    An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
-    """
-    rows = interactions(values, reasons, design, attributes, orders=orders)
-    if not rows:
-        return ()
-    who = clusters.clusters_of(people)
-    d = np.stack([row.differences for row in rows], axis=1)
-    reach = np.array([row.reach for row in rows])
-    pairs = measure.answers * np.array([row.pairs for row in rows])
-    bounds = clusters.mean_difference_interval(
-        d,
-        who,
-        binary=measure.is_share,
-        reach=reach,
-        pairs=pairs,
-        confidence=confidence,
-    )
-    untested = np.full(len(rows), np.nan), (measure.untested,) * len(rows)
-    single = intervals.single_pairs(d, pairs, reach, binary=measure.is_share)
-    flipped = clusters.sign_flip(d, who, single=single, seed=seed)
-    p, tests = untested if measure.untested or not measure.tested else flipped
-    n, subjects = clusters.people_with(d, who), design.subjects if who is None else int(who.max()) + 1
-    settings = {"confidence": confidence, "seed": seed, "subjects": subjects}
-    return tuple(
-        _effect(row, bounds, place, float(p[place]), tests[place], int(n[place]), measure, settings)
-        for place, row in enumerate(rows)
-    )
-
-
 def _ends(axis: int, design: Design, attributes: Mapping[str, Attribute]) -> Iterator[tuple[int, int]]:
     """Positions of the two levels of each comparison."""
     name, levels = list(design.levels.items())[axis]
@@ -181,7 +151,7 @@ def _interaction(
     attributes: Mapping[str, Attribute],
     chosen: tuple[int, ...],
     ends: tuple[tuple[int, int], ...],
-) -> Interaction:
+) -> Contrast:
     names = [list(design.levels)[axis] for axis in chosen]
     corners = _corners(values, chosen, ends)
     codes = _corners(exclusions.codes, chosen, ends)
@@ -194,16 +164,20 @@ def _interaction(
         f"{attributes[name].label(origin)} to {attributes[name].label(to)}"
         for name, (origin, to) in zip(names, spans, strict=True)
     ]
-    return Interaction(
-        attributes=tuple(names),
-        origins=tuple(origin for origin, _ in spans),
-        to=tuple(to for _, to in spans),
+    order, (origins, to) = len(chosen), zip(*spans, strict=True)
+    return Contrast(
         name=f"{BY.join(names)}: {BY.join(labels)}",
+        attribute=BY.join(names),
+        kind="contrast" if order == 1 else "interaction",
+        origin=origins[0] if order == 1 else math.nan,
+        to=to[0] if order == 1 else math.nan,
+        per="",
         differences=_signed_mean(corners, used),
-        reach=2.0 ** (len(chosen) - 1),
-        pairs=2.0 ** (len(chosen) - 1) * corners.shape[2],
+        reach=2.0 ** (order - 1),
+        pairs=2.0 ** (order - 1) * corners.shape[2],
         n_images=int(used.sum()),
         excluded=excluded_pairs(used, Exclusions(codes, exclusions.names)),
+        spec={"order": order, "attributes": tuple(names), "from": origins, "to": to},
     )
 
 
@@ -226,94 +200,8 @@ def _signed_mean(
     return np.asarray(np.divide(sums, complete, out=np.full(len(corners), np.nan), where=complete > 0))
 
 
-def _effect(
-    interaction: Interaction,
-    bounds: intervals.Intervals,
-    place: int,
-    p: float,
-    test: str,
-    n: int,
-    measure: Measure,
-    settings: Mapping[str, object],
-) -> Effect:
-    order = len(interaction.attributes)
-    without = "" if bounds.methods[place] else intervals.no_interval(n)
-    sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
-    return Effect(
-        name=interaction.name,
-        attribute=BY.join(interaction.attributes),
-        target=measure.target,
-        outcome=measure.outcome,
-        estimate=float(np.nanmean(interaction.differences)) if n else np.nan,
-        low=float(bounds.low[place]),
-        high=float(bounds.high[place]),
-        p=p,
-        unit=measure.unit,
-        n_subjects=n,
-        n_images=interaction.n_images,
-        kind="contrast" if order == 1 else "interaction",
-        origin=interaction.origins[0] if order == 1 else np.nan,
-        to=interaction.to[0] if order == 1 else np.nan,
-        excluded=interaction.excluded,
-        reason=without if n else NO_SQUARE,
-        interval_method=bounds.methods[place],
-        test_method=test,
-        spec={
-            **settings,
-            "order": order,
-            "attributes": interaction.attributes,
-            "from": interaction.origins,
-            "to": interaction.to,
-        },
-        sources=tuple(dict.fromkeys(sources)),
-    )
-
-
-def _named(interval: str, test: str) -> Iterator[tuple[Mapping[str, str], str]]:
-    if interval:
-        yield {**intervals.SOURCES, **clusters.SOURCES}, interval
-    if test in resampling.SOURCES:
-        yield resampling.SOURCES, test
-
-
 PAIR_INCOMPLETE: Final = "pair incomplete"
 """A valid image that is left out because no other level of its cell is valid."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """One estimand, and what each subject says about it.
-
-    differences: float64 [n], NaN where a subject has no valid pair; the effect is their mean. reach: the largest
-    difference of one subject with outcomes in [0, 1]. pairs: most pairs that one subject averages over. excluded:
-    reason -> images left out, so that n_images and these add up to the images of the compared levels. same_test_as: the
-    contrast whose differences these are, but for a factor: with three evenly spaced levels, all or none valid in each
-    cell, the slope is the last level minus the first, divided by their distance.
-    """
-
-    name: str
-    attribute: str
-    kind: str
-    origin: float
-    to: float
-    per: str
-    differences: Float[np.ndarray, " n"]
-    reach: float
-    pairs: float
-    n_images: int
-    excluded: Mapping[str, int]
-    same_test_as: str = ""
-
-    @property
-    def n_subjects(self) -> int:
-        """Subjects with at least one valid pair."""
-        return int(np.isfinite(self.differences).sum())
-
-    @property
-    def subjects_dropped(self) -> int:
-        """Subjects without any valid pair."""
-        return len(self.differences) - self.n_subjects
 
 
 def contrasts(
@@ -357,8 +245,8 @@ def contrasts(
 
 
 def level_differences(
-    first: Float[np.ndarray, "n cells"], second: Float[np.ndarray, "n cells"]
-) -> Float[np.ndarray, " n"]:
+    first: Float[np.ndarray, "n cells ..."], second: Float[np.ndarray, "n cells ..."]
+) -> Float[np.ndarray, "n ..."]:
     """Each subject's mean of second - first over the cells where both are valid; NaN where none is."""
     paired = np.isfinite(first) & np.isfinite(second)
     sums = np.where(paired, second, 0.0).sum(axis=1) - np.where(paired, first, 0.0).sum(axis=1)

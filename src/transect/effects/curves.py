@@ -377,22 +377,15 @@ def _rate(
     rows: Bool[np.ndarray, " n"],
     values: Float[np.ndarray, " n"],
 ) -> GroupRate:
-    counts = np.bincount(scored.subjects[rows], minlength=max(scored.n_subjects, 1)).astype(np.float64)
-    sums = np.bincount(scored.subjects[rows], weights=values[rows], minlength=max(scored.n_subjects, 1)).astype(
-        np.float64
-    )
-    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
-    n = int(counts.sum())
-    rate = float(sums.sum() / n) if n else np.nan
-    subjects = int((counts > 0).sum())
+    found, n = intervals.share_by_subject(values[rows].astype(np.float64), scored.subjects[rows]), int(rows.sum())
     return GroupRate(
-        rate,
-        float(low[0]),
-        float(high[0]),
+        found.estimate,
+        found.low,
+        found.high,
         "" if n else NO_IMAGE[measure],
         group=group,
         threshold=threshold,
         measure=measure,
         n_images=n,
-        n_subjects=subjects,
+        n_subjects=len(np.unique(scored.subjects[rows])),
     )

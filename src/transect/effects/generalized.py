@@ -217,7 +217,7 @@ def _maximum(
     root = np.sqrt(np.maximum(POISSON.variance(mu), _LEAST_VARIANCE))
     residual = rows * (sample.y - mu) / root
     freedom = reduce(covariance, (rows * root)[:, None] * x[:, determined], residual, sample.groups)
-    return _expanded(beta, covariance, determined, reasons, freedom)
+    return Fit.expanded(beta, covariance, determined, reasons, freedom)
 
 
 def constant_outcome(sample: Sample) -> str:
@@ -247,22 +247,3 @@ def _by_themselves(sample: Sample, infinite: Sequence[str]) -> list[str]:
         for name, column in columns.items()
         if separation(np.column_stack([ones, column]), sample.y, ("", name), None).infinite
     ]
-
-
-def _expanded(
-    beta: np.ndarray,
-    covariance: np.ndarray,
-    determined: np.ndarray,
-    reasons: tuple[str, ...],
-    reduced: np.ndarray | None,
-) -> Fit:
-    """Back to all columns: NaN where one was dropped."""
-    size = len(reasons)
-    coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
-    coefficients[determined] = beta
-    full_covariance[np.ix_(determined, determined)] = covariance
-    if reduced is None:
-        return Fit(coefficients, full_covariance, reasons)
-    freedom = np.full(size, np.nan)
-    freedom[determined] = reduced
-    return Fit(coefficients, full_covariance, reasons, freedom=freedom)

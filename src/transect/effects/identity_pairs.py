@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from transect.designs.matching.sample import absent, codes, make_sample
 from transect.designs.matching.search import Search
-from transect.effects.intervals import mean_interval, wilson, wilson_clustered
+from transect.effects.intervals import mean_interval, share_by_subject
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput
 
@@ -81,13 +81,8 @@ def _row(
     n = int(known.sum())
     if not n:
         return SameRow(by, group, kind, np.nan, np.nan, np.nan, 0, int(none.sum()))
-    if pair is None:
-        low, high = (float(end) for end in wilson(values[known].sum(), n, confidence))
-    else:
-        place = np.unique(pair[known], return_inverse=True)[1].reshape(-1)
-        sums, counts = np.bincount(place, weights=values[known]), np.bincount(place).astype(np.float64)
-        low, high = (float(end[0]) for end in wilson_clustered(sums[:, None], counts[:, None], confidence))
-    return SameRow(by, group, kind, float(values[known].mean()), low, high, n, int(none.sum()))
+    found = share_by_subject(values[known], np.arange(n) if pair is None else pair[known], confidence)
+    return SameRow(by, group, kind, found.estimate, found.low, found.high, n, int(none.sum()))
 
 
 @final

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects.equal_quality import MARGIN, SCALE, QualityDifference, quality_differences
-from transect.effects.intervals import wilson_clustered
+from transect.effects.intervals import share_by_subject
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput, UnknownName
 from transect.runs.wording import counted
@@ -162,16 +162,13 @@ def _group(
     judged, between, worst = kinds
     rows, good = mine & judged, quality[mine & np.isfinite(quality)]
     n, wrong = int(rows.sum()), int((rows & differs).sum())
-    place = np.unique(subjects[rows], return_inverse=True)[1].reshape(-1)
-    counts, sums = np.bincount(place).astype(np.float64), np.bincount(place, weights=differs[rows].astype(np.float64))
-    low, high = wilson_clustered(sums[:, None], counts[:, None]) if n else (np.array([np.nan]),) * 2
+    share = share_by_subject(differs[rows].astype(np.float64), subjects[rows])
     mean = float(good.mean()) if len(good) else np.nan
     spread = float(good.std(ddof=1)) if len(good) > 1 else np.nan
-    share = wrong / n if n else np.nan
     bad, unknown = int((mine & worst).sum()), int((mine & between).sum())
     worth = min(_independent(subjects[mine & part]) for part in (judged | between, np.isfinite(quality)))
-    limits = float(low[0]), float(high[0])
-    return Group(name, level, n, wrong, share, *limits, mean, spread, len(good), bad, unknown, worth)
+    ends = share.estimate, share.low, share.high
+    return Group(name, level, n, wrong, *ends, mean, spread, len(good), bad, unknown, worth)
 
 
 def _independent(subjects: Int[np.ndarray, " n"]) -> float:

@@ -12,7 +12,7 @@ Below a first-stage F of 104.7 the estimate has no interval: Student's is too sh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
@@ -90,7 +90,7 @@ def instrumental(
     """
     parted = part(y, endogenous, instruments, exogenous, clusters)
     names = labels or Labels(basis="experimental")
-    fit, reasons = two_stage(parted)
+    fit = two_stage(parted)
     strengths = first_stage(parted) if np.isfinite(fit.coefficients).any() else np.full(len(parted.names), np.nan)
     weakest, effects = float(strengths.min()), []
     for place, name in enumerate(parted.names):
@@ -100,9 +100,7 @@ def instrumental(
             "endogenous": list(parted.names),
         }
         effect = regression.coefficient_effect(
-            regression.Coefficient(
-                name, float(fit.coefficients[place]), float(fit.covariance[place, place]), reasons[place]
-            ),
+            regression.Coefficient.of(fit, place, name),
             parted.sample,
             names,
             method="two-stage least squares",
@@ -111,20 +109,9 @@ def instrumental(
             confidence=confidence,
             details=details,
         )
-        effects.append(_without_interval(effect, weakest) if weakest < WEAK and effect.estimable else effect)
+        weak = f"the instruments are too weak for an interval: first-stage F {weakest:.1f}, below {WEAK:g}"
+        effects.append(regression.without_interval(effect, weak) if weakest < WEAK and effect.estimable else effect)
     return tuple(effects)
-
-
-def _without_interval(effect: Effect, f: float) -> Effect:
-    return replace(
-        effect,
-        low=np.nan,
-        high=np.nan,
-        p=np.nan,
-        reason=f"the instruments are too weak for an interval: first-stage F {f:.1f}, below {WEAK:g}",
-        interval_method="",
-        test_method="",
-    )
 
 
 def part(
@@ -157,13 +144,12 @@ def part(
     )
 
 
-def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
-    """Coefficients of the endogenous columns (and then the exogenous ones), and why each endogenous one is NaN."""
+def two_stage(parted: Instruments) -> Fit:
+    """Coefficients of the endogenous columns, and then of the exogenous ones."""
     sample, p = parted.sample, len(parted.names)
     size = p + parted.exogenous.shape[1]
     if sample.reason or np.ptp(sample.y) == 0:
-        reason = sample.reason or f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}"
-        return no_fit(size, reason), (reason,) * p
+        return no_fit(size, sample.reason or f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
     z = parted.all_instruments[:, regression.independent(parted.all_instruments)]
     x = np.column_stack([parted.endogenous, parted.exogenous])
     q, _ = np.linalg.qr(z)
@@ -183,9 +169,7 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     covariance = regression.clustered_covariance(
         fitted[:, determined] * residual[:, None], bread, sample, len(determined)
     )
-    coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
-    coefficients[determined], full_covariance[np.ix_(determined, determined)] = beta, covariance
-    return Fit(coefficients, full_covariance, reasons), reasons[:p]
+    return Fit.expanded(beta, covariance, determined, reasons)
 
 
 def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:

@@ -21,9 +21,9 @@ from transect.effects.intervals import (
     NO_INTERVAL,
     WILSON,
     WILSON_CLUSTERED,
+    share_by_subject,
     weighted_sum,
     wilson,
-    wilson_clustered,
 )
 from transect.effects.intervals import METHOD as COMBINED
 from transect.errors import BadInput
@@ -159,26 +159,38 @@ def _of_condition(
 
 
 def _rate(measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"]) -> ErrorRate:
+    found, known = share_by_subject(values, people), np.isfinite(values)
+    n, reason = int(known.sum()), "" if known.any() else NO_ANSWER
+    method = (WILSON_CLUSTERED if n > len(np.unique(people[known])) else WILSON) if n else NO_INTERVAL
+    return _row(measure, by, group, values, people, (found.estimate, found.low, found.high), method, reason)
+
+
+def _row(
+    measure: str,
+    by: str,
+    group: str,
+    values: _Column,
+    people: Int[np.ndarray, " n"],
+    ends: tuple[float, float, float],
+    method: str,
+    reason: str,
+    *,
+    uniform: bool = False,
+) -> ErrorRate:
+    """The rate of these images, with its interval."""
     known = np.isfinite(values)
-    _, person = np.unique(people[known], return_inverse=True)
-    counts = np.bincount(person).astype(np.float64)
-    hits = np.bincount(person, weights=values[known]).astype(np.float64)
-    n, errors = int(known.sum()), int(hits.sum())
-    low, high = wilson_clustered(hits[:, None], counts[:, None]) if n else (np.array([np.nan]),) * 2
     return ErrorRate(
-        measure=measure,
-        by=by,
-        group=group,
-        uniform=False,
-        rate=errors / n if n else float("nan"),
-        low=float(low[0]),
-        high=float(high[0]),
-        errors=errors,
-        images=n,
-        subjects=len(counts),
-        left_out=len(values) - n,
-        method=(WILSON_CLUSTERED if n > len(counts) else WILSON) if n else NO_INTERVAL,
-        reason="" if n else NO_ANSWER,
+        measure,
+        by,
+        group,
+        uniform,
+        *ends,
+        errors=int(values[known].sum()),
+        images=int(known.sum()),
+        subjects=len(np.unique(people[known])),
+        left_out=int((~known).sum()),
+        method=method,
+        reason=reason,
     )
 
 
@@ -195,29 +207,17 @@ def _uniform(
     n = np.bincount(codes[known], minlength=k).astype(np.float64)
     hits = np.bincount(codes[known], weights=values[known], minlength=k).astype(np.float64)
     empty = [name for name, count in zip(condition.groups, n, strict=True) if not count]
-    subjects = len(np.unique(people[known]))
-    several = subjects < known.sum()
+    several = len(np.unique(people[known])) < known.sum()
     if empty:
         rate, low, high = (float("nan"),) * 3
     elif several:
         rate, low, high = _clustered(codes[known], values[known], people[known], k)
     else:
         rate, low, high = weighted_sum(np.full(k, 1 / k), hits, n)
-    return ErrorRate(
-        measure=measure,
-        by=by,
-        group="",
-        uniform=True,
-        rate=rate,
-        low=low,
-        high=high,
-        errors=int(hits.sum()),
-        images=int(known.sum()),
-        subjects=subjects,
-        left_out=len(values) - int(known.sum()),
-        method=NO_INTERVAL if empty else WILSON_CLUSTERED if several else COMBINED,
-        reason=f"no image of {by}: {', '.join(empty)} has an answer" if empty else "",
-    )
+    method = NO_INTERVAL if empty else WILSON_CLUSTERED if several else COMBINED
+    reason = f"no image of {by}: {', '.join(empty)} has an answer" if empty else ""
+    grouped = np.where(codes >= 0, values, np.nan)
+    return _row(measure, by, "", grouped, people, (rate, low, high), method, reason, uniform=True)
 
 
 def _clustered(
@@ -360,11 +360,7 @@ def _bounds(smallest: Estimate, largest: Estimate, few: bool) -> Bounds:
 
 def _part(hit: np.ndarray, rows: np.ndarray, subjects: Int[np.ndarray, " n"]) -> Estimate:
     """The share of the rows that hit, with Wilson's interval by subject."""
-    _, people = np.unique(subjects[rows], return_inverse=True)
-    counts = np.bincount(people).astype(np.float64)
-    hits = np.bincount(people, weights=hit[rows].astype(np.float64))
-    low, high = wilson_clustered(hits[:, None], counts[:, None])
-    return Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+    return share_by_subject(hit[rows].astype(np.float64), subjects[rows])
 
 
 def _minus(a: Estimate, b: Estimate) -> Estimate:

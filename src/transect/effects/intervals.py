@@ -13,9 +13,10 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, betaincinv, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, ndtri, stdtr, stdtrit
 
 from transect.effects import resampling
+from transect.records import Estimate
 
 CONFIDENCE: Final = 0.95
 _LEVEL: Final = 1e-6
@@ -121,6 +122,12 @@ class Intervals:
     high: Float[np.ndarray, " k"]
     methods: tuple[str, ...]
 
+    def estimate(self, column: int, differences: Float[np.ndarray, " n"], without: str) -> Estimate:
+        """The mean of a column's known differences with its interval. without: the reason where there is none."""
+        known, low = differences[np.isfinite(differences)], float(self.low[column])
+        mean = float(known.mean()) if len(known) else np.nan
+        return Estimate(mean, low, float(self.high[column]), "" if np.isfinite(low) else without)
+
 
 def wilson(
     successes: ArrayLike, n: ArrayLike, confidence: float = 0.95
@@ -156,6 +163,22 @@ def wilson_clustered(
     """
     p, effective = effective_images(successes, counts, confidence, worth)
     return wilson(p * effective, effective, confidence)
+
+
+def share_by_subject(
+    values: Float[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], confidence: float = 0.95, answers: int = 1
+) -> Estimate:
+    """The mean of values in [0, 1], each a share of so many answers, by `wilson_clustered`; NaN where none is known."""
+    known = np.isfinite(values)
+    person = np.unique(subjects[known], return_inverse=True)[1].reshape(-1)
+    hits, counts = (
+        answers * np.bincount(person, weights=values[known]),
+        answers * np.bincount(person).astype(np.float64),
+    )
+    if not len(counts):
+        return Estimate()
+    low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
+    return Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
 
 
 def clopper_pearson_clustered(
@@ -221,10 +244,6 @@ def paired_score_interval(
 
     Returns low and high; NaN where n is 0. Without any discordant pair the interval is ∓ z² / (n + z²). Tango 1998,
     Eq. 7.
-
-    >>> low, high = paired_score_interval(1, 7, 21)
-    >>> round(float(low), 3), round(float(high), 3)
-    (-0.517, -0.026)
     """
     b, c, pairs, effect = np.broadcast_arrays(
         *(np.asarray(value, dtype=np.float64) for value in (positive, negative, n, design_effect))
@@ -262,10 +281,6 @@ def newcombe(
     """Hybrid score interval of a difference of two independent proportions, first minus second, in [-1, 1].
 
     Returns low and high; NaN where a group is empty. Newcombe 1998, method 10.
-
-    >>> low, high = newcombe((56, 48), (70, 80))
-    >>> round(float(low), 4), round(float(high), 4)
-    (0.0524, 0.3339)
     """
     (x1, x2), (n1, n2) = successes, n
     (low1, high1), (low2, high2) = wilson(x1, n1, confidence), wilson(x2, n2, confidence)
@@ -274,18 +289,6 @@ def newcombe(
     low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
     high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     return np.asarray(low), np.asarray(high)
-
-
-def median_interval(
-    values: Float[np.ndarray, "n k"], confidence: float = 0.95
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Interval of the median of each column, from one of its values to another, whatever the distribution."""
-    n, ordered = len(values), np.sort(values, axis=0)
-    outside = 2 * bdtr(np.arange(n), n, 0.5)
-    c = int((outside <= 1 - confidence).sum())
-    if not c:
-        return np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
-    return ordered[c - 1], ordered[n - c]
 
 
 def mean_interval(

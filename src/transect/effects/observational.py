@@ -17,11 +17,11 @@ from transect.effects.intervals import (
     STUDENT,
     newcombe,
     no_interval,
+    share_by_subject,
     shows_spread,
     skewed_interval,
     skewed_p,
     skewness,
-    wilson_clustered,
 )
 from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
@@ -47,6 +47,8 @@ SOURCES: Final = {
 FEW_EVENTS: Final = 25
 TELLING: Final = 6
 """Equally telling subjects (Kish 1965), times the share whose scores differ, from which a slope has an interval."""
+FEW_FAR: Final = 0.45
+MOST_PAIRED: Final = 500
 UNVARIED: Final = "the outcome does not vary: no interval"
 
 
@@ -107,17 +109,11 @@ def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
 ) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
-    rates = []
-    for group in (0.0, 1.0):
-        rows = x == group
-        hits = np.bincount(who[rows], weights=answers * y[rows], minlength=who.max() + 1)
-        counts = np.bincount(who[rows], minlength=who.max() + 1) * float(answers)
-        low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
-        rates.append((float(hits.sum() / counts.sum()), float(low[0]), float(high[0])))
-    ends = regression.recovered(*rates)
+    first, second = (share_by_subject(y[x == v], who[x == v], confidence, answers) for v in (0, 1))
+    ends = regression.recovered(first, second)
     p = regression.permuted(y, x, who)
     return EstimateWithTest(
-        rates[1][0] - rates[0][0], *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
+        second.estimate - first.estimate, *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
     )
 
 
@@ -163,15 +159,42 @@ def _few_telling(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: In
     """Why too few subjects carry a slope of scores for an interval, "" where enough do.
 
     They count as the effective subjects of the column (Kish 1965), times the share whose mean differs from the middle
-    one: where most scores are equal, the subjects with the most weight are likely to be among them.
+    one, and lies off the line of most: where most scores are equal, or in proportion to the column, the subjects with
+    the most weight are likely to be among them.
     """
-    means = np.bincount(who, weights=y) / np.bincount(who)
-    share = np.mean(np.abs(means - np.sort(means)[len(means) // 2]) > regression.ROUNDING * np.abs(means).max())
-    telling = float(share) * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
-    if not share:
+    (scores, rounding), off = _by_subject(y, who), _off_line(y, x, who)
+    differ = np.abs(scores - np.sort(scores)[len(scores) // 2]) > rounding
+    share = min(float(differ.mean()), float((off > 0).mean()))
+    if not differ.any():
         return UNVARIED
+    telling = share * telling_subjects(np.column_stack([np.ones_like(x), x]), who)
     few = f"the slope rests on {telling:.1f} effective subjects: an interval needs {TELLING}"
     return few if telling < TELLING else ""
+
+
+def _by_subject(values: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]) -> tuple[Float[np.ndarray, " p"], float]:
+    """Each subject's mean, and the distance that is rounding."""
+    means = np.bincount(who, weights=values) / np.bincount(who)
+    return means, float(regression.ROUNDING * np.abs(means).max())
+
+
+def _off_line(
+    y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " p"]:
+    """How far each subject's mean lies from the line of most: the median slope of pairs, and the median height.
+
+    Theil 1950; of more than `MOST_PAIRED` subjects, each is paired with the one half of them further. 0 for rounding.
+    """
+    (scores, rounding), (places, _) = _by_subject(y, who), _by_subject(x, who)
+    order, half = np.argsort(places, kind="stable"), (len(places) + 1) // 2
+    first, second = np.triu_indices(len(order), 1)
+    if len(order) > MOST_PAIRED:
+        first, second = np.arange(len(order) - half), np.arange(half, len(order))
+    apart = places[order[second]] - places[order[first]]
+    risen = scores[order[second]] - scores[order[first]]
+    height = scores - places * (np.median(risen[apart > 0] / apart[apart > 0]) if apart.any() else 0.0)
+    off = np.abs(height - np.median(height))
+    return np.where(off > rounding, off, 0.0)
 
 
 def _slope(y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> float:
@@ -192,7 +215,8 @@ def _least_squares(
     Few subjects, of whom some weigh much, show too little skewness. They count as the effective subjects that the
     column has, or as twice those of their shares in the variance (Kish 1965), if these are fewer. cautious: the shares
     are how far the slope moves without each subject (the jackknife: MacKinnon and White 1985), and the skewness one and
-    a half standard errors further, or two where it is seen to be over half of one.
+    a half standard errors further, or two where it is seen to be over half of one. Where few lie far off the line of
+    most, the variance allows for a subject that was not drawn.
     """
     design, centered = np.column_stack([np.ones_like(x), x]), x - x.mean()
     weights = centered / (centered @ centered)
@@ -206,7 +230,7 @@ def _least_squares(
     shares: Float[np.ndarray, " p"] = np.bincount(who, weights=weights * residual)
     if cautious:
         shares = estimate - _without_each(centered, y - y.mean(), who)
-        error = float(np.sqrt(shares @ shares))
+        error = float(np.hypot(np.sqrt(shares @ shares), _undrawn(y, x, who, weights, residual)))
     fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
     telling = max(min(telling_subjects(design, who), fewest), 3.0)
     skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
@@ -215,6 +239,24 @@ def _least_squares(
     low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
     p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
     return EstimateWithTest(estimate, float(low), float(high), p=p, interval_method=STUDENT, test_method=STUDENT)
+
+
+def _undrawn(
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    who: Int[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"],
+    residual: Float[np.ndarray, " n"],
+) -> float:
+    """How far one more subject would move the slope, as far off as any is, with the mean weight of the heaviest tenth.
+
+    0 unless few lie far off the line of most: less than the share `FEW_FAR`, further than half the mean distance.
+    """
+    off = _off_line(y, x, who)
+    if not np.mean(off > off.mean() / 2) < FEW_FAR:
+        return 0.0
+    heaviest = np.sort(np.abs(np.bincount(who, weights=weights)))[-max(1, len(off) // 10) :]
+    return float(heaviest.mean() * np.abs(_by_subject(residual, who)[0]).max())
 
 
 def _without_each(

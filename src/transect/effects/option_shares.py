@@ -123,7 +123,7 @@ def shares_by_option(
     """
     levels, cells, options = values.shape[1:]
     who = clusters.clusters_of(people)
-    differences = [_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
+    differences = [level_differences(values[:, 0], values[:, level]) for level in range(1, levels)]
     p = np.concatenate([clusters.sign_flip(d, who, seed=seed)[0] for d in differences] or [np.empty(0)])
     corrected = holm(p).reshape(-1, options)
     rows = []
@@ -131,8 +131,7 @@ def shares_by_option(
         found = _simultaneous(d, who, float(cells * asked), binary=binary, confidence=confidence, seed=seed)
         people_with = clusters.people_with(d, who).tolist()
         for option in range(options):
-            reason = no_interval(people_with[option])
-            difference = _bounded(d[:, option], found.low[option], found.high[option], reason)
+            difference = found.estimate(option, d[:, option], no_interval(people_with[option]))
             tests = float(p.reshape(-1, options)[place, option]), float(corrected[place, option])
             rows.append(OptionContrast(option, place + 1, difference, found.methods[option], *tests))
     complete = np.isfinite(values).all(axis=(1, 3))
@@ -212,13 +211,6 @@ def _drawn_sums(apart: Float[np.ndarray, "n levels k"], draws: int, seed: int) -
         yield sums.reshape(-1, *apart.shape[1:])
 
 
-def _differences(
-    first: Float[np.ndarray, "n cells options"], second: Float[np.ndarray, "n cells options"]
-) -> Float[np.ndarray, "n options"]:
-    columns = [level_differences(first[:, :, option], second[:, :, option]) for option in range(first.shape[2])]
-    return np.stack(columns, axis=1)
-
-
 def _simultaneous(
     d: Float[np.ndarray, "n options"],
     who: Int[np.ndarray, " n"] | None,
@@ -266,12 +258,6 @@ def _shares(
     means = totals.sum(axis=0) / counts.sum(axis=0)
     rows, n = zip(means.tolist(), low.tolist(), high.tolist(), strict=True), int((counts > 0).any(axis=1).sum())
     return tuple(Estimate(*row, "" if np.isfinite(row[1]) else no_interval(n)) for row in rows)
-
-
-def _bounded(differences: Float[np.ndarray, " n"], low: float, high: float, reason: str) -> Estimate:
-    known = differences[np.isfinite(differences)]
-    estimate = float(known.mean()) if len(known) else np.nan
-    return Estimate(estimate, float(low), float(high), "" if np.isfinite(low) else reason)
 
 
 POSITION_SOURCES: Final = (INTERVALS[WILSON_CLUSTERED], *SOURCES)

@@ -16,7 +16,6 @@ from scipy.special import stdtrit
 
 from transect.effects import clusters, intervals, resampling
 from transect.effects.generalized import LOGIT, SEPARATION_SOURCE, maximise, separation
-from transect.effects.intervals import wilson_clustered
 from transect.effects.pair_perception import BRADLEY_TERRY, Comparison, Triad, triads, unbounded
 from transect.effects.regression import independent
 from transect.effects.wordings import over_repeats
@@ -208,10 +207,7 @@ def _interval(estimate: float, variance: float, freedom: float, least: float, co
 def _comparisons(answers: _Answers, confidence: float) -> Iterator[Comparison]:
     for one, two in sorted(set(zip(answers.low.tolist(), answers.high.tolist(), strict=True))):
         rows = (answers.low == one) & (answers.high == two)
-        person = np.unique(answers.subject[rows], return_inverse=True)[1].reshape(-1)
-        hits, counts = np.bincount(person, weights=answers.value[rows]), np.bincount(person).astype(np.float64)
-        low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
-        share = Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+        share = intervals.share_by_subject(answers.value[rows], answers.subject[rows], confidence)
         yield Comparison(one, two, share, int(rows.sum()))
 
 

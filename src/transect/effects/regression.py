@@ -16,10 +16,10 @@ from scipy.special import stdtr, stdtrit
 
 from transect.effects import clusters, resampling
 from transect.effects.clusters import reduce
-from transect.effects.intervals import wilson_clustered
+from transect.effects.intervals import share_by_subject
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
-from transect.records import Effect
+from transect.records import Effect, Estimate
 
 INTERCEPT: Final = "intercept"
 CLUSTERED: Final = "Student t on errors clustered by subject"
@@ -46,6 +46,22 @@ class Fit:
     reasons: tuple[str, ...]
     details: Mapping[str, object] = field(default_factory=dict)
     freedom: Float[np.ndarray, " k"] | None = None
+
+    @classmethod
+    def expanded(
+        cls,
+        beta: Float[np.ndarray, " r"],
+        covariance: Float[np.ndarray, "r r"],
+        determined: Int[np.ndarray, " r"],
+        reasons: tuple[str, ...],
+        freedom: Float[np.ndarray, " r"] | None = None,
+    ) -> Fit:
+        """Of all columns, from the numbers of those that are determined: NaN for the others."""
+        size = len(reasons)
+        coefficients, whole, degrees = np.full(size, np.nan), np.full((size, size), np.nan), np.full(size, np.nan)
+        coefficients[determined], whole[np.ix_(determined, determined)] = beta, covariance
+        degrees[determined] = np.nan if freedom is None else freedom
+        return cls(coefficients, whole, reasons, freedom=None if freedom is None else degrees)
 
 
 @final
@@ -182,14 +198,9 @@ def coefficient_effect(
     kind: str = "slope",
 ) -> Effect:
     """The effect of one coefficient; its numbers are NaN where a reason says that it, or its error, is missing."""
-    name, estimate, variance, freedom = (
-        coefficient.name,
-        coefficient.estimate,
-        coefficient.variance,
-        coefficient.freedom,
-    )
+    name, estimate, freedom = coefficient.name, coefficient.estimate, coefficient.freedom
     stated = coefficient.reason or sample.reason
-    error = float(np.sqrt(variance)) if variance > 0 else np.nan
+    error = float(np.sqrt(coefficient.variance)) if coefficient.variance > 0 else np.nan
     few, most = _few(sample, name)
     reduced = freedom is not None
     low, high, p = student_interval(
@@ -268,15 +279,16 @@ def fewest(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"], groups: 
 
 def difference_interval(sample: Sample, confidence: float) -> tuple[float, float]:
     """Interval of the rate where the first column is 1 minus the rate where it is 0, by subject, in [-1, 1]."""
-    first, second = (_rate(sample, level, confidence) for level in (0.0, 1.0))
+    column = sample.x[:, 0]
+    first, second = (share_by_subject(sample.y[column == v], sample.groups[column == v], confidence) for v in (0, 1))
     return recovered(first, second)
 
 
-def recovered(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
-    """Interval of a second rate minus a first, each with its own interval (estimate, low, high): MOVER."""
-    (p0, low0, high0), (p1, low1, high1) = first, second
-    d = p1 - p0
-    return d - float(np.hypot(p1 - low1, high0 - p0)), d + float(np.hypot(high1 - p1, p0 - low0))
+def recovered(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Interval of a second rate minus a first, each with its own interval: MOVER."""
+    d, p0, p1 = second.estimate - first.estimate, first.estimate, second.estimate
+    below, above = np.hypot(p1 - second.low, first.high - p0), np.hypot(second.high - p1, p0 - first.low)
+    return d - float(below), d + float(above)
 
 
 def difference_test(sample: Sample) -> tuple[float, str]:
@@ -301,14 +313,6 @@ def permuted(
     residual = np.bincount(groups, weights=y - y.mean())
     draws = int(np.clip(_MOVED // len(own), 999, resampling.FLIPS))
     return resampling.permutation(residual, own - own.mean(), resamples=draws)
-
-
-def _rate(sample: Sample, level: float, confidence: float) -> tuple[float, float, float]:
-    rows = sample.x[:, 0] == level
-    person = np.unique(sample.groups[rows], return_inverse=True)[1]
-    hits, counts = np.bincount(person, weights=sample.y[rows]), np.bincount(person).astype(np.float64)
-    low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
-    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
 
 
 def _fisher(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"]) -> float:
@@ -448,9 +452,12 @@ def _withheld(effect: Effect, subjects: int) -> Effect:
         f"{subjects} subjects with or without the outcome at a level of {effect.attribute}, fewer than "
         f"{FEWEST}: no interval of an adjusted difference"
     )
-    spec = {**effect.spec, "standard_error": np.nan}
-    effect = replace(effect, low=np.nan, high=np.nan, p=np.nan, interval_method="", test_method="")
-    return replace(effect, reason=reason, spec=spec)
+    return replace(without_interval(effect, reason), spec={**effect.spec, "standard_error": np.nan})
+
+
+def without_interval(effect: Effect, reason: str) -> Effect:
+    """The effect without interval and test, for this reason."""
+    return replace(effect, low=np.nan, high=np.nan, p=np.nan, interval_method="", test_method="", reason=reason)
 
 
 def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
@@ -484,44 +491,16 @@ def least_squares(sample: Sample) -> Fit:
     if np.ptp(sample.y) == 0:
         return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
     determined = independent(x)
-    bread, coefficients = _solve(x, sample, determined)
-    residual = sample.y - x @ coefficients
+    kept = x[:, determined]
+    q, r = np.linalg.qr(kept)
+    inverse = np.linalg.inv(r)
+    beta = inverse @ (q.T @ sample.y)
+    residual = sample.y - kept @ beta
     # A perfect fit leaves rounding alone, whose spread is no error.
     residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
-    scores = x * residual[:, None]
-    covariance = clustered_covariance(scores, bread, sample, len(determined))
-    freedom = _reduce(covariance, x, residual, sample, determined)
-    return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
-
-
-def _reduce(
-    covariance: Float[np.ndarray, "k k"],
-    x: Float[np.ndarray, "n k"],
-    residual: Float[np.ndarray, " n"],
-    sample: Sample,
-    determined: np.ndarray,
-) -> Float[np.ndarray, " k"] | None:
-    """Where few subjects carry a coefficient, puts CR2 in place of the covariance; degrees of freedom."""
-    places = np.ix_(determined, determined)
-    block = covariance[places]
-    reduced = reduce(block, x[:, determined], residual, sample.groups)
-    if reduced is None:
-        return None
-    covariance[places], freedom = block, np.full(x.shape[1], np.nan)
-    freedom[determined] = reduced
-    return freedom
-
-
-def _solve(
-    x: Float[np.ndarray, "n k"], sample: Sample, determined: np.ndarray
-) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
-    """Inverse of X'X and coefficients on the kept columns; 0 on the others."""
-    q, r = np.linalg.qr(x[:, determined])
-    inverse = np.linalg.inv(r)
-    bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
-    bread[np.ix_(determined, determined)] = inverse @ inverse.T
-    coefficients[determined] = inverse @ (q.T @ sample.y)
-    return bread, coefficients
+    covariance = clustered_covariance(kept * residual[:, None], inverse @ inverse.T, sample, len(determined))
+    freedom = reduce(covariance, kept, residual, sample.groups)
+    return Fit.expanded(beta, covariance, determined, why_undetermined(sample), freedom)
 
 
 def no_fit(size: int, reason: str) -> Fit:

@@ -19,7 +19,7 @@ from transect.effects.prediction_powered import SOURCES as SOURCES_OF_MEANS
 from transect.effects.prediction_powered import ppi_mean
 from transect.effects.verdicts import EQUIVALENCE, POWER
 from transect.errors import BadInput
-from transect.records import Estimate
+from transect.records import Estimate, EstimateWithTest
 
 Standing = Literal["replicates", "same direction", "agrees", "differs", "cannot tell", "not estimable"]
 ALPHA: Final = 0.05
@@ -78,37 +78,36 @@ class Needed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What is concluded of one effect in several worlds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement(EstimateWithTest):
+    """What is concluded of one effect in several worlds; the estimate is the second world's less the first's.
 
     seen_in: positions of the worlds that show it, in the direction that most of them have; against: of those that show
-    the opposite. first, second: the two worlds that differ most, and difference: second minus first, its interval at
-    `confidence` (several pairs share 5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: the
-    smallest of all pairs' times their number, p_adjusted over all effects (Holm). within: shown to differ by less than
-    the margin. p_replication: the largest of all worlds' p and of each pair's that it differs by less than the margin,
-    over all effects (Holm). needed: with which the data could tell (of one direction: whether sizes are alike), empty
-    where that is not known.
+    the opposite. first, second: the two worlds that differ most; the interval is at `confidence` (several pairs share
+    5 %). least, most: outermost ends of the 90 % intervals of all pairs. p: the smallest of all pairs' times their
+    number, p_adjusted over all effects (Holm). within: shown to differ by less than the margin. p_replication: the
+    largest of all worlds' p and of each pair's that it differs by less than the margin, over all effects (Holm).
+    needed: with which the data could tell (of one direction: whether sizes are alike), empty where that is not known.
     """
 
     verdict: Standing
+    margin: float
     seen_in: tuple[int, ...]
     against: tuple[int, ...]
-    first: int
-    second: int
-    difference: float
-    low: float
-    high: float
-    confidence: float
-    least: float
-    most: float
-    margin: float
-    p: float
-    p_adjusted: float
-    within: bool
-    p_replication: float
-    needed: tuple[Needed, ...]
-    reason: str = ""
+    first: int = -1
+    second: int = -1
+    confidence: float = CONFIDENCE
+    least: float = math.nan
+    most: float = math.nan
+    p_adjusted: float = math.nan
+    within: bool = False
+    p_replication: float = math.nan
+    needed: tuple[Needed, ...] = ()
+
+    @property
+    def difference(self) -> float:
+        """The estimate."""
+        return self.estimate
 
 
 def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[float]) -> tuple[Agreement, ...]:
@@ -146,13 +145,11 @@ def agreements(effects: Sequence[Sequence[WorldEstimate]], margins: Sequence[flo
 def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     """All but the verdict."""
     known = [place for place, world in enumerate(worlds) if world.known]
-    nothing = Agreement(
-        "not estimable", (), (), -1, -1, *(math.nan,) * 3, CONFIDENCE, math.nan, math.nan, margin, math.nan, math.nan,
-        False, math.nan, (), "fewer than two worlds have an estimate with an interval",
-    )  # fmt: skip
     seen_in, against = _seen(worlds)
+    few = "fewer than two worlds have an estimate with an interval"
+    nothing = Agreement(reason=few, verdict="not estimable", margin=margin, seen_in=seen_in, against=against)
     if len(known) < 2:
-        return replace(nothing, seen_in=seen_in, against=against)
+        return nothing
     pairs = list(itertools.combinations(known, 2))
     confidence = 1 - ALPHA / len(pairs)
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
@@ -162,11 +159,9 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
     return replace(
         nothing,
-        seen_in=seen_in,
-        against=against,
         first=first,
         second=second,
-        difference=chosen.difference,
+        estimate=chosen.difference,
         low=chosen.low,
         high=chosen.high,
         confidence=confidence,
@@ -230,7 +225,7 @@ def _needed(each: Agreement, worlds: Sequence[WorldEstimate], known: Sequence[in
     equal = float(ndtri(1 - ALPHA / tests) + ndtri((1 + POWER) / 2))
     ways = [
         _shown(each, worlds, known, found),
-        _for_difference(worlds, pair, abs(each.difference) / found),
+        _for_difference(worlds, pair, abs(each.estimate) / found),
         _for_difference(worlds, pair, each.margin / equal),
     ]
     possible = [way for way in ways if way and all(need.subjects <= MOST_SUBJECTS for need in way)]

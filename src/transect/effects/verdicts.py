@@ -223,32 +223,28 @@ SAME_MODEL: Final = 20
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What is known of one quantity that a requirement limits.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound(Estimate):
+    """What is known of one quantity that a requirement limits, from so many subjects; NaN where it is not known.
 
-    estimate: of the quantity. upper: it is below this with 95 % confidence; lower: above this, with 95 % confidence
-    for all quantities of the requirement together. n_subjects: behind it. NaN where a number is not known.
+    It is below `high` with 95 % confidence, and above `low` with 95 % for all quantities of the requirement together.
     """
 
-    estimate: float
-    lower: float
-    upper: float
     n_subjects: int
 
 
 def status(bounds: Sequence[Bound], limit: float) -> Status:
     """Whether all quantities are shown to be at most the limit, or one to be above it."""
-    if any(bound.lower > limit for bound in bounds):
+    if any(bound.low > limit for bound in bounds):
         return "violated"
-    return "met" if bounds and all(bound.upper < limit for bound in bounds) else "not shown"
+    return "met" if bounds and all(bound.high < limit for bound in bounds) else "not shown"
 
 
 def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
     """Subjects with which the requirement would be met in nine of ten runs if every estimate were the truth."""
     needed = []
     for bound in bounds:
-        room, width = limit - bound.estimate, bound.upper - bound.estimate
+        room, width = limit - bound.estimate, bound.high - bound.estimate
         if not (room > 0 and math.isfinite(width)):
             return None
         needed.append(bound.n_subjects * (2 * width / room) ** 2)
@@ -271,7 +267,7 @@ def sizes_of_differences(
     strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
     sizes, n = np.abs(known_means(differences, axis=0)), how.people(differences)
     lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
-    return tuple(Bound(float(sizes[k]), float(lower[k]), float(upper[k]), int(n[k])) for k in range(pairs))
+    return _bounds(sizes, lower, upper, n)
 
 
 def sizes_beyond_baseline(
@@ -299,11 +295,8 @@ def sizes_beyond_baseline(
     n = how.people(now + then)
     # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
     tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
-    same = _identical(values, baseline, who)
-    return tuple(
-        Bound(0.0, 0.0, 0.0, int(n[k])) if same else Bound(float(size[k]), float(bottoms[k]), float(tops[k]), int(n[k]))
-        for k in range(pairs)
-    )
+    none = np.zeros(pairs)
+    return _bounds(*((none, none, none) if _identical(values, baseline, who) else (size, bottoms, tops)), n)
 
 
 def increase(
@@ -319,10 +312,9 @@ def increase(
     who = clusters.clusters_of(people)
     how = _How(measure, flat.shape[1], 1.0, flat, who)
     low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
-    n = int(how.people(difference)[0])
-    if _identical(values, baseline, who):
-        return (Bound(0.0, 0.0, 0.0, n),)
-    return (Bound(float(known_means(difference, axis=0)[0]), float(low[0]), float(high[0]), n),)
+    none = np.zeros(1)
+    found = (none, none, none) if _identical(values, baseline, who) else (known_means(difference, axis=0), low, high)
+    return _bounds(*found, how.people(difference))
 
 
 def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
@@ -333,7 +325,14 @@ def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "
     upper = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR)[1]
     lower = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR / groups)[0]
     people = (counts > 0).sum(axis=0)
-    return tuple(Bound(float(rates[k]), float(lower[k]), float(upper[k]), int(people[k])) for k in range(groups))
+    return _bounds(rates, lower, upper, people)
+
+
+def _bounds(
+    size: Float[np.ndarray, " k"], low: Float[np.ndarray, " k"], high: Float[np.ndarray, " k"], n: Int[np.ndarray, " k"]
+) -> tuple[Bound, ...]:
+    rows = zip(size.tolist(), low.tolist(), high.tolist(), n.tolist(), strict=True)
+    return tuple(Bound(*ends, n_subjects=people) for *ends, people in rows)
 
 
 def _identical(

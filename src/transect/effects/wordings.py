@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from transect.effects import clusters, interrogation
 from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import Bounds
-from transect.effects.intervals import Intervals, no_interval
+from transect.effects.intervals import no_interval
 from transect.effects.multiplicity import MAX_T, max_t
 from transect.effects.rater_uncertainty import SOURCES as CROSSED
 from transect.effects.rater_uncertainty import crossed_variance
@@ -169,18 +169,19 @@ def wording_effects(
             f"expected outcomes [subjects, cells, paraphrases] of one shape at both levels, got {first.shape} and "
             f"{second.shape}; give both levels the same cells and paraphrases"
         )
-    alone = _differences(first, second)
+    alone = level_differences(first, second)
     complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)
     kept = [np.where(complete[:, :, None], values, np.nan) for values in (first, second)]
-    d, who = _differences(*kept), clusters.clusters_of(people)
+    d, who = level_differences(*kept), clusters.clusters_of(people)
     interval = partial(clusters.mean_difference_interval, who=who, binary=binary, confidence=confidence)
     intervals = interval(alone, pairs=np.full(alone.shape[1], pairs))
     answered = clusters.people_with(alone, who).tolist()
-    effects = [_bounded(alone[:, place], intervals, place, n) for place, n in enumerate(answered)]
+    reasons = [NO_PAIRS if n < 2 else no_interval(n) for n in answered]
+    effects = [intervals.estimate(place, alone[:, place], why) for place, why in enumerate(reasons)]
     whole = d.mean(axis=1, keepdims=True)
     of_mean = interval(whole, pairs=np.array([pairs * d.shape[1]]))
     subjects = int(clusters.people_with(whole, who)[0])
-    mean = _bounded(whole[:, 0], of_mean, 0, subjects, NO_SUBJECTS)
+    mean = of_mean.estimate(0, whole[:, 0], NO_SUBJECTS if subjects < 2 else no_interval(subjects))
     between = _between(_by_unit(d, who))
     deviations, p = _deviations(d, who, seed)
     each = tuple(
@@ -209,23 +210,6 @@ def over_repeats(values: Float[np.ndarray, "n cells wordings *repeats"]) -> Floa
     answered = np.isfinite(flat).sum(axis=3)
     total = np.where(np.isfinite(flat), flat, 0.0).sum(axis=3)
     return np.asarray(np.divide(total, answered, out=np.full(total.shape, np.nan), where=answered > 0))
-
-
-def _differences(
-    first: Float[np.ndarray, "n cells wordings"], second: Float[np.ndarray, "n cells wordings"]
-) -> Float[np.ndarray, "n wordings"]:
-    columns = [level_differences(first[:, :, place], second[:, :, place]) for place in range(first.shape[2])]
-    return np.stack(columns, axis=1)
-
-
-def _bounded(
-    differences: Float[np.ndarray, " n"], intervals: Intervals, place: int, subjects: int, few: str = NO_PAIRS
-) -> Estimate:
-    known = differences[np.isfinite(differences)]
-    estimate = float(known.mean()) if len(known) else np.nan
-    low, high = float(intervals.low[place]), float(intervals.high[place])
-    reason = "" if np.isfinite(low) else few if subjects < 2 else no_interval(subjects)
-    return Estimate(estimate, low, high, reason)
 
 
 def _reason(wordings: int, subjects: int) -> str:

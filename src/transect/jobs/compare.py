@@ -19,8 +19,8 @@ from transect.analysis.compared.conclusions import (
     MOST,
     CompareNumbers,
     Conclusion,
+    DifferingAnswers,
     DifferingImage,
-    Disagreement,
     Left,
     Row,
     amount,
@@ -162,7 +162,7 @@ def _title(numbers: CompareNumbers) -> str:
     return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items())
 
 
-def _named(numbers: CompareNumbers, row: Row | Disagreement) -> str:
+def _named(numbers: CompareNumbers, row: Row | DifferingAnswers) -> str:
     """The model of a row, with its reference where there are several."""
     return f"{row.model} against {row.reference}" if len(_against_each(numbers)) > 1 else row.model
 
@@ -222,7 +222,7 @@ def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:
         yield tag("div", tag("div", joined(figures), class_="shots"), class_="strip first")
 
 
-def _differ(row: Disagreement) -> str:
+def _differ(row: DifferingAnswers) -> str:
     """How many images differ, which way."""
     both = row.only_reference + row.only_model
     head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
@@ -299,10 +299,10 @@ def _label(numbers: CompareNumbers, conclusion: Conclusion, row: Row) -> str:
     return f"{row.model}: {words}" if len(numbers.models) > 2 else words
 
 
-def _counts(numbers: CompareNumbers) -> Table[Disagreement]:
+def _counts(numbers: CompareNumbers) -> Table[DifferingAnswers]:
     groups = _against_each(numbers)
     reference = "the baseline" if len(groups) > 1 else next(iter(groups))
-    columns: list[Column[Disagreement]] = [
+    columns: list[Column[DifferingAnswers]] = [
         Column("model", lambda row: _named(numbers, row)),
         Column("outcome", lambda row: outcome_words(row.outcome)),
         Column("study", "study"),

@@ -271,7 +271,8 @@ class _Figure(NamedTuple):
 def _figures(numbers: LeakageNumbers) -> list[_Figure]:
     """Every leakage and amplification of the result."""
     dataset = numbers.dataset_leakage
-    null = LeakageEstimate(numbers.chance, numbers.null.low, numbers.null.high, n=numbers.n)
+    chance = math.nan if dataset.reason else numbers.chance
+    null = LeakageEstimate(chance, numbers.null.low, numbers.null.high, reason=dataset.reason, n=numbers.n)
     found = [
         _Figure("dataset leakage λ_D", dataset, f"{numbers.attacker}, n = {dataset.n}", "first", True),
         _Figure("λ_D if labels said nothing", null, "permutations"),
@@ -345,9 +346,11 @@ def _points(estimate: LeakageEstimate | None) -> str:
 def _answer(numbers: LeakageNumbers) -> Iterator[str]:
     """Of several models which gives away less, then labels and the first model."""
     yield from model_answers(numbers.differences)
-    given = "give {} away." if _given_away(numbers) else "are not shown to give {} away."
+    given = "The labels give {} away." if _given_away(numbers) else "The labels are not shown to give {} away."
+    if numbers.dataset_leakage.reason:
+        given = "It is not known whether the labels give {} away."
     yield (
-        f"The labels {given.format(numbers.protected)} An attacker that sees only the labels of an item guesses it "
+        f"{given.format(numbers.protected)} An attacker that sees only the labels of an item guesses it "
         f"with a balanced accuracy of {_percent(numbers.dataset_leakage)}; guessing at random has "
         f"{decimals(numbers.chance, 1)} %."
     )

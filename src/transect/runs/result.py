@@ -53,7 +53,17 @@ class _Nullable(GenerateJsonSchema):
         found = super().dataclass_schema(schema)
         for name in hidden_fields(schema["cls"]):
             found.get("properties", {}).pop(name, None)
+        if properties := found.get("properties"):
+            found["required"] = list(properties)
         return found
+
+    def field_is_required(
+        self,
+        field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField,
+        total: bool,
+    ) -> bool:
+        """Every field of a record is written, with its default too; keys of a dictionary may be absent."""
+        return super().field_is_required(field, total) if field["type"] == "typed-dict-field" else True
 
 
 def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
@@ -65,8 +75,8 @@ def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
     >>> @dataclass
     ... class Rate:
     ...     group: str
-    ...     rate: float
-    >>> sorted(json_schema(Rate, "rate", 1)["properties"])
+    ...     rate: float = math.nan
+    >>> json_schema(Rate, "rate", 1)["required"]
     ['group', 'rate']
     """
     record = _without_hidden(record)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from transect.analysis.compared import conclusions as words
-from transect.analysis.compared.conclusions import Conclusion, Disagreement, Row
+from transect.analysis.compared.conclusions import Conclusion, DifferingAnswers, Row
 from transect.analysis.compared.measuring import shifted
 
 RATE = Row(
@@ -34,7 +34,7 @@ def test_conclusions_in_words(snapshot):
     better, mixed = concluded("better"), concluded("differs", levels="none to cap", no_worse=True)
     observed = replace(GAP, observed=True, scope="study observation")
     lost = [replace(RATE, estimate=math.nan, reason="fewer than two subjects")]
-    unanswered = [Disagreement("audit", "new", "old", "miss", 0, 0, 0)]
+    unanswered = [DifferingAnswers("audit", "new", "old", "miss", 0, 0, 0)]
     open_ones = {needed: concluded("cannot tell", needed=needed) for needed in (300, 900, None)}
     told = {
         "a gap": words.compared(better, GAP),
@@ -70,7 +70,7 @@ def test_conclusions_in_words(snapshot):
     ],
 )
 def test_a_moved_threshold_is_named_where_it_would_look_the_same(counts, threshold):
-    rows = [Disagreement("audit", "new", "old", outcome, 900, *each) for outcome, each in counts.items()]
+    rows = [DifferingAnswers("audit", "new", "old", outcome, 900, *each) for outcome, each in counts.items()]
     found = shifted(rows)
     assert (found is None) == (threshold is None)
     assert found is None or words.same_as_threshold(found).startswith(threshold)

@@ -158,7 +158,7 @@ def _sized(conclusion: Conclusion, row: Row) -> str:
 
 
 def answers(
-    conclusions: Sequence[Conclusion], rows: Sequence[Row], differing: Sequence[Disagreement]
+    conclusions: Sequence[Conclusion], rows: Sequence[Row], differing: Sequence[DifferingAnswers]
 ) -> tuple[str, ...]:
     """The answer for each model against the reference: who is better on what, and whether it is worse elsewhere."""
     models = dict.fromkeys(conclusion.model for conclusion in conclusions)
@@ -169,7 +169,7 @@ def answers(
     )
 
 
-def _same(differing: Sequence[Disagreement]) -> str:
+def _same(differing: Sequence[DifferingAnswers]) -> str:
     """That two models agree on every image, where they do."""
     if any(each.only_model or each.only_reference for each in differing):
         return ""
@@ -265,7 +265,7 @@ def left(found: Left) -> str:
     return f"{found.model} {said}, the most of {counted(found.combinations, 'combination')} (95 % interval {ends})."
 
 
-def same_as_threshold(one: Disagreement) -> str:
+def same_as_threshold(one: DifferingAnswers) -> str:
     """That a moved threshold would look like a better model. one: as `remaining.shifted` finds it."""
     of_model = (one.only_model > 0) == (one.outcome == "false_alarm")
     more, other = (one.model, one.reference) if of_model else (one.reference, one.model)
@@ -344,7 +344,7 @@ class Conclusion:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class DifferingAnswers:
     """Images on which a model and the reference differ in one outcome, of those that both answered.
 
     only_reference, only_model: images on which the outcome (a miss, a yes) is that of one of them alone. Of outcomes
@@ -413,7 +413,7 @@ class CompareNumbers:
     answer: tuple[str, ...]
     conclusions: tuple[Conclusion, ...]
     rows: tuple[Row, ...]
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[DifferingAnswers, ...]
     images: tuple[DifferingImage, ...]
     notes: tuple[str, ...]
     works: tuple[str, ...]

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.analysis import asked_answers
 from transect.analysis.asked_answers import AskedPairs
-from transect.analysis.compared.conclusions import DifferingImage, Disagreement, Kind, Left, Row
+from transect.analysis.compared.conclusions import DifferingAnswers, DifferingImage, Kind, Left, Row
 from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_images
 from transect.designs.pairs import along
 from transect.effects import paired_models
@@ -432,11 +432,13 @@ EACH: Final = 4
 """Images shown of either kind: those on which the reference's outcome is larger, and the model's."""
 
 
-def disagreement(pair: PairedOutcome) -> Disagreement:
+def disagreement(pair: PairedOutcome) -> DifferingAnswers:
     """How many images differ, and which way."""
     more, less = _which(pair)
     both = int(np.isfinite(pair.first).sum())
-    return Disagreement(pair.study, pair.model, pair.reference, pair.outcome, both, int(less.sum()), int(more.sum()))
+    return DifferingAnswers(
+        pair.study, pair.model, pair.reference, pair.outcome, both, int(less.sum()), int(more.sum())
+    )
 
 
 def shown_outcomes(pairs: Sequence[PairedOutcome]) -> list[PairedOutcome]:
@@ -526,7 +528,7 @@ def _worst(pair: PairedOutcome) -> Left | None:
     )
 
 
-def shifted(differing: Sequence[Disagreement]) -> Disagreement | None:
+def shifted(differing: Sequence[DifferingAnswers]) -> DifferingAnswers | None:
     """Where one model says yes on all images on which they differ, and the images cannot show what that costs."""
     kinds = {each.outcome: each for each in differing}
     if {"miss", "false_alarm"} <= kinds.keys():

@@ -68,7 +68,12 @@ def preferences_bounds(run: Run, entry: PairsEntry, attribute: str) -> tuple[lis
 def _sizes(wide: Sequence[Effect], strict: Sequence[Effect]) -> list[Bound]:
     """Bounds of the sizes of differences: upper ends of 90 % intervals, lower ends that hold for all together."""
     return [
-        Bound(abs(effect.estimate), max(tight.low, -tight.high), max(effect.high, -effect.low), effect.n_subjects)
+        Bound(
+            abs(effect.estimate),
+            max(tight.low, -tight.high),
+            max(effect.high, -effect.low),
+            n_subjects=effect.n_subjects,
+        )
         for effect, tight in zip(wide, strict, strict=True)
     ]
 
@@ -76,10 +81,10 @@ def _sizes(wide: Sequence[Effect], strict: Sequence[Effect]) -> list[Bound]:
 def if_answered(bound: Bound, people: int) -> float:
     """How large the difference could be if people without an answer in both orders all preferred the same level.
 
-    >>> if_answered(Bound(0.0, -0.1, 0.1, 80), 20)
+    >>> if_answered(Bound(0.0, -0.1, 0.1, n_subjects=80), 20)
     0.28
     """
-    return (bound.n_subjects * bound.upper + people) / (bound.n_subjects + people)
+    return (bound.n_subjects * bound.high + people) / (bound.n_subjects + people)
 
 
 RECOGNITION: Final = "recognition.json"
@@ -132,10 +137,10 @@ def _held_together(bound: Bound, quantities: int) -> Bound:
     """The bound with a lower end that holds for all ratios together: further below on the scale of logarithms, on which
     the intervals of ratios are symmetric.
     """
-    if not (bound.lower > 0 and bound.estimate > 0):
+    if not (bound.low > 0 and bound.estimate > 0):
         return bound
     wider = float(ndtri(1 - ERROR / quantities) / ndtri(1 - 0.025))
-    return replace(bound, lower=bound.estimate * (bound.lower / bound.estimate) ** max(wider, 1.0))
+    return replace(bound, low=bound.estimate * (bound.low / bound.estimate) ** max(wider, 1.0))
 
 
 def _leakage(name: str, requirement: Requirement, numbers: Mapping[str, Any]) -> Checked:
@@ -149,7 +154,7 @@ def _leakage(name: str, requirement: Requirement, numbers: Mapping[str, Any]) ->
 
 
 def _bound(row: Mapping[str, Any], estimate: str, n: int) -> Bound:
-    return Bound(_number(row[estimate]), _number(row["low"]), _number(row["high"]), n)
+    return Bound(_number(row[estimate]), _number(row["low"]), _number(row["high"]), n_subjects=n)
 
 
 def _number(value: object) -> float:
@@ -271,13 +276,13 @@ def conclude(
 ) -> Checked:
     """A requirement judged by the bounds of what it limits. groups: what each bound is of, in words."""
     said = verdicts.status(bounds, limit)
-    distances = [bound.lower if said == "violated" else bound.upper for bound in bounds]
+    distances = [bound.low if said == "violated" else bound.high for bound in bounds]
     unknown = [place for place, distance in enumerate(distances) if math.isnan(distance)]
     worst = unknown[0] if unknown and said == "not shown" else int(np.nanargmax(distances)) if bounds else 0
     bound = bounds[worst]
     needed = verdicts.subjects_needed(bounds, limit) if said == "not shown" else None
     text = _sentence(said, groups[worst], bound, limit, needed, points)
-    return Checked(name, target, said, bound.estimate, bound.upper, limit, bound.n_subjects, needed, text)
+    return Checked(name, target, said, bound.estimate, bound.high, limit, bound.n_subjects, needed, text)
 
 
 def _sentence(said: str, group: str, bound: Bound, limit: float, needed: int | None, points: bool) -> str:
@@ -287,16 +292,16 @@ def _sentence(said: str, group: str, bound: Bound, limit: float, needed: int | N
     measured = f"{group}: {number(bound.estimate)}"
     match said:
         case "met":
-            return f"{measured}, below {number(bound.upper)} with 95 % confidence; the limit is {number(limit)}"
+            return f"{measured}, below {number(bound.high)} with 95 % confidence; the limit is {number(limit)}"
         case "violated":
-            return f"{measured}, above {number(bound.lower)} with 95 % confidence; the limit is {number(limit)}"
+            return f"{measured}, above {number(bound.low)} with 95 % confidence; the limit is {number(limit)}"
         case _:
             more = (
                 f"about {counted(needed, 'subject')} would show it if the estimate stays"
                 if needed
                 else ("more subjects would not show it unless the estimate falls")
             )
-            return f"{measured}, which may be as large as {number(bound.upper)}; the limit is {number(limit)}; {more}"
+            return f"{measured}, which may be as large as {number(bound.high)}; the limit is {number(limit)}; {more}"
 
 
 @final
