@@ -10,7 +10,6 @@ from .jobs.annotate.run import annotate as annotate
 from .jobs.audit.init import init as init
 from .jobs.audit.request import AuditRequest as AuditRequest
 from .jobs.audit.request import CheckSettings as CheckSettings
-from .jobs.audit.request import ModelSettings as ModelSettings
 from .jobs.audit.request import RatingSettings as RatingSettings
 from .jobs.audit.request import RunSettings as RunSettings
 from .jobs.audit.request import VerificationSettings as VerificationSettings
@@ -66,6 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
+from .targets.settings import ModelSettings as ModelSettings
 from .training.options import GanOptions as GanOptions
 
 __version__: str

@@ -79,7 +79,11 @@ def test_a_module_that_fails_on_import_says_so(tmp_path, monkeypatch):
     ("spec", "options", "message"),
     [
         ("audited_models:red_share", {"task": "detect"}, "unknown task 'detect': did you mean detection"),
-        ("audited_models:red_share", {"tusk": 1}, "unknown option of audited_models:red_share 'tusk': expected"),
+        (
+            "audited_models:red_share",
+            {"tusk": 1},
+            "unknown option of audited_models:red_share 'tusk': did you mean task?",
+        ),
         ("audited_models:red_share", {"preprocess": {"siz": 3}}, "preprocess: unknown key 'siz': did you mean size?"),
         ("audited_models:Halves", {"task": "binary"}, "halves is a Target and has its own settings: it takes no task"),
         ("audited_models:number", {}, "expected a function, an object with predict, or a Target, got int"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, final
+from typing import Annotated, Any, Final, Literal, NamedTuple, final
 
 import numpy as np
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Task
 from transect.targets import box_heads
-from transect.targets.model import ModelTarget
+from transect.targets.model import ModelOptions, ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
+from transect.targets.settings import OUTPUT_NAME
 
 MAP: Final = "map"
 """The type of an output that holds one mapping from class to probability for each image."""
@@ -76,24 +77,23 @@ class Network:
     facts: Mapping[str, object]
 
 
-def as_model(
-    network: Network,
-    name: str,
-    output: OutputSpec,
-    preprocess: Preprocess | None,
-    output_name: str | None,
-    *,
-    unit_boxes: bool = False,
-) -> ModelTarget:
+@dataclass(frozen=True, slots=True)
+class NetworkFileOptions(ModelOptions):
+    """As of any model, and which of several outputs is read. Detectors come with their boxes undecoded."""
+
+    output_name: Annotated[str | None, OUTPUT_NAME] = None
+
+
+def as_model(network: Network, name: str, options: NetworkFileOptions, *, unit_boxes: bool = False) -> ModelTarget:
     """The target of a network. unit_boxes: whether YOLO heads of its kind of file give shares of the input's size."""
-    image = _inspect(network)
+    image, output, preprocess = _inspect(network), options.output_spec(box_heads.HEADS), options.preprocess
     head = None
     if output.head:
-        head = box_heads.recognised(network.outputs, output, output_name, network.metadata, network.path)
+        head = box_heads.recognised(network.outputs, output, options.output_name, network.metadata, network.path)
         image = image.of_head(head.kind, network.metadata)
         output = replace(output, head=head.kind)
     agreed = image.agree(preprocess, network.path) if preprocess else image.preprocess
-    chosen = head.outputs if head else [_output_of(network, output_name, output)]
+    chosen = head.outputs if head else [_output_of(network, options.output_name, output)]
     if not head and box_heads.is_grid(chosen[0]):
         raise BadInput(
             f"model file {network.path}: expected scores of a {output.task.value} target, found {chosen[0]}, as a "

@@ -20,6 +20,7 @@ from transect.runs.report_options import ReportSettings
 from transect.runs.table_inputs import TableLike
 from transect.spoken_answers import Speaker
 from transect.targets.guard import Limits
+from transect.targets.settings import ModelSettings
 
 _Record = TypeVar("_Record")
 TextScore: TypeAlias = str | Callable[[Sequence[str]], Sequence[float]]
@@ -27,40 +28,6 @@ TextScore: TypeAlias = str | Callable[[Sequence[str]], Sequence[float]]
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
 """Texts as on the command line ("glasses", "age=20,60"), or levels by attribute (None: the usual ones)."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """How the answers of a target given by name or as a function are read; None leaves each at its default.
-
-    task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
-    positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
-    distance from which two images do not match. output: "probability" or "logit". output_name: which of an ONNX
-    model's outputs is read. isolate: whether a target given by name runs in a separate process; by default those that
-    run the code of others do. templates: sentences with {} for the label, of a model with labels in words. dtype,
-    model_device: numbers of an open model, and where it or a PyTorch model is computed. allow_download: whether the
-    model of an id may be downloaded.
-    """
-
-    task: str | None = None
-    preprocess: Path | Mapping[str, object] | None = None
-    labels: Sequence[str] | None = None
-    positive: str | None = None
-    threshold: float | None = None
-    output: str | None = None
-    output_name: str | None = None
-    isolate: bool | None = None
-    templates: Sequence[str] | None = None
-    dtype: str | None = None
-    model_device: str | None = None
-    allow_download: bool | None = None
-
-    def options(self) -> dict[str, object]:
-        """The settings that are not None, as `resolve_targets` takes them."""
-        settings = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
-        settings["device"] = settings.pop("model_device")
-        return {name: value for name, value in settings.items() if value is not None}
 
 
 @final

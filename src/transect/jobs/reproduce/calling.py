@@ -18,6 +18,7 @@ from transect.runs import command_record, trust
 from transect.runs.addresses import is_address
 from transect.runs.command_record import Word
 from transect.runs.model_files import digest_of_input
+from transect.targets.kinds import ships
 
 _JOB: Final = re.compile(r"[a-z_]+")
 _PAID: Final = (
@@ -75,7 +76,8 @@ def _check_model(word: Word, folder: Path, trusted: Sequence[str]) -> None:
     spec = f"{word.before}{word.text}{word.after}"
     if spec.lower().endswith(".toml"):
         raise BadInput(f"{folder}: {_PAID}")
-    trust.check_among(trusted, spec)
+    if not ships(spec):
+        trust.check_among(trusted, spec)
 
 
 def _input(word: Word, folder: Path, files: Mapping[str, str | Path]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Task
-from transect.targets.hf.loading import ModelFolder, Options, input_tensor, load_network, load_processor
+from transect.targets.hf.loading import ModelFolder, NetworkOptions, input_tensor, load_network, load_processor
 from transect.targets.output import OutputSpec
 
 
@@ -27,7 +27,7 @@ class Made:
 _OTHER = (Task.DETECTION, Task.EMBEDDING)
 
 
-def reading(labels: tuple[str, ...], problem: str | None, options: Options) -> tuple[OutputSpec, int | None]:
+def reading(labels: tuple[str, ...], problem: str | None, options: NetworkOptions) -> tuple[OutputSpec, int | None]:
     """The output of logits, and the column of yes where two classes make a binary target.
 
     problem: the config's problem_type. Two classes are binary and score `positive`, by default the second class; one
@@ -44,7 +44,7 @@ def reading(labels: tuple[str, ...], problem: str | None, options: Options) -> t
     return OutputSpec(task, "logit", labels, options.threshold, options.positive), None
 
 
-def positive_column(labels: tuple[str, ...], options: Options) -> int:
+def positive_column(labels: tuple[str, ...], options: NetworkOptions) -> int:
     """Of two classes the number of the one that counts as yes: the second, unless the user names one."""
     if options.positive is None:
         return 1
@@ -60,7 +60,7 @@ def _task(labels: tuple[str, ...], problem: str | None) -> Task:
     return Task.BINARY if len(labels) == 2 else Task.MULTICLASS
 
 
-def classifier(folder: ModelFolder, options: Options) -> Made:
+def classifier(folder: ModelFolder, options: NetworkOptions) -> Made:
     """A network of one, two or more classes, or of several labels. Raises BadInput for labels of the user's own."""
     if options.labels:
         raise BadInput(
@@ -90,7 +90,7 @@ def labels_of(network: Any) -> tuple[str, ...]:
     return tuple(str(names[number]) for number in sorted(names))
 
 
-def detector(folder: ModelFolder, options: Options) -> Made:
+def detector(folder: ModelFolder, options: NetworkOptions) -> Made:
     """A detector whose boxes of the class `positive` count; Transformers' own `post_process_…` makes the boxes."""
     if options.task not in (None, Task.DETECTION) or options.labels:
         raise BadInput(f"model folder {folder.path}: an object detector has boxes and no labels of yours: leave --task "

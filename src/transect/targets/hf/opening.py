@@ -23,9 +23,17 @@ from transect.targets.hf.loading import (
     quiet,
     shown_name,
 )
+from transect.targets.kinds import Kind
 from transect.targets.model import ModelTarget
 
-SCHEME: Final = "hf"
+KIND: Final = Kind(
+    prefix="hf",
+    trust="data",
+    listed=(("hf:folder", "any", "a saved classifier, CLIP or SigLIP, detector or embedding"),),
+    holds=("config.json", "*.safetensors"),
+    extra="huggingface",
+    needs=("transformers",),
+)
 _NUMBERED: Final = re.compile(r"(.+)#(\d+)")
 _HEADS: Final = {
     "classification": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES",
@@ -39,7 +47,7 @@ _BASES: Final = ("Model", "WithProjection")
 """How classes without a head end."""
 
 
-def load(argument: str, *, options: Options | None = None) -> ModelTarget:
+def load(argument: str, options: Options) -> ModelTarget:
     """The folder, or the cached model of an id, as a target; the processor that was saved with it preprocesses.
 
     argument: with `#2` at the end, labels in words are asked in the second template alone. The task is that of the
@@ -47,7 +55,6 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
     classifier by labels in words. Nothing is downloaded unless options.allow_download, no code that came with a model
     runs, nothing is unpickled. Raises MissingExtra without Transformers; BadInput for a model that does not fit.
     """
-    options = options or Options()
     place, number = split(argument)
     with quiet(place):
         folder = open_folder(place, allow_download=options.allow_download)
@@ -57,7 +64,7 @@ def load(argument: str, *, options: Options | None = None) -> ModelTarget:
         made = _made(folder, options, number)
         ready = None if options.preprocess else load_processor(folder)
         facts = model_facts(folder, options, ready) | dict(made.facts)
-    named = f"{SCHEME}:{shown_name(place)}{'' if number is None else f'#{number}'}"
+    named = f"{KIND.prefix}:{shown_name(place)}{'' if number is None else f'#{number}'}"
     processed = None if ready is None else inputs_by(ready)
     return ModelTarget(named, made.run, made.output, options.preprocess, facts, processed)
 

@@ -11,19 +11,28 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Any, Final, final
 
 import numpy as np
 
 from transect.errors import BadInput
 from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.hf.loading import quiet
+from transect.targets.kinds import Kind
 from transect.targets.python_objects import array_digest
+from transect.targets.settings import DEVICE
 from transect.targets.words.local_answers import ROUNDING, Answer, Answers, Features, Request, can_be_handed
 from transect.targets.words.local_folder import Opened, Prompt, Prompts, opened
 from transect.texts import words_of
 
-SCHEME: Final = "vlm"
+KIND: Final = Kind(
+    prefix="vlm",
+    trust="data",
+    listed=(("vlm:folder", "any", "a saved vision-language model (--questions)"),),
+    extra="huggingface",
+    needs=("transformers",),
+    in_words=True,
+)
 BATCH: Final = 32
 FEATURE_BYTES: Final = 2 << 30
 """Memory for what the vision tower made of the latest images."""
@@ -31,7 +40,18 @@ _IMAGES_AT_ONCE: Final = 32
 _PROBE: Final = "Is this a person?"
 
 
-def load(folder: str | Path, *, device: str = "cpu", dtype: str = "float32", batch: int = BATCH) -> LocalSpeaker:
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where the model is computed; its question says the rest."""
+
+    device: Annotated[str, DEVICE] = "cpu"
+
+
+_USUAL: Final = Options()
+
+
+def load(folder: str | Path, options: Options = _USUAL, *, dtype: str = "float32", batch: int = BATCH) -> LocalSpeaker:
     """The model of a folder that Transformers' `save_pretrained` wrote, with its processor and chat template.
 
     batch: asks at once. Nothing is downloaded, no code of the model runs, and nothing is unpickled. Loading asks a
@@ -40,9 +60,9 @@ def load(folder: str | Path, *, device: str = "cpu", dtype: str = "float32", bat
     argument = str(folder)
     if batch < 1:
         raise BadInput(f"batch: expected a number of asks from 1, got {batch}")
-    model = opened(argument, device, dtype)
+    model = opened(argument, options.device, dtype)
     with quiet(argument, "vlm"):
-        return LocalSpeaker(f"{SCHEME}:{Path(argument).name}", argument, model, batch)
+        return LocalSpeaker(f"{KIND.prefix}:{Path(argument).name}", argument, model, batch)
 
 
 @final

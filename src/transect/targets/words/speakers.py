@@ -13,18 +13,13 @@ from weakref import WeakValueDictionary
 from transect.errors import BadInput
 from transect.protocols import Closable, DescribesItself
 from transect.records import Quote
-from transect.runs.trust import check_trusted
 from transect.spoken_answers import Ask, AskedSpec, Speaker
+from transect.targets.kinds import kind_of, may_open
+from transect.targets.model import options_of
 from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 
 if TYPE_CHECKING:
     from transect.targets.words.questions import QuestionSet, WordQuestion
-
-LOCAL: Final = "vlm"
-"""The prefix of a model in a folder of this machine."""
-OPTIONS: Final = ("device",)
-"""Settings of a local model; a chat interface has its own in its file."""
-
 
 PATIENCE: Final = 60.0
 """Seconds, where the model does not say otherwise."""
@@ -158,9 +153,9 @@ def shared_object(speaker: object) -> SharedSpeaker:
 
 def gives_words(spec: str) -> bool:
     """Whether a spec by its form names a model that answers in words."""
-    local = spec.startswith(f"{LOCAL}:")
-    if local or not spec.endswith(".toml"):
-        return local
+    kind, _ = kind_of(spec)
+    if kind is None or kind.in_words or kind.prefix or not spec.endswith(".toml"):
+        return kind is not None and kind.in_words
     from transect.targets.http.chat.settings import is_chat_file
 
     return is_chat_file(spec)
@@ -185,14 +180,14 @@ def no_questions(name: object) -> BadInput:
 
 
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
-    check_trusted(spec)
-    scheme, _, argument = spec.partition(":")
-    if scheme == LOCAL and argument:
-        from transect.targets.words.local import load as load_local
-
-        if unknown := [name for name in options if name not in OPTIONS]:
+    may_open(spec)
+    kind, argument = kind_of(spec)
+    if kind is not None and kind.in_words:
+        if unknown := [name for name in options if name not in kind.options]:
             raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
-        return load_local(argument, **options)
+        module = kind.opened()
+        opened: Speaker = module.load(argument, options_of(module.Options, options, spec))
+        return opened
     if spec.endswith(".toml"):
         if not gives_words(spec):
             raise no_words(spec)
