@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2.data
 import pytest
 
+from tools import target_kinds
 from transect.errors import BadInput
 from transect.runs import trust
 from transect.targets import available, kinds, resolve
@@ -29,7 +30,7 @@ def test_each_kind_states_trust_and_is_listed_under_its_prefix(kind):
     assert kind.prefix or kind.named
     assert all(spec.startswith(kind.prefix) for spec, _, _ in kind.listed)
     assert {spec for spec, _, _ in kind.listed} <= {info.name for info in available()}
-    assert set(kind.needs) <= set() or kind.extra
+    assert bool(kind.needs) == bool(kind.extra)
 
 
 @EACH
@@ -44,6 +45,13 @@ def test_each_option_of_a_kind_is_declared_with_its_help(kind):
     hints = typing.get_type_hints(module.Options, include_extras=True)
     assert all(typing.get_origin(hints[name]) is typing.Annotated for name in kind.options)
     assert callable(module.load)
+
+
+@EACH
+def test_the_reference_holds_each_spec_and_option(kind):
+    page = target_kinds.PAGE.read_text()
+    assert all(f"| `{spec}` | {task} |" in page for spec, task, _ in kind.listed)
+    assert all(f"| `{name}` |" in page for name in kind.options)
 
 
 @EACH
