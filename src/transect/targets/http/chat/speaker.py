@@ -25,9 +25,9 @@ from transect.spoken_answers import Ask, Pixels, Spoken
 from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.aws import AwsTransport
 from transect.targets.http.canaries import Canaries, Kind, Repeated, round_key
-from transect.targets.http.chat.batches import Asked, Batcher, batch_interface
-from transect.targets.http.chat.interfaces import INTERFACES, Shown, passing, spoken, used
-from transect.targets.http.chat.settings import ChatRequest, ChatSettings, bound, form_of, read_chat_settings
+from transect.targets.http.chat.batches import Asked, Batcher
+from transect.targets.http.chat.interfaces import INTERFACES, BatchInterface, Shown, bound, passing, spoken, used
+from transect.targets.http.chat.settings import ChatRequest, ChatSettings, form_of, read_chat_settings
 from transect.targets.http.ledger import Reply, Tokens
 from transect.targets.http.messages import encode_as
 from transect.targets.http.settings import BEDROCK, Secrets
@@ -162,8 +162,8 @@ class ChatSpeaker(Repeated):
             return [[] for _ in rows]
         threads = self.settings.limits.concurrency
         self.canaries.choose(self.ledger, (row[0] for row in rows if row))
-        if self.settings.batch:
-            said = iter(self._in_batches(questions))
+        if self.settings.batch and self._interface.batches:
+            said = iter(self._in_batches(questions, self._interface.batches(self._filled)))
         else:
             with ThreadPoolExecutor(min(threads, len(questions))) as pool:
                 said = iter(list(pool.map(self._one, questions)))
@@ -201,10 +201,10 @@ class ChatSpeaker(Repeated):
         except CallFailed as error:
             return Spoken(failure=error.reason)
 
-    def _in_batches(self, questions: Sequence[Question]) -> list[Spoken]:
+    def _in_batches(self, questions: Sequence[Question], interface: BatchInterface) -> list[Spoken]:
         asked = [Asked(self.key(one), self.bound(one), partial(self.message, one)) for one in questions]
         settings = self.settings
-        batcher = Batcher(self.asker, batch_interface(settings, self._filled), settings, self.request, self.secrets)
+        batcher = Batcher(self.asker, interface, settings, self.request, self.secrets)
         try:
             answers = batcher.ask(asked)
         finally:
