@@ -135,7 +135,7 @@ def recognised(
 
 def is_grid(output: Tensor) -> bool:
     """Whether an output has the numbers of a YOLO detector for each image."""
-    return len(output.shape) == 3 and (_is_yolov8((output,), 0) or _is_yolov5((output,), 0))
+    return len(output.shape) == 3 and any(HEADS[kind].fits((output,), 0) for kind in ("yolov8", "yolov5"))
 
 
 def stated_size(metadata: Mapping[str, str]) -> Size | None:
@@ -224,23 +224,6 @@ def _is_boxes(outputs: Outputs, _: int) -> bool:
     return len(outputs) == 1 and _sizes(outputs[0], 2)[1:] in ((4,), (5,))
 
 
-def _is_yolov8(outputs: Outputs, names: int) -> bool:
-    sizes = _sizes(outputs[0], 2)
-    if len(outputs) != 1 or not sizes:
-        return False
-    rows, anchors = sizes
-    return rows > 4 and (not anchors or anchors > rows) and rows - 4 == (names or rows - 4)
-
-
-def _is_yolov5(outputs: Outputs, names: int) -> bool:
-    sizes = _sizes(outputs[0], 2)
-    if len(outputs) != 1 or not sizes:
-        return False
-    anchors, columns = sizes
-    many = not anchors or anchors > (_MOST if columns == 6 else columns)
-    return columns > 5 and many and columns - 5 == (names or columns - 5)
-
-
 def _is_yolov10(outputs: Outputs, _: int) -> bool:
     return len(outputs) == 1 and _sizes(outputs[0], 2)[1:] == (6,) and _sizes(outputs[0], 2)[0] <= _MOST
 
@@ -287,25 +270,9 @@ def _centered(rows: np.ndarray) -> np.ndarray:
     return np.hstack([rows[:, :2] - rows[:, 2:4] / 2, rows[:, :2] + rows[:, 2:4] / 2])
 
 
-def _best(rows: np.ndarray, scores: np.ndarray, wanted: Sequence[int]) -> _Read:
-    """The boxes whose surest class is a wanted one."""
-    mine = np.isin(scores.argmax(axis=1), wanted)
-    return _centered(rows[mine]), scores[mine].max(axis=1, initial=-np.inf)
-
-
 def _read_nothing(*_: object) -> _Read:
     """Of boxes that need no decoding."""
     return np.zeros((0, 4)), np.zeros(0)
-
-
-def _read_yolov8(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
-    rows = arrays[0].reshape(arrays[0].shape[-2:]).T
-    return _best(rows, rows[:, 4:], wanted)
-
-
-def _read_yolov5(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
-    rows = arrays[0].reshape(arrays[0].shape[-2:])
-    return _best(rows, rows[:, 4:5] * rows[:, 5:], wanted)
 
 
 def _read_yolov10(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
@@ -319,37 +286,55 @@ def _read_ssd(arrays: Arrays, wanted: Sequence[int], size: Size) -> _Read:
     return arrays[0].reshape(-1, 4) * np.array([size[1], size[0]] * 2), scores.max(axis=1, initial=-np.inf)
 
 
-def _read_torchvision(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
-    mine = np.isin(arrays[2].ravel(), wanted)
-    return arrays[0].reshape(-1, 4)[mine], arrays[1].ravel()[mine]
-
-
-def _read_tensorflow(arrays: Arrays, wanted: Sequence[int], size: Size) -> _Read:
-    corners, scores = _read_torchvision(arrays, wanted, size)
-    return (corners * np.array([size[0], size[1]] * 2))[:, [1, 0, 3, 2]], scores
-
-
 def _read_blazeface(arrays: Arrays, _: Sequence[int], size: Size) -> _Read:
     numbers, middles = arrays[0].reshape(-1, 16), geometry.anchors(size[0]) * size[0]
     return _centered(np.hstack([middles + numbers[:, :2], numbers[:, 2:4]])), expit(arrays[1].ravel())
 
 
+def _grid(says: str, first: int) -> Kind:
+    """Of YOLO: for each anchor middle and size, of five numbers that come first its own score, then those of classes.
+
+    Anchors are columns where four numbers come first. A box counts where its surest class is a wanted one.
+    """
+
+    def sides(output: Tensor) -> tuple[int, ...]:
+        """Anchors, and the numbers of each."""
+        return _sizes(output, 2)[:: 1 if first == 5 else -1]
+
+    def fits(outputs: Outputs, names: int) -> bool:
+        if len(outputs) != 1 or not (sizes := sides(outputs[0])):
+            return False
+        anchors, numbers = sizes
+        least = _MOST if first == 5 and numbers == 6 else numbers
+        classes = numbers - first
+        return classes > 0 and (not anchors or anchors > least) and classes == (names or classes)
+
+    def read(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
+        rows = arrays[0].reshape(arrays[0].shape[-2:])
+        rows = rows if first == 5 else rows.T
+        scores = rows[:, first:] * (rows[:, 4:5] if first == 5 else 1.0)
+        mine = np.isin(scores.argmax(axis=1), wanted)
+        return _centered(rows[mine]), scores[mine].max(axis=1, initial=-np.inf)
+
+    return Kind(says, fits, read, classes=lambda outputs: range(sides(outputs[0])[1] - first), letterbox=_BORDER)
+
+
+def _list(says: str, arranged: Callable[[Outputs], Outputs], *, shares: bool) -> Kind:
+    """Boxes, scores and classes in three outputs. shares: corners y0, x0, y1, x1 in shares, else in pixels from x0."""
+
+    def read(arrays: Arrays, wanted: Sequence[int], size: Size) -> _Read:
+        mine = np.isin(arrays[2].ravel(), wanted)
+        corners = arrays[0].reshape(-1, 4)[mine]
+        corners = (corners * np.array([size[0], size[1]] * 2))[:, [1, 0, 3, 2]] if shares else corners
+        return corners, arrays[1].ravel()[mine]
+
+    return Kind(says, _is_listed, read, arranged)
+
+
 HEADS: Final[Mapping[str, Kind]] = {
     "boxes": Kind("[n, m, 4 or 5] corners x0, y0, x1, y1 in pixels, and confidence", _is_boxes, _read_nothing),
-    "yolov8": Kind(
-        "[n, 4 + classes, anchors], as YOLOv8 and 11 have it",
-        _is_yolov8,
-        _read_yolov8,
-        classes=lambda outputs: range(_sizes(outputs[0], 2)[0] - 4),
-        letterbox=_BORDER,
-    ),
-    "yolov5": Kind(
-        "[n, anchors, 5 + classes], as YOLOv5 and 7 have it",
-        _is_yolov5,
-        _read_yolov5,
-        classes=lambda outputs: range(_sizes(outputs[0], 2)[1] - 5),
-        letterbox=_BORDER,
-    ),
+    "yolov8": _grid("[n, 4 + classes, anchors], as YOLOv8 and 11 have it", 4),
+    "yolov5": _grid("[n, anchors, 5 + classes], as YOLOv5 and 7 have it", 5),
     "yolov10": Kind(
         "[n, m, 6] corners in pixels, score and class, as exports with their own selection have it",
         _is_yolov10,
@@ -363,17 +348,11 @@ HEADS: Final[Mapping[str, Kind]] = {
         _boxes_first,
         classes=lambda outputs: range(1, _sizes(outputs[1], 2)[1]),
     ),
-    "torchvision": Kind(
-        "[m, 4] corners x0, y0, x1, y1 in pixels, [m] scores and [m] classes",
-        _is_listed,
-        _read_torchvision,
-        _of_torchvision,
+    "torchvision": _list(
+        "[m, 4] corners x0, y0, x1, y1 in pixels, [m] scores and [m] classes", _of_torchvision, shares=False
     ),
-    "tensorflow": Kind(
-        "[n, m, 4] corners y0, x0, y1, x1 in shares, [n, m] scores and [n, m] classes",
-        _is_listed,
-        _read_tensorflow,
-        _of_tensorflow,
+    "tensorflow": _list(
+        "[n, m, 4] corners y0, x0, y1, x1 in shares, [n, m] scores and [n, m] classes", _of_tensorflow, shares=True
     ),
     "blazeface": Kind(
         "[n, anchors, 16] boxes and points, and [n, anchors, 1] logits",
