@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from transect.errors import BadInput, did_you_mean
 from transect.records import Task
-from transect.targets.hf.classification import Made, classifier, detector
-from transect.targets.hf.embedding import embedder, zero_shot
+from transect.targets.hf.heads import Made, classifier, detector, embedder, zero_shot
 from transect.targets.hf.loading import (
     ModelFolder,
     Options,

@@ -16,8 +16,7 @@ from transect.records import Images, Predictions, Quote, Task
 from transect.runs import pictures
 from transect.runs.json_records import plain
 from transect.targets.http.answers import AnswerReader, NoAnswer, failed, outline, parse
-from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
-from transect.targets.http.aws import AwsTransport
+from transect.targets.http.asking import AwsTransport, CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.canaries import Canaries, Repeated, of_images, round_key
 from transect.targets.http.ledger import Reply
 from transect.targets.http.messages import Messages, Pixels, content_type, encoded, request_key

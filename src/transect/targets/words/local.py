@@ -21,8 +21,18 @@ from transect.targets.hf.loading import quiet
 from transect.targets.kinds import Kind
 from transect.targets.python_objects import array_digest
 from transect.targets.settings import DEVICE
-from transect.targets.words.local_answers import ROUNDING, Answer, Answers, Features, Request, can_be_handed
-from transect.targets.words.local_folder import Opened, Prompt, Prompts, opened
+from transect.targets.words.local_model import (
+    ROUNDING,
+    Answer,
+    Answers,
+    Features,
+    Opened,
+    Prompt,
+    Prompts,
+    Request,
+    can_be_handed,
+    opened,
+)
 from transect.texts import words_of
 
 KIND: Final = Kind(

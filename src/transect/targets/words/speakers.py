@@ -93,7 +93,7 @@ _opening = threading.Lock()
 
 def question_set(questions: str | Path) -> QuestionSet:
     """The questions of a file, or of a set that ships, that are about one image. Raises BadInput where none is."""
-    from transect.targets.words.question_file import load
+    from transect.targets.words.questions import load
 
     chosen = load(questions)
     about_one = tuple(question for question in chosen if question.images == 1)
@@ -108,7 +108,7 @@ def question_set(questions: str | Path) -> QuestionSet:
 
 def about_two(questions: str | Path) -> tuple[WordQuestion, ...]:
     """The questions of a file, or of a set that ships, that are about two images at once."""
-    from transect.targets.words.question_file import load
+    from transect.targets.words.questions import load
 
     return tuple(question for question in load(questions) if question.images == 2)
 
@@ -171,7 +171,7 @@ def no_words(name: object) -> BadInput:
 
 def no_questions(name: object) -> BadInput:
     """The error of a model that answers in words and is asked nothing."""
-    from transect.targets.words.question_file import SHIPPED
+    from transect.targets.words.questions import SHIPPED
 
     return BadInput(
         f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "

@@ -24,8 +24,7 @@ from urllib.parse import quote, urlsplit
 from transect.runs.pictures import packed, png
 from transect.spoken_answers import Ask, End, Pixels, Spoken
 from transect.targets.http.answers import NoAnswer, outline, parse, provider_words
-from transect.targets.http.asking import CallFailed, Message
-from transect.targets.http.aws import TOO_LONG
+from transect.targets.http.asking import TOO_LONG, CallFailed, Message
 from transect.targets.http.chat.settings import (
     AROUND_FORM,
     DESCRIPTION,

@@ -22,8 +22,7 @@ from transect.runs.folder import canonical_json
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
 from transect.spoken_answers import Ask, Pixels, Spoken
-from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
-from transect.targets.http.aws import AwsTransport
+from transect.targets.http.asking import AwsTransport, CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.canaries import Canaries, Kind, Repeated, round_key
 from transect.targets.http.chat.batches import Asked, Batcher
 from transect.targets.http.chat.interfaces import INTERFACES, BatchInterface, Shown, bound, passing, spoken, used
