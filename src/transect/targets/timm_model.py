@@ -19,8 +19,8 @@ from transect.runs import model_files
 from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
 from transect.runs.model_files import check_weights, read_weights
-from transect.targets.hf.heads import reading
 from transect.targets.hf.loading import NetworkOptions, input_tensor, on_device
+from transect.targets.hf.opening import reading
 from transect.targets.kinds import Kind
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec

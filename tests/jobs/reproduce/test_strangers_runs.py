@@ -38,7 +38,7 @@ def scorer(spec):
 
 
 def text_images(spec):
-    from transect.targets.hf.heads import open_text_images
+    from transect.targets.hf.opening import open_text_images
 
     return open_text_images(spec)
 
