@@ -43,8 +43,12 @@ def page() -> str:
 def _rows(kind: Kind) -> str:
     extra = f"`transect[{kind.extra}]`" if kind.extra else ""
     return "".join(
-        f"| `{spec}` | {task} | {meaning} | {extra} | {_CODE[kind.trust]} |\n" for spec, task, meaning in kind.listed
+        f"| `{spec}` | {task} | {meaning} | {extra} | {_code(kind)} |\n" for spec, task, meaning in kind.listed
     )
+
+
+def _code(kind: Kind) -> str:
+    return "none of yours; images leave this machine" if kind.remote else _CODE[kind.trust]
 
 
 def _options(kind: Kind) -> str:

@@ -23,6 +23,17 @@ def test_a_kind_is_read_without_import_as_it_declares_itself(kind):
     assert kind == dataclasses.replace(kind.opened().KIND, module=kind.module)
 
 
+def test_every_module_that_declares_a_kind_is_among_the_kinds():
+    folder = Path(kinds.__file__).parent
+    texts = {path: path.read_text() for path in folder.rglob("*.py")}
+    declared = {
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path, text in texts.items()
+        if "KIND: Final" in text
+    }
+    assert declared - {"kinds"} == set(kinds.MODULES)
+
+
 @EACH
 def test_each_kind_states_trust_and_is_listed_under_its_prefix(kind):
     assert kind.trust in typing.get_args(kinds.Trust)

@@ -56,6 +56,8 @@ def test_a_module_of_the_working_folder(tmp_path, monkeypatch):
     ("spec", "message"),
     [
         ("haarcascade_eye", "unknown target 'haarcascade_eye': did you mean opencv:haar"),
+        ("onx:model.onnx", "unknown kind of target 'onx': did you mean onnx"),
+        ("clasifier:folder", "unknown target 'clasifier:folder': did you mean classifier:folder"),
         ("nomod:embed", "target 'nomod:embed': no Python module 'nomod'"),
         ("callable:nothing", "unknown target 'callable:nothing'"),
         ("audited_models:red_shar", "unknown attribute of audited_models 'red_shar': did you mean red_share"),

@@ -44,7 +44,7 @@ class Kind:
     what stands before the colon, or the whole name of a single model. named: patterns of files whose path needs no
     prefix. holds: files by which a folder needs none. extra: the optional part of Transect with the libraries that it
     needs. ships: a library and the pattern of its files, each of which is a model. in_words: whether it has to be
-    asked questions.
+    asked questions. remote: whether images leave this machine, so that a check explains one reply.
     """
 
     listed: Sequence[tuple[str, str, str]]
@@ -56,6 +56,7 @@ class Kind:
     needs: tuple[str, ...] = ()
     ships: tuple[str, str] | None = None
     in_words: bool = False
+    remote: bool = False
     module: str = ""
 
     @property

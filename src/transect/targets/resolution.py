@@ -49,6 +49,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     settings = {key: value for key, value in options.items() if value is not None}
     kind, argument = kind_of(spec)
     if kind is not None and kind.prefix and argument == spec:
+        _check_prefix(spec)
         spec = f"{kind.prefix}:{spec}"
     if "question" not in settings and gives_words(spec):
         raise no_questions(spec)
@@ -56,6 +57,14 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
         raise MissingExtra(kind.extra, spec)
     apart = _apart(spec, kind, isolate, settings)
     return _here(spec, kind, argument, settings) if apart is None else apart
+
+
+def _check_prefix(path: str) -> None:
+    """Raises UnknownName for a path that is not there and begins as a prefix might."""
+    scheme, colon, _ = path.partition(":")
+    near = difflib.get_close_matches(scheme, {kind.prefix.partition(":")[0] for kind in kinds()} - {""})
+    if colon and near and not Path(path).exists():
+        raise UnknownName("kind of target", scheme, near, "see: transect targets")
 
 
 def takes(spec: str, option: str) -> bool:

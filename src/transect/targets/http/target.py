@@ -30,6 +30,7 @@ KIND: Final = Kind(
     named=("*.toml",),
     extra="http",
     needs=("httpx2", "jmespath", "tenacity"),
+    remote=True,
 )
 
 

@@ -154,7 +154,7 @@ def shared_object(speaker: object) -> SharedSpeaker:
 def gives_words(spec: str) -> bool:
     """Whether a spec by its form names a model that answers in words."""
     kind, _ = kind_of(spec)
-    if kind is None or kind.in_words or kind.prefix or not spec.endswith(".toml"):
+    if kind is None or not kind.remote:
         return kind is not None and kind.in_words
     from transect.targets.http.chat.settings import is_chat_file
 
