@@ -53,7 +53,7 @@ def as_target(
         raise BadInput(
             "--isolate: expected the spec of a target, got an object of this process; name it module:attribute"
         )
-    named = name or getattr(model, "name", None) or getattr(model, "__name__", type(model).__name__)
+    named = name or str(getattr(model, "name", "")) or getattr(model, "__name__", type(model).__name__)
     return _target_of(model, name, options_of(Options, {"preprocess": preprocess, **options}, named))
 
 

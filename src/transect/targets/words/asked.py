@@ -126,11 +126,6 @@ class MeteredAskedTarget(AskedTarget):
 
     metered = True
 
-    @property
-    def asks(self) -> int:
-        """Texts that are sent about one image."""
-        return len(wordings(self.question, ""))
-
     def quote(self, images: int) -> Quote:
         """The most that this question costs about N new images of a size that the model supposes."""
         return self._quoted(images, None)

@@ -280,16 +280,19 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
     if not isinstance(content.get("content"), list):
         return no_answer(content, "content")
     parts = items(content["content"])
-    answered = next((said_by_tool(part.get("input")) for part in parts if part.get("name") == NAME), "")
-    end = _end(content.get("stop_reason"))
     usage = at(content, "usage")
-    return Spoken(
-        text=answered or texts([part for part in parts if part.get("type") == "text"]),
-        end="end" if answered and end == "tool" else end,
-        refusal=end == "filter",
+    return replace(
+        _by_tool(parts, texts([part for part in parts if part.get("type") == "text"]), content.get("stop_reason")),
         tokens_sent=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         tokens_received=count(usage, "output_tokens"),
     )
+
+
+def _by_tool(calls: Sequence[object], text: str, reason: object) -> Spoken:
+    """What the tool was called with, which stands for an answer after a schema; else the text."""
+    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
+    end = _end(reason)
+    return Spoken(answered or text, "end" if answered and end == "tool" else end, end == "filter")
 
 
 def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -371,14 +374,9 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
     said = at(content, "output", "message", "content")
     if not isinstance(said, list):
         return no_answer(content, "output.message.content")
-    calls = [at(part, "toolUse") for part in items(said)]
-    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
-    end = _end(content.get("stopReason"))
     usage = at(content, "usage")
-    return Spoken(
-        text=answered or texts(items(said)),
-        end="end" if answered and end == "tool" else end,
-        refusal=end == "filter",
+    return replace(
+        _by_tool([at(part, "toolUse") for part in items(said)], texts(items(said)), content.get("stopReason")),
         tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
         tokens_received=count(usage, "outputTokens"),
     )
