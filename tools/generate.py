@@ -2,7 +2,8 @@
 
 docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
 docs/research/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
-docs/reference/question-files.md from the records that read question files.
+docs/reference/question-files.md from the records that read question files; docs/reference/targets.md from what the
+kinds of target declare.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import typer
 
 import transect.jobs
-from tools import question_keys
+from tools import question_keys, target_kinds
 from transect.cli.app import app
 from transect.cli.declared import declared
 from transect.generators.faceworld.validity import shipped_facts
@@ -100,8 +101,8 @@ def pages() -> dict[Path, str]:
     """Every generated file and its text; the figure only where there are facts to draw."""
     facts = shipped_facts()
     figures = {PHOTOMETRY: world_page.figure(facts)} if facts else {}
-    questions = {question_keys.PAGE: question_keys.page()}
-    return {PAGE: reference(), FIGURES: world_page.page(facts), **questions, **figures, **schemas()}
+    records = {question_keys.PAGE: question_keys.page(), target_kinds.PAGE: target_kinds.page()}
+    return {PAGE: reference(), FIGURES: world_page.page(facts), **records, **figures, **schemas()}
 
 
 if __name__ == "__main__":

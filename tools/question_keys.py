@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from transect.targets.words.coding import WORDLISTS, wordlist
-from transect.targets.words.question_file import ONLY_OF, SHIPPED, CodeTable, QuestionFile, QuestionTable, load
+from transect.targets.words.questions import ONLY_OF, SHIPPED, CodeTable, QuestionFile, QuestionTable, load
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "question-files.md"
 
@@ -73,7 +73,7 @@ judge = "Does this text describe the person as warm?"
 The same in Python, with the texts that are sent about one image:
 
 ```python
-from transect.targets.words.question_file import load
+from transect.targets.words.questions import load
 from transect.targets.words.questions import wordings
 
 job = load("hats.toml").named("job")

@@ -73,9 +73,10 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
     answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after: below the table, which
-    is left out where a part has it. first: blocks of the first screen; style: rules of this page alone. sources: works
-    cited. terminal: lines and tables there, by default the headline and the table; warnings: below them.
+    same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after:
+    below the table, which is left out where a part has it. first: blocks of the first screen; style: rules of this page
+    alone. sources: works cited. terminal: lines and tables there, by default the headline and the table; warnings:
+    below them.
     """
 
     title: str

@@ -68,7 +68,12 @@ class World(Generator, Controls, Protocol):
 
 @runtime_checkable
 class Target(Protocol):
-    """The model under audit; never trained or changed by an audit."""
+    """The model under audit; never trained or changed by an audit.
+
+    An audit may ask about an image several times, in other batches and in another order, and also about images that
+    are in no table: those of the negative control, of checks of edits and, for those that count no calls, of trials.
+    Answers must depend on the image alone, so that all of this makes no difference.
+    """
 
     @property
     def name(self) -> str:

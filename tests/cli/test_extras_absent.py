@@ -32,7 +32,7 @@ def _module(name):
 
 
 def _aws_transport():
-    return _module("targets.http.aws").AwsTransport("rekognition", "", None, region="", endpoint="", limits=None)
+    return _module("targets.http.asking").AwsTransport("rekognition", "", None, region="", endpoint="", limits=None)
 
 
 USES = {
@@ -51,7 +51,7 @@ USES = {
     "ray": ("ray", lambda _: _module("engines.ray_tasks").OnRay("", 1)),
     "ann": ("faiss", lambda _: _module("designs.matching.nearest")._faiss()),
     "accelerate": ("accelerate", lambda _: _module("training.loop").Processes.from_environment("cpu")),
-    "timm": ("timm", lambda _: _module("targets.timm_model")._library()),
+    "timm": ("timm", lambda _: _module("targets").resolve("timm:resnet18@own.safetensors")),
     "backbones": ("timm", lambda _: _module("mitigation.networks")._library("timm")),
     "diffusers": ("diffusers", lambda run: _module("generators.diffusion.generator").open_pipeline(run, "", "", False)),
     "figures": ("resvg_py", lambda _: _module("reports.exports.formats").png("<svg/>")),

@@ -53,9 +53,9 @@ TOML_READERS = {
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
     "gate-a-build.md": "transect.analysis.requirements.records:read",
-    "question-files.md": "transect.targets.words.question_file:load",
-    "ask-a-vision-language-model.md": "transect.targets.words.question_file:load",
-    "code-answers-with-a-judge.md": "transect.targets.words.question_file:load",
+    "question-files.md": "transect.targets.words.questions:load",
+    "ask-a-vision-language-model.md": "transect.targets.words.questions:load",
+    "code-answers-with-a-judge.md": "transect.targets.words.questions:load",
     "audit-a-vision-language-model.md": "tomllib:loads",  # files of two kinds, which tests/docs/test_pages.py runs
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from transect.runs.part_files import check_part
 from transect.runs.tables import answers_table, said_of
 from transect.spoken_answers import Said, Status
-from transect.targets.isolated.messages import said_message, said_of_message
+from transect.targets.isolated.target import said_message, said_of_message
 
 numbers = some.floats(allow_nan=False, allow_infinity=False)
 texts = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)

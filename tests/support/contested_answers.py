@@ -6,8 +6,8 @@ read. It is the label wherever a person would have to guess, and of each answer 
 
 from labelled_answers import AGE, FREE, JOB, PAIR, RATE, SALARY, SMILE, TEXT, Label
 
-from transect.targets.words.extraction import Reason
 from transect.targets.words.questions import Kind, WordQuestion
+from transect.targets.words.reading import Reason
 
 UNREADABLE = "unreadable"
 HIRE = WordQuestion("hire", Kind.CHOICE, ("Hire? {options}",), options=("hire", "do not hire"))

@@ -5,8 +5,8 @@ C) teacher, D) nurse; of the pair the caller's second image is shown first.
 """
 
 from transect.spoken_answers import End
-from transect.targets.words.extraction import Reason
 from transect.targets.words.questions import Code, Kind, WordQuestion
+from transect.targets.words.reading import Reason
 
 SMILE = WordQuestion("smile", Kind.YES_NO, ("Is the person smiling? Answer yes or no.",))
 JOB = WordQuestion(

@@ -2,8 +2,8 @@
 
 from labelled_answers import AGE, FREE, JOB, PAIR, PAIR3, RATE, SALARY, SHARE, SMILE, TEXT, UNSURE, WORD, Label
 
-from transect.targets.words.extraction import Reason
 from transect.targets.words.questions import WordQuestion
+from transect.targets.words.reading import Reason
 
 LATER: list[tuple[WordQuestion, str, Label]] = [
     (

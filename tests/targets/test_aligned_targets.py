@@ -9,7 +9,7 @@ import transect
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Images
 from transect.targets import FailureBudget, as_target, describe, guarded, preprocess
-from transect.targets.isolated.messages import images_message, images_of
+from transect.targets.isolated.target import images_message, images_of
 from transect.targets.preprocess import ARCFACE, from_crop
 
 ALIGN = {"align": "arcface-112"}

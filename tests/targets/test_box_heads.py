@@ -11,8 +11,7 @@ from onnx_files import constant, pair_of_scikit_learn, planted
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, guarded, resolve
-from transect.targets.box_heads import OVERLAP, _without_overlaps, recognised
-from transect.targets.network_file import Tensor
+from transect.targets.network_file import OVERLAP, Tensor, _without_overlaps, recognised
 from transect.targets.output import AUTOMATIC, OutputSpec
 from transect.targets.reopening import reopen
 

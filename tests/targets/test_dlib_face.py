@@ -7,9 +7,9 @@ from drawn_face import draw, pictures
 
 from transect.records import Images, Task
 from transect.targets import resolve
-from transect.targets.dlib_face import DlibFace
+from transect.targets.dlib_face import DlibFace, Options
 
-SETTINGS = {"threshold": 0.3, "enlarge": 256, "adjust_threshold": 0.0, "jitters": 0}
+OPTIONS = Options(threshold=0.3)
 
 
 class Network:
@@ -21,7 +21,7 @@ class Network:
 
 
 def told():
-    return DlibFace((dlib.get_frontal_face_detector(), lambda image, box: box, Network()), SETTINGS)
+    return DlibFace((dlib.get_frontal_face_detector(), lambda image, box: box, Network()), OPTIONS, {})
 
 
 def test_the_most_confident_face_of_the_enlarged_image_is_embedded():

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transect.generators import FaceWorld
 from transect.records import Images, Task
-from transect.targets import catalogue, resolve
+from transect.targets import resolve
+from transect.targets.opencv import KIND
 from transect.testing import check_target
 
 FRONTAL = "opencv:haarcascade_frontalface_default"
@@ -53,7 +54,7 @@ def test_the_confidence_is_the_margin_over_the_last_stage():
     assert_allclose(answer.scores[0, 0], float(np.ravel(weights)[0]) + 2.9928278923, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.cascade_files())[::5])
+@pytest.mark.parametrize("name", sorted(KIND.files())[::5])
 def test_a_cascade_of_the_wheel_runs_with_confidences_above_zero(name):
     answer = resolve(f"opencv:{name}").predict(Images(pictures(96)))
     assert len(answer) == 5

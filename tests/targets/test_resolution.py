@@ -56,6 +56,8 @@ def test_a_module_of_the_working_folder(tmp_path, monkeypatch):
     ("spec", "message"),
     [
         ("haarcascade_eye", "unknown target 'haarcascade_eye': did you mean opencv:haar"),
+        ("onx:model.onnx", "unknown kind of target 'onx': did you mean onnx"),
+        ("clasifier:folder", "unknown target 'clasifier:folder': did you mean classifier:folder"),
         ("nomod:embed", "target 'nomod:embed': no Python module 'nomod'"),
         ("callable:nothing", "unknown target 'callable:nothing'"),
         ("audited_models:red_shar", "unknown attribute of audited_models 'red_shar': did you mean red_share"),
@@ -79,7 +81,11 @@ def test_a_module_that_fails_on_import_says_so(tmp_path, monkeypatch):
     ("spec", "options", "message"),
     [
         ("audited_models:red_share", {"task": "detect"}, "unknown task 'detect': did you mean detection"),
-        ("audited_models:red_share", {"tusk": 1}, "unknown option of audited_models:red_share 'tusk': expected"),
+        (
+            "audited_models:red_share",
+            {"tusk": 1},
+            "unknown option of audited_models:red_share 'tusk': did you mean task?",
+        ),
         ("audited_models:red_share", {"preprocess": {"siz": 3}}, "preprocess: unknown key 'siz': did you mean size?"),
         ("audited_models:Halves", {"task": "binary"}, "halves is a Target and has its own settings: it takes no task"),
         ("audited_models:number", {}, "expected a function, an object with predict, or a Target, got int"),

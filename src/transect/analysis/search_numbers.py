@@ -203,7 +203,7 @@ class SearchNumbers:
     errors: ErrorTables | None = None
     faces: tuple[AnswerFaces, ...] = hidden(())
     pictures: tuple[FailurePicture, ...] = hidden(())
-    answers: HiddenTable | None = hidden(None)  # noqa: RUF009 - a field
+    answers: HiddenTable | None = hidden(None)
 
 
 MAPS: Final = 6

@@ -22,8 +22,8 @@ from transect.runs.layout import is_coded, is_run, studies_of
 from transect.runs.spec import TargetEntry
 from transect.runs.tables import JUDGE, people_of
 from transect.spoken_answers import Status
-from transect.targets.words.extraction import plain
 from transect.targets.words.questions import Code, WordQuestion
+from transect.targets.words.reading import plain
 from transect.texts import whole_number
 
 SAMPLE: Final = 200

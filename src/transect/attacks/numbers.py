@@ -148,7 +148,7 @@ class LeakageNumbers:
     contributions: tuple[Contribution, ...]
     counted_contributions: Mapping[str, tuple[Contribution, ...]]
     works: tuple[str, ...]
-    marked: HiddenTable | None = hidden(None)  # noqa: RUF009 - a field
+    marked: HiddenTable | None = hidden(None)
     warnings: tuple[str, ...] = hidden(())
 
 

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, final
 
@@ -107,39 +107,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
-    "demo",
-    "init",
-    "audit",
-    "report",
-    "runs",
-    "view",
-    "check",
-    "compare",
-    "replicate",
-    "reproduce",
-    "export",
-    "plan",
-    search,
-    "render",
-    "sample-data",
-    readings,
-    match,
-    neighbours,
-    recognition,
-    "retrieve",
-    leakage,
-    mitigate,
-    "encode",
-    "invert",
-    attributes,
-    "directions",
-    "train",
-)
-"""Single commands in the order of `transect --help`, the main job first; declared jobs by name."""
-for command in COMMANDS:
-    if not isinstance(command, str):
-        app.command()(command)
+PANELS: Final[Mapping[str, Sequence[str]]] = {
+    "Start": ("demo", "init", "audit", "view", "report"),
+    "Decide": ("check", "compare", "replicate"),
+    "Find": ("search",),
+    "Photographs": ("match", "recognition", "invert"),
+    "Labels": ("leakage", "mitigate"),
+    "Expert": (),
+}
+"""The commands of `transect --help` by panel, in order; the last panel has all others."""
+app.command()(attributes)
 annotate.command()(judge)
 for group in (annotate, datasets, generators, targets_group):
     app.add_typer(group)
@@ -152,9 +129,13 @@ class _Commands(Group):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        names = [one if isinstance(one, str) else one.__name__.replace("_", "-") for one in COMMANDS]
         found = {**self.commands, **commands()}
-        self.commands = {name: found[name] for name in dict.fromkeys((*names, *found))}
+        last = list(PANELS)[-1]
+        panels = {name: panel for panel, names in PANELS.items() for name in names}
+        names = dict.fromkeys((*panels, *sorted(found)))
+        self.commands = {name: found[name] for name in names}
+        for name, command in self.commands.items():
+            command.rich_help_panel = panels.get(name, last)
 
 
 app.info.cls = _Commands

@@ -49,7 +49,7 @@ def list_targets(context: typer.Context, json: Json = False) -> None:
     """List the targets that can be audited, and the extra that each needs."""
     if context.invoked_subcommand:
         return
-    from transect.targets.catalogue import available
+    from transect.targets.kinds import available
 
     rows = [
         [t.name, t.task, t.meaning, "" if t.installed else f"pip install 'transect[{t.extra}]'"] for t in available()

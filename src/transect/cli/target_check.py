@@ -84,17 +84,18 @@ def check(
     is shown with what it was read as.
     """
     from transect.records import Images
+    from transect.targets.kinds import kind_of
     from transect.targets.words.speakers import gives_words, no_questions
 
     options = given(locals())
     if questions is not None:
         check_in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
         return
-    if gives_words(target) and not target.endswith(".toml"):
+    kind, _ = kind_of(target)
+    is_remote = kind is not None and kind.remote
+    if gives_words(target) and not is_remote:
         raise no_questions(target)
-    from transect.runs.model_files import CARD
-
-    if target.endswith(".toml") and Path(target).name != CARD:
+    if is_remote:
         options |= on_command_line(context, {"timeout": timeout, "picture": picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)

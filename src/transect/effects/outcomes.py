@@ -328,7 +328,7 @@ def answers_of_an_image(predictions: Predictions) -> int:
 
 def _of_text(name: str) -> Callable[[Said], float]:
     from transect.targets.words.coding import length_in_words, share_of, wordlist
-    from transect.targets.words.extraction import plain, said_part
+    from transect.targets.words.reading import plain, said_part
 
     if name == LENGTH:
         return lambda one: float(length_in_words(one.text))

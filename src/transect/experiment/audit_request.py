@@ -22,8 +22,8 @@ from transect.runs.report_options import ReportSettings
 from transect.runs.table_inputs import TableLike
 from transect.spoken_answers import Speaker
 from transect.targets.guard import Limits
+from transect.targets.settings import ModelSettings
 
-_MODEL: Final = "Model"
 _CHECKS: Final = "Checks of edits"
 _VERIFICATION: Final = "Face verification"
 _RATINGS: Final = "Ratings"
@@ -37,103 +37,6 @@ TextScore: TypeAlias = str | Callable[[Sequence[str]], Sequence[float]]
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
 """Texts as on the command line ("glasses", "age=20,60"), or levels by attribute (None: the usual ones)."""
-
-
-def _between_commas(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """How the answers of a target given by name or as a function are read; None leaves each at its default.
-
-    preprocess: a TOML file, or its content.
-    """
-
-    task: Annotated[
-        str | None,
-        Option("The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_MODEL),
-    ] = None
-    preprocess: Annotated[
-        Path | Mapping[str, object] | None,
-        Option("TOML file with the model's preprocessing.", Path | None, panel=_MODEL, opens="data", rare=True),
-    ] = None
-    labels: Annotated[
-        Sequence[str] | None,
-        Option("Names of the model's classes, separated by commas.", str | None, panel=_MODEL, read=_between_commas),
-    ] = None
-    positive: Annotated[
-        str | None,
-        Option("The class or label that counts as yes; of a detector also several, separated by commas.", panel=_MODEL),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        Option(
-            "Score from which the answer is yes; for embeddings, cosine distance from which images do not match.",
-            panel=_MODEL,
-        ),
-    ] = None
-    output: Annotated[
-        str | None,
-        Option(
-            "What the model returns: probability, logit, or the head of a detector, as yolov8.",
-            panel=_MODEL,
-            rare=True,
-        ),
-    ] = None
-    output_name: Annotated[
-        str | None,
-        Option(
-            "Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it "
-            "needs, as A,B.",
-            panel=_MODEL,
-            rare=True,
-        ),
-    ] = None
-    isolate: Annotated[
-        bool | None,
-        Option(
-            "Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. "
-            "Default for Python, PyTorch and ONNX models and plug-ins.",
-            names=("--isolate/--no-isolate",),
-            panel=_MODEL,
-            rare=True,
-        ),
-    ] = None
-    templates: Annotated[
-        Sequence[str] | None,
-        Option(
-            "Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged "
-            "over them. hf:FOLDER#2 is the second alone.",
-            names=("--template",),
-            panel=_MODEL,
-            rare=True,
-        ),
-    ] = None
-    dtype: Annotated[
-        str | None,
-        Option("Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_MODEL, rare=True),
-    ] = None
-    model_device: Annotated[
-        str | None,
-        Option("Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_MODEL, rare=True),
-    ] = None
-    allow_download: Annotated[
-        bool | None,
-        Option(
-            "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
-            names=("--allow-download/--no-download",),
-            panel=_MODEL,
-            rare=True,
-        ),
-    ] = None
-
-    def options(self) -> dict[str, object]:
-        """The settings that are not None, as `resolve_targets` takes them."""
-        settings = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
-        settings["device"] = settings.pop("model_device")
-        return {name: value for name, value in settings.items() if value is not None}
 
 
 @final

@@ -45,7 +45,7 @@ from transect.runs.wording import counted
 from transect.spoken_answers import AskedSpec
 from transect.targets.words.asked import PairwiseQuestion
 from transect.targets.words.judging import check
-from transect.targets.words.question_file import load
+from transect.targets.words.questions import load
 from transect.targets.words.speakers import about_two, asked_specs, shared, shared_object
 from transect.texts import say
 

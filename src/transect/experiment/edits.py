@@ -276,13 +276,13 @@ def named(texts: Sequence[str]) -> dict[str, str]:
 
 def _resolved(target: object, task: str) -> Target:
     from transect.targets import as_target, resolve
+    from transect.targets.resolution import takes
 
     if isinstance(target, Target):
         return target
     if not isinstance(target, str):
         return as_target(target, task=task)
-    settled = target.endswith(".toml") or target.partition(":")[0] in ("opencv", "dlib")
-    return resolve(target) if settled else resolve(target, task=task)
+    return resolve(target, task=task) if takes(target, "task") else resolve(target)
 
 
 def _scores(target: Target, images: Images) -> np.ndarray:

@@ -37,7 +37,7 @@ from transect.targets.guard import Counted, FailureLog, Limits, counted_rows
 from transect.texts import say, words_of
 
 if TYPE_CHECKING:
-    from transect.targets.guard import Counting, FailureBudget
+    from transect.targets.guard import FailureBudget
 
 
 COLUMNS = {"row": pa.int64(), "reason": pa.string(), "embedding": pa.list_(pa.float64())}
@@ -74,7 +74,7 @@ class EmbeddingParts:
     limits: Limits
     size: int | None
     planned: int
-    budget: Counting | None = None
+    budget: FailureBudget | None = None
 
     def make(self, shown: Shown) -> Embedded:
         """The rows of these pictures."""
@@ -91,7 +91,7 @@ class EmbeddingParts:
         if self.budget is None:
             costs.close([self.target])
 
-    def _rows(self, shown: Shown, budget: Counting) -> pa.Table:
+    def _rows(self, shown: Shown, budget: FailureBudget) -> pa.Table:
         from transect.targets.guard import guarded
 
         answers: dict[int, tuple[Float[np.ndarray, " d"], str]] = {}

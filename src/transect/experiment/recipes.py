@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, final
 
 from transect.experiment import costs
 from transect.experiment.edits import EditCheck, check_of, named
@@ -142,18 +142,16 @@ def recipe_of_check(given: CheckRecipe, opened: EditCheck) -> CheckRecipe | None
     return given
 
 
-_MODELS: Final = ("onnx:", "tflite:", "torch:", "hf:", "timm:")
-
-
 def embedding_target(target: TargetLike, preprocess: Any) -> Target:
     """The target of a spec or object; one that does not state its task embeds."""
     from transect.targets import as_target, resolve
     from transect.targets.isolated import is_model
+    from transect.targets.resolution import is_python, takes
 
     if not isinstance(target, str):
         states_task = isinstance(target, Target) or inspect.isclass(target)
         return as_target(target, preprocess=preprocess, task=None if states_task else "embedding")
-    if target.startswith(_MODELS) or target.lower().endswith(".onnx"):
+    if takes(target, "task") and not is_python(target):
         return resolve(target, task="embedding", preprocess=preprocess)
     resolved = resolve(target, preprocess=preprocess)
     if is_model(resolved):

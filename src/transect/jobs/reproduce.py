@@ -44,6 +44,7 @@ from transect.runs.model_files import digest_of_input
 from transect.runs.parts import announcing_stages
 from transect.runs.wording import counted, shortened
 from transect.targets.capabilities import is_metered
+from transect.targets.kinds import ships
 
 _LONGEST: Final = 80
 """Letters of a setting that the page shows."""
@@ -472,7 +473,8 @@ def _check_model(word: Word, folder: Path, trusted: Sequence[str]) -> None:
     spec = f"{word.before}{word.text}{word.after}"
     if spec.lower().endswith(".toml"):
         raise BadInput(f"{folder}: {_PAID}")
-    trust.check_among(trusted, spec)
+    if not ships(spec):
+        trust.check_among(trusted, spec)
 
 
 def _input(word: Word, folder: Path, files: Mapping[str, str | Path]) -> str | None:

@@ -27,8 +27,8 @@ from transect.runs.layout import runs_of
 from transect.runs.parts import Progress
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
-from transect.targets.hf.embedding import TextImages, open_text_images
 from transect.targets.hf.loading import Options
+from transect.targets.hf.opening import TextImages, open_text_images
 from transect.texts import words_of
 
 SURE: Final = 0.05

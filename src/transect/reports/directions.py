@@ -72,7 +72,7 @@ class DirectionsNumbers:
     condition_number: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    fitted: Annotated[FittedDirections, Unwritten()] = hidden(FittedDirections((), ""))  # noqa: RUF009
+    fitted: Annotated[FittedDirections, Unwritten()] = hidden(FittedDirections((), ""))
 
     @classmethod
     def of(cls, fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsNumbers:

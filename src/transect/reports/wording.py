@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from transect.reports.document import Document, Style, pointer, rounded
 from transect.reports.results import AttributeEntry, StudyEntry, TargetEntry
 from transect.runs.wording import spaced
+from transect.targets.kinds import kinds
 
 ATTRIBUTE_NOTE = (
     "Attributes are appearances as an onlooker sees them, never identities: a face that looks a certain way "
@@ -61,14 +62,6 @@ _NAMED = {
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
 
 
-_ASKED = "vlm:"
-_PREFIXES = (
-    *("opencv:haarcascade_", "opencv:", "dlib:", "onnx:", "tflite:", "callable:", "torch:"),
-    *("hf:", "timm:", "classifier:"),
-    _ASKED,
-)
-
-
 def short_name(name: str) -> str:
     """A target's name without what says how it is loaded, for headings and sentences; tables have the whole name.
 
@@ -77,9 +70,11 @@ def short_name(name: str) -> str:
     >>> short_name("vlm:tiny/hire")  # a question asked of a model
     'tiny/hire'
     """
-    prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
-    rest = name[len(prefix) :]
-    return rest if prefix in ("", _ASKED) else rest.rpartition("/")[2] or name
+    scheme, _, rest = name.partition(":")
+    kind = next((kind for kind in kinds() if kind.prefix.partition(":")[0] == scheme), None)
+    if kind is None or kind.in_words:
+        return name if kind is None else rest
+    return rest.removeprefix("haarcascade_").rpartition("/")[2] or name
 
 
 def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str:

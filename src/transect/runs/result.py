@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 
 import pyarrow as pa
-from pydantic import BeforeValidator, ConfigDict, InstanceOf, TypeAdapter, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 

@@ -17,28 +17,31 @@ from transect.errors import BadInput
 VARIABLE: Final = "TRANSECT_TRUSTED"
 _KEPT: Final = ("HOME", "OMP_NUM_THREADS", "PYTHONPATH", "SYSTEMROOT", "TMPDIR")
 """Variables without which Python, or the reader's own modules, are not found, and one that changes the last bit."""
-_SHIPPED: Final = re.compile(r"opencv:\w+|dlib:hog-face|faceworld(-latent)?|reference(\?[\w.=&-]*)?|network|dataset")
-"""Models that come with this package, or by name alone with a library that the reader installed."""
+_SHIPPED: Final = re.compile(r"faceworld(-latent)?|reference(\?[\w.=&-]*)?|network|dataset")
+"""Models that come with this package; `transect.targets.kinds.ships` knows those of libraries."""
 _NEW_USER_AND_NETWORK: Final = 0x10000000 | 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET of Linux
 _NETWORK: Final = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg")
 
 
-def check_trusted(model: str) -> None:
-    """Raises BadInput in a rerun for a model that its reader did not name. Elsewhere nothing is checked."""
+def check_trusted(model: str, *names: str) -> None:
+    """Raises BadInput in a rerun for a model that its reader did not name. Elsewhere nothing is checked.
+
+    names: how else the reader may have named it.
+    """
     if VARIABLE in os.environ:
-        check_among(json.loads(os.environ[VARIABLE]), model)
+        check_among(json.loads(os.environ[VARIABLE]), model, *names)
 
 
-def check_among(trusted: Iterable[str], model: str) -> None:
-    """Raises BadInput for a model that neither ships nor is among the trusted.
+def check_among(trusted: Iterable[str], model: str, *names: str) -> None:
+    """Raises BadInput for a model that neither ships with this package nor is among the trusted by one of its names.
 
-    >>> check_among((), "opencv:haarcascade_frontalface_default")
+    >>> check_among((), "faceworld")
     >>> check_among((), "torch:smile.pt")
     Traceback (most recent call last):
     transect.errors.BadInput: torch:smile.pt: expected your word that this model may be opened, which only the record \
 names; if you trust it: --trust 'torch:smile.pt'
     """
-    if not _SHIPPED.fullmatch(model) and not {model, model.removeprefix("onnx:").removeprefix("tflite:")} & {*trusted}:
+    if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
         raise BadInput(
             f"{model}: expected your word that this model may be opened, which only the record names; if you trust it: "
             f"--trust '{model}'"

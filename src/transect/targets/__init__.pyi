@@ -1,10 +1,10 @@
+from .callables import as_target as as_target
 from .capabilities import BoxConvention as BoxConvention
 from .capabilities import describe as describe
-from .catalogue import TargetInfo as TargetInfo
-from .catalogue import available as available
 from .guard import FailureBudget as FailureBudget
 from .guard import guarded as guarded
+from .kinds import TargetInfo as TargetInfo
+from .kinds import available as available
 from .output import OutputSpec as OutputSpec
 from .preprocess import Preprocess as Preprocess
-from .resolution import as_target as as_target
 from .resolution import resolve as resolve

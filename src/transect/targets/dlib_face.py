@@ -8,18 +8,30 @@ numbers, taught with a metric loss on photographs).
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Any, Final, final
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
+from transect.options import Option
 from transect.records import DECLARED, Images, Predictions, Task
 from transect.runs import model_files
 from transect.targets.detectors import enlarged
-from transect.targets.dlib_hog import version
+from transect.targets.dlib_hog import ADJUST, ENLARGE, version
+from transect.targets.kinds import Kind
+from transect.targets.settings import THRESHOLD
 from transect.texts import words_of
+
+KIND: Final = Kind(
+    prefix="dlib:face-recognition",
+    trust="data",
+    listed=(("dlib:face-recognition@folder", "embedding", "dlib's ResNet; model files are yours"),),
+    extra="dlib",
+    needs=("dlib",),
+)
 
 NETWORK: Final = "dlib_face_recognition_resnet_model_v1.dat"
 LANDMARKS: Final = ("shape_predictor_5_face_landmarks.dat", "shape_predictor_68_face_landmarks.dat")
@@ -27,22 +39,24 @@ NO_FACE: Final = f"no face: {DECLARED}"
 _WIDTH: Final = 128
 
 
-def load(
-    name: str, *, threshold: float | None = None, enlarge: int = 256, adjust_threshold: float = 0.0, jitters: int = 0
-) -> DlibFace:
-    """The target of `face-recognition@FOLDER`, or `face-recognition` where face_recognition_models is installed.
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a face is found and embedded. threshold: dlib's own advice, .6, is of the Euclidean distance."""
 
-    threshold: cosine distance from which two images are no match; dlib's own advice, .6, is of the Euclidean distance.
-    enlarge, adjust_threshold: of the face detector, as dlib:hog-face has them. jitters: random crops that each
-    embedding is the mean of; 0 for none, which is deterministic.
-    """
-    try:
-        import dlib
-    except ModuleNotFoundError:
-        raise MissingExtra("dlib", "dlib:face-recognition") from None
-    if enlarge < 1 or jitters < 0:
-        raise BadInput(f"dlib:face-recognition: expected enlarge >= 1 and jitters >= 0, got {enlarge} and {jitters}")
-    network, points = _files(name.partition("@")[2])
+    threshold: Annotated[float | None, THRESHOLD] = None
+    enlarge: Annotated[int, ENLARGE] = 256
+    adjust_threshold: Annotated[float, ADJUST] = 0.0
+    jitters: Annotated[
+        int, Option("Random crops that each embedding is the mean of; 0 for none, which is deterministic.", least=0)
+    ] = 0
+
+
+def load(folder: str, options: Options) -> DlibFace:
+    """The target of the folder of its two files, or without one where face_recognition_models is installed."""
+    import dlib
+
+    network, points = _files(folder)
     models = (
         dlib.get_frontal_face_detector(),
         read_model(dlib.shape_predictor, points),
@@ -54,12 +68,9 @@ def load(
         "sha256": model_files.sha256(network),
         "landmarks": points.name,
         "landmarks_sha256": model_files.sha256(points),
-        "threshold": threshold,
-        "enlarge": enlarge,
-        "adjust_threshold": adjust_threshold,
-        "jitters": jitters,
+        **asdict(options),
     }
-    return DlibFace(models, settings)
+    return DlibFace(models, options, settings)
 
 
 @final
@@ -68,13 +79,13 @@ class DlibFace:
 
     name, task = "dlib:face-recognition", Task.EMBEDDING
 
-    def __init__(self, models: tuple[Any, Any, Any], settings: dict[str, Any]) -> None:
+    def __init__(self, models: tuple[Any, Any, Any], options: Options, facts: dict[str, Any]) -> None:
         self._detector, self._landmarks, self._network = models
-        self._settings, self.threshold = settings, settings["threshold"]
+        self._options, self._facts, self.threshold = options, facts, options.threshold
 
     def describe(self) -> dict[str, object]:
         """Library, files and settings, as JSON values."""
-        return dict(self._settings)
+        return dict(self._facts)
 
     def predict(self, images: Images) -> Predictions:
         """128 numbers for each image, NaN where no face is found."""
@@ -87,12 +98,12 @@ class DlibFace:
         )
 
     def _embed(self, image: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " k"] | None:
-        large = np.ascontiguousarray(enlarged(image, self._settings["enlarge"])[0])
-        boxes, confidences, _ = self._detector.run(large, 0, self._settings["adjust_threshold"])
+        large = np.ascontiguousarray(enlarged(image, self._options.enlarge)[0])
+        boxes, confidences, _ = self._detector.run(large, 0, self._options.adjust_threshold)
         if not len(boxes):
             return None
         shape = self._landmarks(large, boxes[int(np.argmax(confidences))])
-        return np.asarray(self._network.compute_face_descriptor(large, shape, self._settings["jitters"]), np.float64)
+        return np.asarray(self._network.compute_face_descriptor(large, shape, self._options.jitters), np.float64)
 
 
 def _files(folder: str) -> tuple[Path, Path]:

@@ -16,6 +16,7 @@ from transect.targets.capabilities import describe
 from transect.targets.detectors import Detector, enlarged
 from transect.targets.dlib_face import read_model
 from transect.targets.dlib_hog import HOG_FACE
+from transect.targets.kinds import kind_of
 from transect.targets.resolution import resolve
 
 DETECTOR: Final = "opencv:haarcascade_frontalface_default"
@@ -28,7 +29,8 @@ class FaceFinder:
     """Finds the faces of pictures. detector: a stock detector of faces, as `opencv:…` or `dlib:hog-face`."""
 
     def __init__(self, detector: str = DETECTOR) -> None:
-        options: dict[str, Any] = {"enlarge": SHORTER_SIDE} if detector.startswith(("opencv:", "dlib:hog")) else {}
+        kind, _ = kind_of(detector)
+        options: dict[str, Any] = {"enlarge": SHORTER_SIDE} if kind is not None and kind.trust == "shipped" else {}
         target = resolve(detector, **options)
         if target.task is not Task.DETECTION or getattr(target, "kind", "face") != "face":
             raise BadInput(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, final, runtime_checkable
+from typing import Annotated, Any, Final, Literal, TypeVar, final
 
 import numpy as np
 
@@ -62,7 +62,7 @@ abandoned = 0
 
 
 def guarded(
-    target: Target, images: Images, *, timeout: float, batch: int, budget: Counting | None = None
+    target: Target, images: Images, *, timeout: float, batch: int, budget: FailureBudget | None = None
 ) -> Predictions:
     """The target's answers, with each failure where it belongs.
 
@@ -168,29 +168,15 @@ def short(text: str) -> str:
     return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"
 
 
-@runtime_checkable
-class Counting(Protocol):
-    """What counts the failures of a target's answers as they come: a FailureBudget, or a record for one."""
-
-    def add(self, failures: Sequence[str]) -> None:
-        """Count the failures of some answers, "" for each good one. Raises TooManyFailures."""
-        ...
-
-    def found_later(self, failures: Sequence[str]) -> None:
-        """Count failures of answers that `add` took for good. Raises TooManyFailures."""
-        ...
-
-    def tell_once(self, text: str) -> None:
-        """Print a line about the target, the first time only."""
-        ...
-
-
 _OF_WORDS: Final = "fix the model or the question (try: transect targets check MODEL --questions FILE)"
 _OF_OTHERS: Final = "fix the model, or how it is read (--task, --output, --preprocess; try: transect targets check)"
 """What helps where every image failed."""
 
 
-@final
+_MINIMUM: Final = 20
+"""Answers from which on a target that fails on most of them stops a run."""
+
+
 class FailureBudget:
     """Stops a run whose target fails on too many images.
 
@@ -202,7 +188,7 @@ class FailureBudget:
     """
 
     def __init__(
-        self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = 20, in_words: bool = False
+        self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = _MINIMUM, in_words: bool = False
     ) -> None:
         if not 0 <= limit_share <= 1:
             raise BadInput(f"share of failed images: expected 0 to 1, got {limit_share:g}")
@@ -220,6 +206,9 @@ class FailureBudget:
 
     def add(self, failures: Sequence[str]) -> None:
         """Count the `failures` of some predictions ("" for an answer). Raises TooManyFailures above the limit."""
+        self._count(failures)
+
+    def _count(self, failures: Sequence[str]) -> None:
         with self._lock:
             self.seen += len(failures)
             self._reasons.update(reason for reason in failures if reason and not declared(reason))
@@ -233,7 +222,7 @@ class FailureBudget:
         with self._lock:
             self.seen -= len(failures)
         if failures:
-            self.add(failures)
+            self._count(failures)
 
     def _message(self) -> str:
         reason, times = self._reasons.most_common(1)[0]
@@ -369,7 +358,7 @@ _Rows = TypeVar("_Rows")
 
 
 Counted = tuple[Literal["add", "found_later", "tell_once"], Any]
-"""One thing that was counted or said of a target: a method of `Counting`, and what it was given."""
+"""One thing that was counted or said of a target: a method of a FailureBudget, and what it was given."""
 
 
 def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: FailureBudget) -> _Rows:
@@ -382,32 +371,30 @@ def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: Failure
 
 
 @final
-class FailureLog:
-    """Counts one part's failures. planned, limit_share: as of the run's FailureBudget.
+class FailureLog(FailureBudget):
+    """Counts one part's failures, and says nothing. planned, limit_share: as of the run's FailureBudget.
 
     first: whether no part comes before, so that this part alone says whether there is no point in going on; any part
     stops once its own failures exceed the run's limit.
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float, first: bool) -> None:
-        self._part = FailureBudget(target, planned, limit_share=limit_share)
-        if not first:
-            self._part.minimum = _NEVER
+        super().__init__(target, planned, limit_share=limit_share, minimum=_MINIMUM if first else _NEVER)
         self.counted: list[Counted] = []
         """All that was counted and said, in order."""
 
     def add(self, failures: Sequence[str]) -> None:
-        """As `Counting.add`."""
+        """As of a FailureBudget."""
         self.counted.append(("add", tuple(failures)))
-        self._part.add(failures)
+        super().add(failures)
 
     def found_later(self, failures: Sequence[str]) -> None:
-        """As `Counting.found_later`."""
+        """As of a FailureBudget."""
         self.counted.append(("found_later", tuple(failures)))
-        self._part.found_later(failures)
+        super().found_later(failures)
 
     def tell_once(self, text: str) -> None:
-        """As `Counting.tell_once`, for the run to say."""
+        """Note a line about the target, for the run to say."""
         self.counted.append(("tell_once", text))
 
 

@@ -1,21 +1,23 @@
-"""A model under audit, whatever runs it: what goes in (Preprocess), what runs, what comes out (OutputSpec); also an
-estimator of scikit-learn.
+"""A model under audit, whatever runs it: what goes in (Preprocess), what runs, what comes out (OutputSpec), and what
+users may state of either.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, Final, final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar, final
 
 import numpy as np
 
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
+from transect.options import settings
 from transect.records import Images, Predictions, Task
-from transect.targets.output import OutputSpec
+from transect.runs.table_inputs import as_names
+from transect.targets.output import AUTOMATIC, OutputSpec
 from transect.targets.preprocess import Aligner, Preprocess
-from transect.targets.python_objects import fingerprint
+from transect.targets.settings import LABELS, OUTPUT, POSITIVE, PREPROCESS, TASK, THRESHOLD
 
 Run = Callable[[np.ndarray], object]
 """A batch of model inputs to raw outputs."""
@@ -103,88 +105,78 @@ def _spread(
     return Predictions(task, scores, tuple(failures), labels=labels)
 
 
-METHODS: Final = ("predict_proba", "predict")
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What may be stated of a model whose numbers are read here, and of how images enter it."""
+
+    task: Annotated[Task | None, TASK] = None
+    labels: Annotated[tuple[str, ...], LABELS] = ()
+    output: Annotated[str | None, OUTPUT] = None
+    threshold: Annotated[float | None, THRESHOLD] = None
+    positive: Annotated[str | int | None, POSITIVE] = None
+    preprocess: Annotated[Preprocess | None, PREPROCESS] = None
+
+    def output_spec(self, heads: Collection[str] = ()) -> OutputSpec:
+        """How the output is read. heads: those of detectors, whose numbers `output` may name in place of a scale."""
+        task, scale, head = self.task, self.output or "probability", ""
+        if scale in heads:
+            task, scale, head = task or Task.DETECTION, "probability", scale
+        elif heads and task is Task.DETECTION:
+            head = AUTOMATIC
+        _choice("output", scale, ("probability", "logit", *heads))
+        return OutputSpec(task or Task.BINARY, scale, self.labels, self.threshold, self.positive, head)  # type: ignore[arg-type]
 
 
-def is_estimator(model: object) -> bool:
-    """Whether an object answers as an estimator does: it has `predict` or `predict_proba`."""
-    return any(callable(getattr(model, method, None)) for method in METHODS)
+_O = TypeVar("_O")
 
 
-def of_estimator(
-    model: object, name: str, output: OutputSpec, preprocess: Preprocess | None = None, task: Task | None = None
-) -> ModelTarget:
-    """The target of a fitted estimator. task: as the user states it, None for what the estimator shows.
+def options_of(kind: type[_O], given: Mapping[str, object], spec: str) -> _O:
+    """The options of a kind of target, each read from what a user may state. None stands for the default.
 
-    It gets the uint8 pixels [n, h, w, 3], or what `preprocess` makes of them, flattened where it was fitted on rows
-    (`n_features_in_`). With two classes the target is binary and scores the second class, with more it is multiclass.
-    Without `predict_proba` the predicted class scores 1 and the others 0. Any other output is read by `output`.
+    Raises UnknownName for an option that it does not take, BadInput for a number below its limit, and as the reader of
+    each option does.
     """
-    classes = tuple(str(label) for label in getattr(model, "classes_", ()))
-    output = _output(output, classes, task, name) if classes else _without_classes(output, model, task)
-    method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
-
-    def run(inputs: np.ndarray) -> object:
-        answers = getattr(model, method)(_features(inputs, getattr(model, "n_features_in_", None)))
-        return _scores(answers, classes, output.task) if classes else _positive_column(answers, output.task)
-
-    return ModelTarget(name, run, output, preprocess, {**_facts(model), "method": method, "classes": list(classes)})
-
-
-def _output(output: OutputSpec, classes: tuple[str, ...], task: Task | None, name: str) -> OutputSpec:
-    task = task or (Task.BINARY if len(classes) == 2 else Task.MULTICLASS)
-    if task not in (Task.BINARY, Task.MULTICLASS) or (task is Task.BINARY and len(classes) != 2):
-        raise BadInput(f"{name}: expected a task for {len(classes)} classes, got {task.value}; leave the task out")
-    if task is Task.BINARY:
-        return replace(output, task=task)
-    return replace(output, task=task, labels=output.labels or classes)
+    known = {setting.name: setting for setting in settings(kind)}
+    stated = {name: value for name, value in given.items() if value is not None}
+    if stated and not known:
+        raise BadInput(f"{spec} holds every setting of its target: expected no {', '.join(stated)} option")
+    for name, value in stated.items():
+        if name not in known:
+            raise UnknownName(f"option of {spec}", name, known, "it takes no others")
+        least = known[name].option.least
+        if least is not None and isinstance(value, int | float) and not value >= least:
+            raise BadInput(f"{spec}: {name}: expected at least {least:g}, got {value:g}; change it")
+    return kind(**{name: _READERS.get(name, _unread)(value) for name, value in stated.items()})
 
 
-def _without_classes(output: OutputSpec, model: object, task: Task | None) -> OutputSpec:
-    regressor = getattr(model, "_estimator_type", "") == "regressor" or _tagged_regressor(model)
-    return replace(output, task=Task.REGRESSION) if task is None and regressor else output
+def _unread(value: Any) -> Any:
+    return value
 
 
-def _tagged_regressor(model: object) -> bool:
-    tags = getattr(model, "__sklearn_tags__", None)
-    return callable(tags) and getattr(tags(), "estimator_type", None) == "regressor"
+def _task(value: object) -> Task:
+    return Task(_choice("task", str(value), tuple(task.value for task in Task)))
 
 
-def _features(inputs: np.ndarray, expected: int | None) -> np.ndarray:
-    """The inputs, flattened to rows for an estimator that was fitted on rows of that many features."""
-    features = math.prod(inputs.shape[1:])
-    if expected is None or (features != expected and inputs.shape[1] == expected):
-        return inputs
-    if features != expected:
-        shape = " × ".join(map(str, inputs.shape[1:]))
-        raise BadInput(
-            f"expected inputs of {expected} features, got {shape} = {features}: "
-            "set preprocess to the size and channels that the model was fitted on"
-        )
-    return inputs.reshape(len(inputs), features)
+def _choice(key: str, value: object, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise UnknownName(key, str(value), allowed)
+    return str(value)
 
 
-def _scores(answers: object, classes: tuple[str, ...], task: Task) -> np.ndarray:
-    """One column of the second class, or a column per class, from probabilities or from predicted classes."""
-    array = np.asarray(answers)
-    if array.ndim == 1:
-        array = (array.astype(str)[:, None] == np.array(classes)[None]).astype(np.float64)
-    return array[:, 1] if task is Task.BINARY and array.shape[1:] == (2,) else array
+def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(value.split(",") if isinstance(value, str) else value)
 
 
-def _positive_column(answers: Any, task: Task) -> Any:
-    """Two columns of probabilities of a binary target: the second is that of yes, as scikit-learn orders classes."""
-    array = np.asarray(answers) if isinstance(answers, list) else answers
-    return array[:, 1] if task is Task.BINARY and getattr(array, "shape", ())[1:] == (2,) else answers
+def _preprocess(stated: object) -> Preprocess:
+    if isinstance(stated, Preprocess):
+        return stated
+    if isinstance(stated, Mapping):
+        return Preprocess.from_mapping(stated)
+    if isinstance(stated, str | Path):
+        return Preprocess.from_toml(stated)
+    raise BadInput(f"preprocess: expected settings or the path of a TOML file, got {type(stated).__name__}")
 
 
-def _facts(model: object) -> dict[str, object]:
-    """The class and a digest of everything that the estimator holds, so that a refitted one is another target."""
-    kind = type(model)
-    facts: dict[str, Any] = {"class": f"{kind.__module__}:{kind.__qualname__}"}
-    if kind.__module__.split(".")[0] == "sklearn":
-        import joblib
-        import sklearn
-
-        return {**facts, "library": f"scikit-learn {sklearn.__version__}", "state_sha1": joblib.hash(model, "sha1")}
-    return {**facts, "code_sha256": fingerprint(model)}
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "task": _task, "preprocess": _preprocess, "labels": _texts, "templates": as_names,
+}  # fmt: skip

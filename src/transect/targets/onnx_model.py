@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import numpy as np
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
+from transect.options import Option
 from transect.runs import model_files
 from transect.runs.model_files import external_digests, external_files
+from transect.targets.kinds import Kind
 from transect.targets.model import ModelTarget
-from transect.targets.network_file import MAP, Network, Tensor, as_model
-from transect.targets.output import OutputSpec
-from transect.targets.preprocess import Preprocess
+from transect.targets.network_file import MAP, Network, NetworkFileOptions, Tensor, as_model
 from transect.texts import words_of
 
 if TYPE_CHECKING:
     import onnxruntime
 
-HAS_HEADS: Final = True
-"""Detectors come as files of this kind, with their boxes undecoded."""
+KIND: Final = Kind(
+    prefix="onnx",
+    trust="code",
+    listed=(("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime"),),
+    named=("*.onnx",),
+    extra="onnx",
+    needs=("onnxruntime",),
+)
 _TYPES: Final = {"tensor(float)": "float32", "tensor(double)": "float64"}
 
 
-def load(
-    argument: str,
-    *,
-    name: str,
-    output: OutputSpec,
-    preprocess: Preprocess | None = None,
-    output_name: str | None = None,
-    threads: int = 1,
-) -> ModelTarget:
+@final
+@dataclass(frozen=True, slots=True)
+class Options(NetworkFileOptions):
+    """As of any network in a file; one thread keeps answers the same on any number of cores."""
+
+    threads: Annotated[int, Option("Threads of ONNX Runtime within one call.")] = 1
+
+
+def load(argument: str, options: Options) -> ModelTarget:
     """The ONNX file as a target.
 
     Without `preprocess`, layout, channels and size come from the shape of the model's one input, and channel order
@@ -41,17 +48,15 @@ def load(
     0 to 255 for uint8, -128 to 127 for int8 and 0 to 1 for float inputs, and `describe()` says that this was assumed.
     A fixed batch is filled by repeating its last image. output_name: which of several outputs is read, by default the
     only one whose shape fits the task and labels; for a detector the outputs of its head, separated by commas.
-    threads: of ONNX Runtime within one call; one keeps answers the same on any number of cores. Weights beside the
+    Weights beside the
     model must lie in its folder; a call raises TargetChanged where they changed.
     """
-    try:
-        import onnxruntime
-    except ModuleNotFoundError:
-        raise MissingExtra("onnx", f"onnx:{argument}") from None
+    import onnxruntime
+
     path = model_files.check_readable(Path(argument))
     mapped = model_files.stamps_of(external_files(path).values())
     external = external_digests(path)
-    session = _session(path, threads)
+    session = _session(path, options.threads)
     model_files.check_unchanged(mapped)
     inputs = [_tensor(each) for each in session.get_inputs()]
 
@@ -68,7 +73,7 @@ def load(
     }
     outputs = [_tensor(each) for each in session.get_outputs()]
     network = Network(path, inputs, outputs, session.get_modelmeta().custom_metadata_map, run, facts)
-    return as_model(network, name, output, preprocess, output_name)
+    return as_model(network, KIND.shown(argument), options)
 
 
 def _tensor(each: Any) -> Tensor:

@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Final, final
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.errors import BadInput, UnknownName
+from transect.options import Option
 from transect.targets.capabilities import BoxConvention
-from transect.targets.catalogue import cascade_files
 from transect.targets.detectors import Detector, Find, enlarged
+from transect.targets.kinds import Kind
 from transect.texts import words_of
+
+KIND: Final = Kind(
+    prefix="opencv",
+    trust="shipped",
+    listed=(
+        ("opencv:haarcascade_eye", "detection", "one eye"),
+        ("opencv:haarcascade_eye_tree_eyeglasses", "detection", "one eye, also behind glasses"),
+        ("opencv:haarcascade_frontalcatface", "detection", "a cat's face, frontal"),
+        ("opencv:haarcascade_frontalcatface_extended", "detection", "a cat's face, frontal, more poses"),
+        ("opencv:haarcascade_frontalface_alt", "detection", "a frontal face (stumps)"),
+        ("opencv:haarcascade_frontalface_alt2", "detection", "a frontal face (two-split trees)"),
+        ("opencv:haarcascade_frontalface_alt_tree", "detection", "a frontal face (tree of stages)"),
+        ("opencv:haarcascade_frontalface_default", "detection", "a frontal face (the usual one)"),
+        ("opencv:haarcascade_fullbody", "detection", "a standing person"),
+        ("opencv:haarcascade_lefteye_2splits", "detection", "a left eye, open or closed"),
+        ("opencv:haarcascade_license_plate_rus_16stages", "detection", "a Russian license plate"),
+        ("opencv:haarcascade_lowerbody", "detection", "legs of a person"),
+        ("opencv:haarcascade_profileface", "detection", "a face in profile"),
+        ("opencv:haarcascade_righteye_2splits", "detection", "a right eye, open or closed"),
+        ("opencv:haarcascade_russian_plate_number", "detection", "a Russian license plate"),
+        ("opencv:haarcascade_smile", "detection", "a smiling mouth"),
+        ("opencv:haarcascade_upperbody", "detection", "head and shoulders"),
+    ),
+    extra="opencv",
+    needs=("cv2",),
+    ships=("cv2", "data/*cascade*_*.xml"),
+)
 
 FRONTAL_FACE = BoxConvention(center_dx=0.0, center_dy=0.005, width=1.08, height=0.79)
 """A square a little wider than the face, from mid-forehead to below the lips: mean of the median relations of two
@@ -35,45 +64,44 @@ _KINDS = (
 _CONVENTIONS = {"frontalface": FRONTAL_FACE, "profileface": PROFILE_FACE}
 
 
-def load(
-    name: str,
-    *,
-    scale_factor: float = 1.05,
-    min_neighbors: int = 3,
-    min_size: int = 0,
-    equalize: bool = False,
-    enlarge: int | None = None,
-    threads: int | None = None,
-) -> Detector:
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a cascade searches."""
+
+    scale_factor: Annotated[float, Option("Ratio of neighboring scales, above 1.")] = 1.05
+    min_neighbors: Annotated[int, Option("Raw hits that make a box.", least=1)] = 3
+    min_size: Annotated[int, Option("Smallest side of a box in pixels.", least=0)] = 0
+    equalize: Annotated[bool, Option("Equalize the histogram first.")] = False
+    enlarge: Annotated[
+        int | None,
+        Option("Shorter side in pixels to which smaller images are enlarged; boxes are mapped back.", least=1),
+    ] = None
+    threads: Annotated[int | None, Option("Images searched at the same time; by default one for each core.")] = None
+
+
+def load(name: str, options: Options) -> Detector:
     """The cascade `name` (haarcascade_frontalface_default ...) as a detection target.
 
-    scale_factor: ratio of neighboring scales, above 1. min_neighbors: raw hits that make a box. min_size: smallest
-    side of a box in pixels. equalize: histogram equalization first. enlarge: shorter side in pixels to which smaller
-    images are enlarged (Pillow, bicubic), boxes mapped back. The confidence of a box is OpenCV's level weight minus the
-    threshold of the last stage: how far the best window passed it; at least 0, in votes, no probability.
+    The confidence of a box is OpenCV's level weight minus the threshold of the last stage: how far the best window
+    passed it; at least 0, in votes, no probability.
     """
     try:
         import cv2
-    except ModuleNotFoundError:
-        raise MissingExtra("opencv", f"opencv:{name}") from None
     except ImportError as error:
         raise BadInput(f"opencv:{name}: the installed OpenCV does not load ({words_of(error)}); reinstall it") from None
-    files = cascade_files()
+    files = KIND.files()
     if not hasattr(cv2, "CascadeClassifier") or not files:
         raise BadInput(f"OpenCV {cv2.__version__} ships no cascades: pip install 'opencv-python-headless>=4.8,<5'")
     if name not in files:
         raise UnknownName("target", f"opencv:{name}", [f"opencv:{known}" for known in files])
-    _check(scale_factor, min_neighbors, min_size, enlarge)
-    settings = {
-        "library": f"OpenCV {cv2.__version__}",
-        "scale_factor": scale_factor,
-        "min_neighbors": min_neighbors,
-        "min_size": min_size,
-        "equalize": equalize,
-        "enlarge": enlarge,
-        "confidence": "level weight minus the last stage's threshold",
-    }
-    finder = _finder(files[name], settings)
+    if not options.scale_factor > 1:
+        raise BadInput(f"scale_factor: expected a number above 1, got {options.scale_factor:g}")
+    stated = asdict(options)
+    threads = stated.pop("threads")
+    confidence = "level weight minus the last stage's threshold"
+    settings = {"library": f"OpenCV {cv2.__version__}", **stated, "confidence": confidence}
+    finder = _finder(files[name], options)
     kind = next((kind for part, kind in _KINDS if part in name), "object")
     return Detector(
         f"opencv:{name}",
@@ -85,18 +113,7 @@ def load(
     )
 
 
-def _check(scale_factor: float, min_neighbors: int, min_size: int, enlarge: int | None) -> None:
-    if not scale_factor > 1:
-        raise BadInput(f"scale_factor: expected a number above 1, got {scale_factor:g}")
-    if min_neighbors < 1:
-        raise BadInput(f"min_neighbors: expected at least 1, got {min_neighbors}")
-    if min_size < 0:
-        raise BadInput(f"min_size: expected 0 pixels or more, got {min_size}")
-    if enlarge is not None and enlarge < 1:
-        raise BadInput(f"enlarge: expected a side of 1 pixel or more, got {enlarge}")
-
-
-def _finder(file: Path, settings: dict[str, Any]) -> Callable[[], Find]:
+def _finder(file: Path, options: Options) -> Callable[[], Find]:
     def make_find() -> Find:
         import cv2
 
@@ -104,12 +121,12 @@ def _finder(file: Path, settings: dict[str, Any]) -> Callable[[], Find]:
         last_stage = _last_stage_threshold(file)
 
         def find(image: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "m 5"]:
-            image, factor = enlarged(image, settings["enlarge"] or 0)
+            image, factor = enlarged(image, options.enlarge or 0)
             gray = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
-            gray = cv2.equalizeHist(gray) if settings["equalize"] else gray
-            smallest = (round(settings["min_size"] * factor),) * 2
+            gray = cv2.equalizeHist(gray) if options.equalize else gray
+            smallest = (round(options.min_size * factor),) * 2
             rectangles, _, weights = classifier.detectMultiScale3(
-                gray, settings["scale_factor"], settings["min_neighbors"], 0, smallest, outputRejectLevels=True
+                gray, options.scale_factor, options.min_neighbors, 0, smallest, outputRejectLevels=True
             )
             corner = np.reshape(rectangles, (-1, 4)).astype(np.float64)
             margin = np.reshape(weights, (-1, 1)).astype(np.float64) - last_stage

@@ -12,30 +12,17 @@ from transect.protocols import Target
 from transect.runs.json_records import json_of
 from transect.targets.capabilities import describe
 from transect.targets.preprocess import Preprocess
-from transect.targets.resolution import resolve
+from transect.targets.resolution import resolve, takes
 from transect.targets.words.asked import PairwiseQuestion, ask, asked_of
 from transect.targets.words.judging import coders_of
 from transect.targets.words.speakers import SharedSpeaker, gives_words, shared, shared_object
 
 Facts = Mapping[str, Any]
 
-_OPEN: Final = ("hf:", "timm:")
 HTTP: Final = "HTTP"
 """The kind of a target behind a web address, as its description has it."""
 _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
-_NOT_SET: Final = (
-    *("name", "kind", "box_convention", "class", "function", "code_sha256", "state_sha1", "method", "classes"),
-    *("architecture", "vector", "positive_class", "template", "outputs", "overlap"),
-    *("file", "files", "sha256", "external_data", "landmarks", "landmarks_sha256", "input", "assumed", *_OF_VERSIONS),
-)
-"""What no option sets."""
-_OF_OPEN: Final = ("task", "labels", "templates", "positive", "threshold", "preprocess", "dtype", "device")
-"""What options set of an open model."""
-
-
-_OF_MODELS: Final = ("task", "labels", "output", "output_name", "threshold", "positive", "preprocess")
-"""What options set of other models."""
 
 
 def without_versions(facts: Any) -> Any:
@@ -88,17 +75,14 @@ def reopen(stored: Facts, spec: str = "") -> Target:
 
 def _as_it_was(stored: Facts, spec: str) -> Target:
     """The target with the settings that it had: as it opens by itself, else with those that differ, else with all."""
-    is_open = str(stored["name"]).startswith(_OPEN) or spec.startswith(_OPEN)
     try:
         target = resolve(spec)
-        keys = [key for key in _differing(stored, describe(target)) if key not in _NOT_SET]
+        keys = [key for key in _differing(stored, describe(target)) if takes(spec, key)]
     except BadInput:
-        keys = ["output", *_OF_OPEN] if is_open else list(_OF_MODELS)
+        keys = [key for key in stored if takes(spec, key)]
     else:
         if not keys:
             return target
-    if is_open:
-        keys = [key for key in keys if key in _OF_OPEN]
     settings: dict[str, Any] = {key: value for key in keys if (value := _setting(stored, key)) is not None}
     try:
         return resolve(spec, **settings)

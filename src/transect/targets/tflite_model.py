@@ -7,37 +7,34 @@ from typing import Any, Final
 
 import numpy as np
 
-from transect.errors import BadInput, MissingExtra
-from transect.marks.mediapipe import interpreter, load_library
+from transect.errors import BadInput
+from transect.marks.mediapipe import interpreter
 from transect.runs import model_files
+from transect.targets.kinds import Kind
 from transect.targets.model import ModelTarget
-from transect.targets.network_file import Network, Tensor, as_model
-from transect.targets.output import OutputSpec
-from transect.targets.preprocess import Preprocess
+from transect.targets.network_file import Network, NetworkFileOptions, Tensor, as_model
 from transect.texts import words_of
 
-HAS_HEADS: Final = True
-"""Detectors come as files of this kind, with their boxes undecoded."""
+KIND: Final = Kind(
+    prefix="tflite",
+    trust="code",
+    listed=(("tflite:file.tflite", "any", "a TensorFlow Lite model, run by LiteRT"),),
+    named=("*.tflite",),
+    extra="tflite",
+    needs=("ai_edge_litert",),
+)
 
 
-def load(
-    argument: str,
-    *,
-    name: str,
-    output: OutputSpec,
-    preprocess: Preprocess | None = None,
-    output_name: str | None = None,
-) -> ModelTarget:
+Options = NetworkFileOptions
+
+
+def load(argument: str, options: Options) -> ModelTarget:
     """The TensorFlow Lite file as a target; one image at a time, on one thread.
 
     Without `preprocess`, size and channels come from the shape of the model's one input. Quantised inputs get pixels
     over their whole range, float inputs 0 to 1, and `describe()` says that this was assumed; quantised outputs are
     turned into the numbers that they stand for. output_name: as for ONNX models.
     """
-    try:
-        load_library()
-    except MissingExtra:
-        raise MissingExtra("tflite", f"tflite:{argument}") from None
     path = model_files.check_readable(Path(argument))
     network = _opened(path)
     inputs, outputs = network.get_input_details(), network.get_output_details()
@@ -50,7 +47,7 @@ def load(
 
     facts = {"library": _version(), "file": path.name, "sha256": model_files.sha256(path)}
     found = Network(path, [_tensor(each) for each in inputs], [_tensor(each) for each in outputs], {}, run, facts)
-    return as_model(found, name, output, preprocess, output_name, unit_boxes=True)
+    return as_model(found, KIND.shown(argument), options, unit_boxes=True)
 
 
 def _opened(path: Path) -> Any:

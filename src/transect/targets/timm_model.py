@@ -13,34 +13,39 @@ from typing import Any, Final
 
 import numpy as np
 
-from transect.errors import BadInput, MissingExtra
+from transect.errors import BadInput
 from transect.records import Task
 from transect.runs import model_files
 from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
 from transect.runs.model_files import check_weights, read_weights
-from transect.targets.hf.classification import reading
-from transect.targets.hf.loading import Options, input_tensor, on_device
+from transect.targets.hf.loading import NetworkOptions, input_tensor, on_device
+from transect.targets.hf.opening import reading
+from transect.targets.kinds import Kind
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.texts import words_of
 
-EXTRA: Final = "timm"
+KIND: Final = Kind(
+    prefix="timm",
+    trust="data",
+    listed=(("timm:name@weights", "any", "a network of timm with safetensors"),),
+    extra="timm",
+    needs=("timm",),
+)
+Options = NetworkOptions
 _CONFIG: Final = "config.json"
 _FILTERS: Final = ("nearest", "box", "bilinear", "bicubic", "lanczos")
 
 
-def load(argument: str, *, options: Options | None = None) -> ModelTarget:
+def load(argument: str, options: Options) -> ModelTarget:
     """The network as a target: a classifier of as many classes as the weights have, without a head an embedding."""
     import torch
 
-    options = options or Options()
     name, at, file = argument.rpartition("@")
     if not at or not name or not file:
         raise BadInput(f"timm:{argument}: expected a name and weights, got one of them: timm:NAME@weights.safetensors")
-    if options.templates or options.allow_download:
-        raise BadInput(f"timm:{name}: expected no --template and no --allow-download; leave them out")
     path = model_files.check_readable(Path(file))
     config = _config(path.parent / _CONFIG, name)
     tensors = read_weights(path)
@@ -148,10 +153,7 @@ def _config(file: Path, name: str) -> Mapping[str, Any]:
 
 
 def _library() -> Any:
-    """The library. Raises MissingExtra where it is missing, BadInput where it does not run with this PyTorch."""
+    """The library. Raises BadInput where it does not run with this PyTorch."""
     check_torchvision()
-    try:
-        importlib.import_module("timm.data")
-        return importlib.import_module("timm")
-    except ImportError:
-        raise MissingExtra(EXTRA, "timm:NAME@weights") from None
+    importlib.import_module("timm.data")
+    return importlib.import_module("timm")

@@ -18,7 +18,7 @@ from transect import Requirement
 from transect.analysis import finished_run
 from transect.effects.samples import SAME_FOR_ALL
 from transect.errors import FolderOfAnotherSpec, TooManyFailures
-from transect.targets.words.reading_rules import VERSION, digest_of
+from transect.targets.words.reading import VERSION, digest_of_rules
 
 SUBJECTS = 60
 SETTINGS = {"vary": ["tone", "hat"], "subjects": SUBJECTS, "control": False}
@@ -153,8 +153,8 @@ def test_other_rules_of_reading_are_another_run(questions, tmp_path, result, mon
     """The folder's answers were read by the rules of before; those that are still to come would be read by others."""
     shutil.copytree(result.folder, tmp_path / "run")
     (tmp_path / "run" / "answers/biased-role/part-00000.parquet").unlink()
-    changed = digest_of(VERSION + 1, {})
-    monkeypatch.setattr("transect.targets.words.reading_rules.digest", lambda: changed)
+    changed = digest_of_rules(VERSION + 1, {})
+    monkeypatch.setattr("transect.targets.words.reading.rules_digest", lambda: changed)
     with pytest.raises(FolderOfAnotherSpec, match="how Transect reads the answers of biased/smile has changed"):
         audited(questions, tmp_path / "run")
 

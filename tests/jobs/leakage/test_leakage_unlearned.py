@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from leaky_data import planted
 from report_reader import parse, text_faults
+from transect.jobs.leakage.page import write
 
 from transect.attacks import Settings, analyse, model_outputs, side_by_side
 from transect.attacks.balance import overview
 from transect.attacks.numbers import figures, headline, numbers_of, table_of
-from transect.jobs.leakage.page import write
 
 REASON = "the attacker did not learn: on its own training rows it is no better than guessing"
 

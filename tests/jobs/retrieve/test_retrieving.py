@@ -13,7 +13,7 @@ from transect.effects.retrieval import retrieval_skew
 from transect.errors import BadInput
 from transect.jobs.retrieve import _similarities
 from transect.runs.tables import images_of
-from transect.targets.hf.embedding import open_text_images
+from transect.targets.hf.opening import open_text_images
 
 QUERIES = ("a photo of a doctor", "a photo of a nurse")
 

@@ -35,7 +35,9 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan):
     assert (generator.image_size, generator.latent_dim) == (32, 8)
     assert (gan.numbers.images, gan.numbers.steps) == (32, 2)
     assert gan.table["step"].to_pylist() == [1, 2]
-    lines = [json.loads(line) for line in Path(gan.numbers.generator).with_name("metrics.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in Path(gan.numbers.generator).with_name("metrics.jsonl").read_text().splitlines()
+    ]
     last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
     assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
     fits(gan)
@@ -50,11 +52,15 @@ def test_faceworld_draws_as_many_pictures_as_are_shown(tmp_path):
 
 
 def test_an_encoder_of_an_opened_generator(gan, tmp_path):
-    result = transect.train_encoder(load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
+    result = transect.train_encoder(
+        load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True
+    )
     assert result.numbers.steps == 2
     assert result.numbers.held_out_distance == result.table["held_out_distance"].to_pylist()[-1]
     fits(result)
-    again = transect.train_encoder(load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True)
+    again = transect.train_encoder(
+        load(gan.numbers.generator), tmp_path / "e", space="w", images=64, image_size=32, quiet=True
+    )
     assert again.numbers == result.numbers
 
 

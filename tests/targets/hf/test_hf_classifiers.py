@@ -125,7 +125,7 @@ def test_the_config_states_the_task(tmp_path, labels, settings, task):
 
 
 def test_folders_that_are_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"expected a Hugging Face model .* or a trained classifier .*, found neither"):
+    with pytest.raises(BadInput, match=r"expected the files of hf:folder .* or of classifier:folder .*, found neither"):
         resolve(str(tmp_path))
     saved(tmp_path, ["none", "weak", "broad"])
     config = json.loads((tmp_path / "config.json").read_text())

@@ -9,7 +9,7 @@ import tiny_open_models as tiny
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, resolve
-from transect.targets.hf.embedding import by_template
+from transect.targets.hf.opening import by_template
 from transect.targets.reopening import reopen
 from transect.testing import check_target
 

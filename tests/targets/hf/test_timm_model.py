@@ -7,6 +7,7 @@ import tiny_open_models as tiny
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import describe, resolve
+from transect.targets.kinds import kind_of
 from transect.targets.timm_model import preprocess_of
 from transect.testing import check_target
 
@@ -57,6 +58,7 @@ def test_a_config_beside_the_weights_names_the_classes(timm, tmp_path):
     assert (facts["size"], facts["crop"], facts["mean"]) == ([64, 64], 0.5, [0.5] * 3)
 
 
+@pytest.mark.skipif(not kind_of("timm:x")[0].is_installed, reason="timm is not installed")
 def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "own.pt").write_bytes(b"\x80\x04.")
     with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):

@@ -169,7 +169,7 @@ STRAY = """
 import os, struct
 import numpy as np
 from transect.records import Predictions, Task
-from transect.targets.isolated.messages import answer_message, send
+from transect.targets.isolated.target import answer_message, send
 
 def pipes():
     paths = [(int(f), f"/proc/self/fd/{f}") for f in os.listdir("/proc/self/fd")]

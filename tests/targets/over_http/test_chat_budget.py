@@ -14,7 +14,8 @@ from places import SUPPORT
 
 from transect.errors import BudgetSpent
 from transect.spoken_answers import Ask
-from transect.targets.http.chat.settings import RULES, ChatRequest, ChatSettings, bound
+from transect.targets.http.chat.interfaces import INTERFACES, bound
+from transect.targets.http.chat.settings import ChatRequest, ChatSettings
 from transect.targets.http.chat.speaker import load_chat
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Tokens
 
@@ -133,7 +134,7 @@ class TestTokensHeld:
         ],
     )
     def test_of_an_image_by_the_documented_rules(self, preset, size, tokens):
-        assert RULES[preset](*size) == tokens
+        assert INTERFACES[preset].tokens(*size) == tokens
 
 
 @settings(max_examples=50, deadline=None)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transect.targets.words.local_answers import Chosen, Prescribed
+from transect.targets.words.local import Chosen, Prescribed
 
 LOGITS = st.lists(st.floats(-20, 20), min_size=3, max_size=9)
 

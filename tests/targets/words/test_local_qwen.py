@@ -5,7 +5,7 @@ from naive_words import NaiveWords, pictures
 from tiny_vlm import qwen2_vl_processor, tiny_qwen2_vl
 
 from transect.spoken_answers import Ask
-from transect.targets.words import local_folder
+from transect.targets.words import local
 from transect.targets.words.local import load
 
 PROMPTS = ("Is the person smiling?", "Old?")
@@ -16,7 +16,7 @@ OPTIONS = ("yes", "A no")
 def folder(tmp_path, monkeypatch):
     """The folder, whose processor is made here: the library's needs torchvision for videos."""
     folder = tiny_qwen2_vl(tmp_path / "qwen")
-    monkeypatch.setattr(local_folder, "_processor", lambda _: qwen2_vl_processor())
+    monkeypatch.setattr(local, "_processor", lambda _: qwen2_vl_processor())
     return folder
 
 

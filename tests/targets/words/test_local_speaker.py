@@ -89,9 +89,9 @@ def test_the_tower_sees_each_image_once():
 
 
 def test_features_that_mislead_are_not_used(monkeypatch):
-    from transect.targets.words import local_answers
+    from transect.targets.words import local
 
-    right = local_answers.handed
+    right = local.handed
 
     def wrong(outputs, device):
         found = right(outputs, device)
@@ -100,7 +100,7 @@ def test_features_that_mislead_are_not_used(monkeypatch):
         ]
         return found
 
-    monkeypatch.setattr(local_answers, "handed", wrong)
+    monkeypatch.setattr(local, "handed", wrong)
     assert load(shared_vlm()).describe()["images"].endswith("since features in place of pixels gave: other logits")
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.targets.words.question_file import parse
-from transect.targets.words.questions import Kind
+from transect.targets.words.questions import Kind, parse
 
 YES = '[[question]]\nname = "q"\nkind = "yes-no"\nprompt = "Smiling?"\n'
 CHOICE = '[[question]]\nname = "q"\nkind = "choice"\nprompt = "Which? {options}"\noptions = ["nurse", "pilot"]\n'

@@ -28,9 +28,8 @@ from labelled_answers import (
 from later_answers import LATER
 
 from transect.spoken_answers import Ask, Spoken, Status
-from transect.targets.words.extraction import STATUS, Reason
 from transect.targets.words.questions import Kind, Wording, WordQuestion, wordings
-from transect.targets.words.reading import likelihood_of, read
+from transect.targets.words.reading import STATUS, Reason, likelihood_of, read
 
 
 def as_asked(question: WordQuestion) -> Wording:

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from transect.spoken_answers import Spoken, Status
-from transect.targets.words.question_file import SHIPPED, load
-from transect.targets.words.questions import LETTERS, OPTIONS, Kind, wordings
+from transect.targets.words.questions import LETTERS, OPTIONS, SHIPPED, Kind, load, wordings
 from transect.targets.words.reading import read
 
 QUESTIONS = [(name, question) for name in SHIPPED for question in load(name)]

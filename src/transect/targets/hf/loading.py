@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Any, Final, final
 
 import numpy as np
 from jaxtyping import UInt8
@@ -26,6 +26,17 @@ from transect.runs.environment import check_torchvision
 from transect.runs.json_records import loads
 from transect.runs.pictures import MOST_PIXELS
 from transect.targets.preprocess import Preprocess
+from transect.targets.settings import (
+    ALLOW_DOWNLOAD,
+    DEVICE,
+    DTYPE,
+    LABELS,
+    POSITIVE,
+    PREPROCESS,
+    TASK,
+    TEMPLATES,
+    THRESHOLD,
+)
 from transect.texts import words_of
 
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -35,28 +46,35 @@ TEMPLATE: Final = "This is a photo of {}."
 """What Transformers' own pipeline asks without a template."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class Options:
-    """None or empty stands for what the model's files say.
+class NetworkOptions:
+    """None or empty: what the model's files say. device: as PyTorch names it. dtype: of weights and inputs."""
 
-    labels: names in words, which make a model of images and texts a classifier. templates: sentences with {} for the
-    label; of several, the scores are averaged. device: as PyTorch names it. dtype: of weights and inputs.
-    """
-
-    task: Task | None = None
-    labels: tuple[str, ...] = ()
-    templates: tuple[str, ...] = ()
-    positive: str | None = None
-    threshold: float | None = None
-    preprocess: Preprocess | None = None
-    device: str = "cpu"
-    dtype: str = "float32"
-    allow_download: bool = False
+    task: Annotated[Task | None, TASK] = None
+    labels: Annotated[tuple[str, ...], LABELS] = ()
+    positive: Annotated[str | None, POSITIVE] = None
+    threshold: Annotated[float | None, THRESHOLD] = None
+    preprocess: Annotated[Preprocess | None, PREPROCESS] = None
+    device: Annotated[str, DEVICE] = "cpu"
+    dtype: Annotated[str, DTYPE] = "float32"
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise UnknownName("dtype", str(self.dtype), DTYPES)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options(NetworkOptions):
+    """As NetworkOptions. labels: names in words, which make a model of images and texts a classifier. templates:
+    sentences with {} for the label; of several, the scores are averaged.
+    """
+
+    templates: Annotated[tuple[str, ...], TEMPLATES] = ()
+    allow_download: Annotated[bool, ALLOW_DOWNLOAD] = False
+
+    def __post_init__(self) -> None:
+        NetworkOptions.__post_init__(self)
         for template in self.templates:
             if template.count(PLACE) != 1:
                 raise BadInput(f"template: expected one {PLACE} for the label, got {template!r}; add it")
@@ -222,7 +240,7 @@ def library() -> Any:
 
 
 def load_network(
-    folder: ModelFolder, kind: str, what: str, options: Options, *, unused: str = ""
+    folder: ModelFolder, kind: str, what: str, options: NetworkOptions, *, unused: str = ""
 ) -> tuple[Any, tuple[str, ...]]:
     """The network of Transformers' class `kind`, and the weights that it lacks, whose names have `unused` in them."""
     import torch
@@ -385,7 +403,7 @@ def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray
     return processed
 
 
-def model_facts(folder: ModelFolder, options: Options, ready: Any) -> dict[str, Any]:
+def model_facts(folder: ModelFolder, options: NetworkOptions, ready: Any) -> dict[str, Any]:
     """What recreates the model: versions, device, type of numbers, architecture, files, the processor."""
     import torch
 
@@ -402,7 +420,7 @@ def model_facts(folder: ModelFolder, options: Options, ready: Any) -> dict[str, 
     return {**known, "preprocess": {"text": text, "processor": loads(ready.to_json_string())}}
 
 
-def input_tensor(inputs: np.ndarray, options: Options) -> Any:
+def input_tensor(inputs: np.ndarray, options: NetworkOptions) -> Any:
     """Inputs on the device, in the type of the weights."""
     import torch
 

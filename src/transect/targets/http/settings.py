@@ -188,8 +188,6 @@ def _most_bytes(form: str) -> int:
 REKOGNITION: Final = "rekognition-detect-faces"
 
 BEDROCK: Final = "bedrock-converse"
-CHAT: Final = ("openai-chat", "openai-responses", "anthropic-messages", "gemini", BEDROCK)
-"""Interfaces of models that answer in words: `transect.targets.http.chat` speaks them."""
 
 PRESETS: Final[Mapping[str, Mapping[str, object]]] = {
     "json": {
@@ -365,9 +363,11 @@ class Settings(Table):
 
 def read_settings(path: Path) -> Settings:
     """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
+    from transect.targets.http.chat.interfaces import INTERFACES
+
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
-    if (preset := table.get("preset")) in CHAT:
+    if (preset := table.get("preset")) in INTERFACES:
         raise BadInput(f"{path}: {preset} is the interface of a model that answers in words: add --questions FILE.toml")
     merged = with_preset(table)
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:

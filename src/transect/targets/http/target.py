@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -15,16 +16,34 @@ from transect.records import Images, Predictions, Quote, Task
 from transect.runs import pictures
 from transect.runs.json_records import plain
 from transect.targets.http.answers import AnswerReader, NoAnswer, failed, outline, parse
-from transect.targets.http.asking import CallFailed, HttpTransport, Message, Transport
-from transect.targets.http.aws import AwsTransport
+from transect.targets.http.asking import AwsTransport, CallFailed, HttpTransport, Message, Transport
 from transect.targets.http.canaries import Canaries, Repeated, of_images, round_key
 from transect.targets.http.ledger import Reply
 from transect.targets.http.messages import Messages, Pixels, content_type, encoded, request_key
 from transect.targets.http.settings import REKOGNITION, Settings, read_settings
+from transect.targets.kinds import Kind
 from transect.targets.python_objects import array_digest
 
+KIND: Final = Kind(
+    trust="data",
+    listed=(("file.toml", "any", "a model behind a web address, described in a TOML file"),),
+    named=("*.toml",),
+    extra="http",
+    needs=("httpx2", "jmespath", "tenacity"),
+    remote=True,
+)
 
-def load(path: str | Path) -> HttpTarget:
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """None: the file says everything."""
+
+
+_USUAL: Final = Options()
+
+
+def load(path: str | Path, _: Options = _USUAL) -> HttpTarget:
     """The target that a TOML file describes. Raises BadInput for what is wrong with it, MissingExtra."""
     return HttpTarget(read_settings(Path(path)), Path(path))
 

@@ -33,7 +33,7 @@ from transect.targets.capabilities import (
     wants_landmarks,
 )
 from transect.targets.guard import reason_of
-from transect.targets.isolated.messages import CALL, Header, answer_message, images_of, receive, send
+from transect.targets.isolated.target import CALL, Header, answer_message, images_of, receive, send
 from transect.targets.model import ModelTarget
 from transect.targets.output import as_predictions, row_fault, structure_fault
 from transect.targets.resolution import resolve

@@ -18,7 +18,7 @@ from transect.records import DECLARED, CallCounts, Images, Predictions, Quote
 from transect.runs.json_records import record_of
 from transect.spoken_answers import UNANSWERED, Pixels, Said, Speaker, Spoken, Status
 from transect.targets.python_objects import array_digest
-from transect.targets.words import reading_rules
+from transect.targets.words import reading
 from transect.targets.words.judging import Coders, coders_of, failure_of
 from transect.targets.words.questions import Kind, Wording, WordQuestion, wordings
 from transect.targets.words.reading import read, value_of
@@ -126,11 +126,6 @@ class MeteredAskedTarget(AskedTarget):
 
     metered = True
 
-    @property
-    def asks(self) -> int:
-        """Texts that are sent about one image."""
-        return len(wordings(self.question, ""))
-
     def quote(self, images: int) -> Quote:
         """The most that this question costs about N new images of a size that the model supposes."""
         return self._quoted(images, None)
@@ -175,7 +170,7 @@ def _facts(question: WordQuestion, speaker: Speaker) -> dict[str, Any]:
     return {
         "asked_in_words": question.facts(),
         "question_sha256": question.digest,
-        "reading_sha256": reading_rules.digest(),
+        "reading_sha256": reading.rules_digest(),
         "model": {"name": speaker.name, **described(speaker)},
     }
 

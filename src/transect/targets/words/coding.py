@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -25,8 +25,10 @@ from transect.runs.trust import check_trusted
 from transect.spoken_answers import Said, Scored, Status
 from transect.targets.guard import attempt
 from transect.targets.python_objects import fingerprint, import_object
-from transect.targets.words.questions import Code, WordQuestion
 from transect.texts import encodable, one_line
+
+if TYPE_CHECKING:
+    from transect.targets.words.questions import Code, WordQuestion
 
 WORDLISTS: Final = ("competence", "warmth")
 """Lists that ship, in `lists/`, each with its sources."""

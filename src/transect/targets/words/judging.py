@@ -18,9 +18,8 @@ from transect.errors import BadInput
 from transect.records import Quote
 from transect.spoken_answers import Ask, Judged, Said, Speaker, Spoken, Status
 from transect.targets.words.coding import Scorers, TextScorer, scorers_of, with_scores
-from transect.targets.words.extraction import plain
 from transect.targets.words.questions import Kind, QuestionSet, Wording, WordQuestion
-from transect.targets.words.reading import read
+from transect.targets.words.reading import plain, read
 from transect.targets.words.speakers import SharedSpeaker, described, shared, shared_object
 from transect.texts import encodable
 

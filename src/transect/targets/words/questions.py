@@ -1,4 +1,4 @@
-"""Questions to a model that answers in words: frozen records, as the other modules know them.
+"""Questions to a model that answers in words, and TOML files of them: `--questions FILE`, or a set that ships.
 
 A question has a kind, which says what an answer is:
 
@@ -9,6 +9,9 @@ A question has a kind, which says what an answer is:
 | number | a number between `low` and `high` | the number |
 | text | any text | none; 1 or 0 for each code |
 | pair | of two images the first or the second, or neither | 0 or 1 as the caller numbers the images; 2 neither |
+
+A file has one `[[question]]` table per question, and above them what counts for all: `title`, `version`, `system`,
+`sources`, `may_be_used_for` and `may_not_be_used_for`. See docs/reference/question-files.md for every key.
 """
 
 from __future__ import annotations
@@ -22,12 +25,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Literal, final
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, final
 
-from transect.errors import UnknownName
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from transect.errors import BadInput, UnknownName
 from transect.records import Task
+from transect.runs import toml_files
 from transect.runs.folder import canonical_json
 from transect.spoken_answers import Ask
+from transect.targets.words.coding import WORDLISTS, matcher
 
 PAIR: Final = ("first", "second", "neither")
 """Options of a question about two images; the third only where the question offers it."""
@@ -295,3 +303,267 @@ def _permutation(number: int, n: int) -> tuple[int, ...]:
         place, number = divmod(number, math.factorial(rest))
         chosen.append(left.pop(place))
     return tuple(chosen)
+
+
+SHIPPED: Final = ("hiring", "occupation", "traits", "pairs", "alt-text", "appearance")
+"""Sets by name, in `shipped/`: question files like any other."""
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_whitespace=True)]
+_Line = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+_TOKENS: Final = {Kind.TEXT: 256}
+"""The longest answer where the file says nothing; of other kinds 64."""
+ONLY_OF: Final = {
+    "options": (Kind.CHOICE,),
+    "shown": (Kind.CHOICE,),
+    "positive": (Kind.CHOICE, Kind.PAIR),
+    "neither": (Kind.PAIR,),
+    "low": (Kind.NUMBER,),
+    "high": (Kind.NUMBER,),
+    "unit": (Kind.NUMBER,),
+    "code": (Kind.TEXT,),
+    "wordlists": (Kind.TEXT,),
+}
+"""Keys that only questions of some kinds have."""
+_PLACEHOLDERS: Final = {Kind.CHOICE: ("options",), Kind.PAIR: ("options",), Kind.NUMBER: ("low", "high", "unit")}
+_Fault = tuple[str, str]
+"""A key of a question, and what is wrong with it."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@final
+class CodeTable(_Table):
+    """A code of a free text: 1 where a label (whole words) or a pattern occurs, or a judge model says yes; else 0."""
+
+    name: Name = Field(description="what tables call it")
+    labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, found as whole words in any capitals")
+    patterns: tuple[_Line, ...] = Field(
+        default=(), description="regular expressions of the Rust crate `regex`, found in any capitals"
+    )
+    judge: str = Field(
+        default="",
+        max_length=2000,
+        description="in place of both: a yes-or-no question about the text, for the model of `--judge`",
+    )
+
+
+@final
+class QuestionTable(_Table):
+    """One question as a file states it."""
+
+    name: Name = Field(description="what tables call it; the target is `model/name`")
+    kind: Kind = Field(description="what an answer is: `yes-no`, `choice`, `number`, `text`, or `pair` of two images")
+    prompt: _Text = Field(description="the text that is sent with the image")
+    paraphrases: tuple[_Text, ...] = Field(
+        default=(), max_length=99, description="other texts that ask the same; each image is asked in all"
+    )
+    system: str | None = Field(
+        default=None, max_length=20_000, description="the system prompt; the file's where it is left out"
+    )
+    options: tuple[_Line, ...] = Field(
+        default=(), max_length=26, description="2 to 26 options, none the beginning of another; needed"
+    )
+    shown: Shown = Field(
+        default="letters",
+        description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"',
+    )
+    positive: str = Field(
+        default="", description="the option whose probability is the outcome; each in turn where left out"
+    )
+    neither: bool = Field(default=False, description='whether "neither" is offered beside "first" and "second"')
+    low: float | None = Field(default=None, description="the lowest number that is an answer; needed")
+    high: float | None = Field(default=None, description="the highest; needed")
+    unit: str = Field(
+        default="",
+        max_length=60,
+        description='of the number: "years", "%", "USD per year"; an answer in another is unreadable',
+    )
+    code: tuple[CodeTable, ...] = Field(
+        default=(), description="what is looked for in the text, one table or more; needed"
+    )
+    wordlists: tuple[str, ...] = Field(default=(), description="shipped lists whose share of the words is measured")
+    repeats: int = Field(
+        default=1, ge=1, le=100, description="how often each wording is asked; above 1 at a temperature alone"
+    )
+    temperature: float = Field(default=0.0, ge=0, le=2, description="of the model's draw; 0 takes the likeliest word")
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=32_768, description="the longest answer; 256 for `text`, 64 for the others"
+    )
+    meaning: str = Field(default="", max_length=2000, description="what the value means, in words, for the report")
+    sources: tuple[_Text, ...] = Field(
+        default=(), description="where the question comes from; the file's where left out"
+    )
+    may_be_used_for: str = Field(
+        default="", max_length=4000, description="what a result can show; the file's where left out"
+    )
+    may_not_be_used_for: str = Field(
+        default="", max_length=4000, description="what it cannot show; the file's where left out"
+    )
+
+
+@final
+class QuestionFile(_Table):
+    """A whole file."""
+
+    title: str = Field(default="", max_length=200, description="of the report's section")
+    version: str = Field(
+        default="1", max_length=60, description="of the file, for people; a digest tells contents apart"
+    )
+    system: str = Field(default="", max_length=20_000, description="the system prompt of questions that state none")
+    sources: tuple[_Text, ...] = Field(default=(), description="of questions that state none")
+    may_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
+    may_not_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
+    question: tuple[QuestionTable, ...] = Field(
+        min_length=1, max_length=1000, description="the questions, one table each"
+    )
+
+
+def load(name: str | Path) -> QuestionSet:
+    """The questions of a set that ships, by its name, or of a TOML file.
+
+    Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
+    """
+    text, where = toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__)
+    called = str(name) if str(name) in SHIPPED else Path(name).stem
+    return parse(text, where, called)
+
+
+def parse(text: str, where: str, name: str = "questions") -> QuestionSet:
+    """Questions from their TOML. where: what messages call it. Raises BadInput in one line, with line and key."""
+    file = toml_files.checked(QuestionFile, toml_files.parse(text, where), where, text)
+    for number, table in enumerate(file.question):
+        names = [other.name for other in file.question[:number]]
+        for key, message in _faults(table, names):
+            line = toml_files.line_words(text, ("question", number, *key.split(".")))
+            raise BadInput(f"{where}{line}: question {number + 1}.{key}: {message}")
+    return QuestionSet(name, tuple(_record(table, file) for table in file.question), file.title, file.version)
+
+
+def _record(table: QuestionTable, file: QuestionFile) -> WordQuestion:
+    options = _options(table)
+    return WordQuestion(
+        name=table.name,
+        kind=table.kind,
+        paraphrases=(table.prompt, *table.paraphrases),
+        system=file.system if table.system is None else table.system,
+        options=options,
+        shown=table.shown if table.kind is Kind.CHOICE else "list",
+        positive=options.index(table.positive) if table.positive else None,
+        low=table.low or 0.0,
+        high=table.high or 0.0,
+        unit=table.unit.strip(),
+        codes=tuple(Code(code.name, code.labels, code.patterns, code.judge.strip()) for code in table.code),
+        wordlists=table.wordlists,
+        repeats=table.repeats,
+        temperature=table.temperature,
+        max_tokens=table.max_tokens or _TOKENS.get(table.kind, 64),
+        meaning=table.meaning,
+        sources=table.sources or file.sources,
+        may_be_used_for=table.may_be_used_for or file.may_be_used_for,
+        may_not_be_used_for=table.may_not_be_used_for or file.may_not_be_used_for,
+    )
+
+
+def _options(table: QuestionTable) -> tuple[str, ...]:
+    if table.kind is Kind.PAIR:
+        return PAIR if table.neither else PAIR[:2]
+    return table.options
+
+
+def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
+    """What is wrong between the keys of a question; the first is reported. names: of the questions before it."""
+    if table.name in names:
+        yield "name", f"expected every question's name once, got {table.name!r} twice: rename one"
+    for key in ONLY_OF:
+        if key in table.model_fields_set and table.kind not in ONLY_OF[key]:
+            kinds = " or ".join(ONLY_OF[key])
+            yield key, f"expected it of kind {kinds} alone, got kind {table.kind}: leave it out, or change the kind"
+    yield from _prompt_faults(table)
+    if table.kind is Kind.CHOICE:
+        yield from _option_faults(table)
+    elif table.kind is Kind.NUMBER:
+        yield from _number_faults(table)
+    elif table.kind is Kind.TEXT:
+        yield from _text_faults(table)
+    if table.positive and table.positive not in _options(table):
+        yield "positive", f"expected one of {', '.join(_options(table))}, got {table.positive!r}: fix it"
+    if table.repeats > 1 and not table.temperature:
+        yield (
+            "repeats",
+            f"expected 1 at temperature 0, where all answers are the same, got {table.repeats}: set temperature",
+        )
+
+
+def _prompt_faults(table: QuestionTable) -> Iterator[_Fault]:
+    prompts = (table.prompt, *table.paraphrases)
+    known = _PLACEHOLDERS.get(table.kind, ())
+    for number, prompt in enumerate(prompts):
+        key = "paraphrases" if number else "prompt"
+        if prompt in prompts[:number]:
+            yield key, f"expected wordings that differ, got {_cut(prompt)!r} twice: leave one out"
+        for name in PLACEHOLDER.findall(prompt):
+            if name not in known:
+                allowed = " or ".join(f"{{{each}}}" for each in known) or "no placeholder"
+                yield key, f"expected {allowed} in a prompt of kind {table.kind}, got {{{name}}}: remove its braces"
+
+
+def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
+    options = table.options
+    if len(options) < 2:
+        yield "options", f"expected 2 options or more of kind choice, got {len(options)}: add some"
+    folded = [" ".join(option.casefold().split()) for option in options]
+    for number, option in enumerate(folded):
+        for other, text in enumerate(folded):
+            if number != other and text.startswith(option):
+                pair = f"{options[number]!r} and {options[other]!r}"
+                yield "options", f"expected options of which none begins with another, got {pair}: reword one"
+    if table.shown == "letters":
+        for option in options:
+            if option.upper() in LETTERS and len(option) == 1:
+                yield (
+                    "options",
+                    f"expected words behind the letters A, B, …, got {option!r}: reword it, or shown = 'list'",
+                )
+    if broken := next((option for option in options if "\n" in option), None):
+        yield "options", f"expected each option in one line, got {_cut(broken)!r}: join its lines"
+
+
+def _number_faults(table: QuestionTable) -> Iterator[_Fault]:
+    for key in ("low", "high"):
+        if getattr(table, key) is None:
+            yield key, "expected it of kind number, found none: add low = … and high = …"
+            return
+    if table.low is not None and table.high is not None and not table.low < table.high:
+        yield "high", f"expected more than low = {table.low:g}, got {table.high:g}: exchange them"
+
+
+def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
+    names = [code.name for code in table.code]
+    if not names:
+        yield "code", "expected what to look for in a free text, found none: add a [[question.code]] table"
+    for number, code in enumerate(table.code):
+        if code.name in names[:number]:
+            yield "code", f"expected every code's name once, got {code.name!r} twice: rename one"
+        yield from _code_faults(code)
+    for name in table.wordlists:
+        if name not in WORDLISTS:
+            yield "wordlists", f"expected {' or '.join(WORDLISTS)}, got {name!r}: fix it"
+
+
+def _code_faults(code: CodeTable) -> Iterator[_Fault]:
+    rules = bool(code.labels or code.patterns)
+    if rules and code.judge.strip():
+        yield "code", f"expected rules or a judge for the code {code.name}, got both: leave one out"
+    if not rules and not code.judge.strip():
+        yield "code", f"expected labels, patterns or a judge of the code {code.name}, found none: add one"
+    for pattern in code.patterns:
+        try:
+            matcher(pattern)
+        except BadInput as error:
+            yield "code", f"{error}; fix it"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -13,18 +13,13 @@ from weakref import WeakValueDictionary
 from transect.errors import BadInput
 from transect.protocols import Closable, DescribesItself
 from transect.records import Quote
-from transect.runs.trust import check_trusted
 from transect.spoken_answers import Ask, AskedSpec, Speaker
+from transect.targets.kinds import kind_of, may_open
+from transect.targets.model import options_of
 from transect.targets.python_objects import NoSuchModule, fingerprint, import_object
 
 if TYPE_CHECKING:
     from transect.targets.words.questions import QuestionSet, WordQuestion
-
-LOCAL: Final = "vlm"
-"""The prefix of a model in a folder of this machine."""
-OPTIONS: Final = ("device",)
-"""Settings of a local model; a chat interface has its own in its file."""
-
 
 PATIENCE: Final = 60.0
 """Seconds, where the model does not say otherwise."""
@@ -98,7 +93,7 @@ _opening = threading.Lock()
 
 def question_set(questions: str | Path) -> QuestionSet:
     """The questions of a file, or of a set that ships, that are about one image. Raises BadInput where none is."""
-    from transect.targets.words.question_file import load
+    from transect.targets.words.questions import load
 
     chosen = load(questions)
     about_one = tuple(question for question in chosen if question.images == 1)
@@ -113,7 +108,7 @@ def question_set(questions: str | Path) -> QuestionSet:
 
 def about_two(questions: str | Path) -> tuple[WordQuestion, ...]:
     """The questions of a file, or of a set that ships, that are about two images at once."""
-    from transect.targets.words.question_file import load
+    from transect.targets.words.questions import load
 
     return tuple(question for question in load(questions) if question.images == 2)
 
@@ -158,9 +153,9 @@ def shared_object(speaker: object) -> SharedSpeaker:
 
 def gives_words(spec: str) -> bool:
     """Whether a spec by its form names a model that answers in words."""
-    local = spec.startswith(f"{LOCAL}:")
-    if local or not spec.endswith(".toml"):
-        return local
+    kind, _ = kind_of(spec)
+    if kind is None or not kind.remote:
+        return kind is not None and kind.in_words
     from transect.targets.http.chat.settings import is_chat_file
 
     return is_chat_file(spec)
@@ -176,7 +171,7 @@ def no_words(name: object) -> BadInput:
 
 def no_questions(name: object) -> BadInput:
     """The error of a model that answers in words and is asked nothing."""
-    from transect.targets.words.question_file import SHIPPED
+    from transect.targets.words.questions import SHIPPED
 
     return BadInput(
         f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "
@@ -185,14 +180,14 @@ def no_questions(name: object) -> BadInput:
 
 
 def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
-    check_trusted(spec)
-    scheme, _, argument = spec.partition(":")
-    if scheme == LOCAL and argument:
-        from transect.targets.words.local import load as load_local
-
-        if unknown := [name for name in options if name not in OPTIONS]:
+    may_open(spec)
+    kind, argument = kind_of(spec)
+    if kind is not None and kind.in_words:
+        if unknown := [name for name in options if name not in kind.options]:
             raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
-        return load_local(argument, **options)
+        module = kind.opened()
+        opened: Speaker = module.load(argument, options_of(module.Options, options, spec))
+        return opened
     if spec.endswith(".toml"):
         if not gives_words(spec):
             raise no_words(spec)

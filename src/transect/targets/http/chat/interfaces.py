@@ -1,4 +1,5 @@
-"""Five chat interfaces: the request about images, and what a reply says: an answer, a refusal, or a fault.
+"""The chat interfaces: the request about images; what a reply says: an answer, a refusal, or a fault; the tokens that a
+call can take at most; and how questions are handed over in batches.
 
 Sources: https://platform.openai.com/docs/api-reference/chat/create and .../responses/create,
 https://platform.claude.com/docs/en/api/messages, https://ai.google.dev/api/generate-content,
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 from types import MappingProxyType
 from typing import Any, Final, final
 from urllib.parse import quote, urlsplit
@@ -21,14 +24,14 @@ from urllib.parse import quote, urlsplit
 from transect.runs.pictures import packed, png
 from transect.spoken_answers import Ask, End, Pixels, Spoken
 from transect.targets.http.answers import NoAnswer, outline, parse, provider_words
-from transect.targets.http.asking import Message
-from transect.targets.http.aws import TOO_LONG
+from transect.targets.http.asking import TOO_LONG, CallFailed, Message
 from transect.targets.http.chat.settings import (
+    AROUND_FORM,
     DESCRIPTION,
-    LEAST_OF_RESPONSES,
     NAME,
     OPENAI,
     ChatRequest,
+    ChatSettings,
     form_of,
     limit,
     named_form,
@@ -36,9 +39,14 @@ from transect.targets.http.chat.settings import (
 )
 from transect.targets.http.ledger import NO_TOKENS, Reply, Tokens
 from transect.targets.http.messages import encode_as
-from transect.targets.http.settings import merged
+from transect.targets.http.settings import BEDROCK, merged
 from transect.targets.python_objects import array_digest
 from transect.texts import encodable, one_line, words_of
+
+AROUND: Final = 100
+"""Tokens of roles, templates and marks around texts and images."""
+LEAST_OF_RESPONSES: Final = 16
+"""The least limit that OpenAI's Responses interface takes."""
 
 
 @final
@@ -272,16 +280,19 @@ def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
     if not isinstance(content.get("content"), list):
         return no_answer(content, "content")
     parts = items(content["content"])
-    answered = next((said_by_tool(part.get("input")) for part in parts if part.get("name") == NAME), "")
-    end = _end(content.get("stop_reason"))
     usage = at(content, "usage")
-    return Spoken(
-        text=answered or texts([part for part in parts if part.get("type") == "text"]),
-        end="end" if answered and end == "tool" else end,
-        refusal=end == "filter",
+    return replace(
+        _by_tool(parts, texts([part for part in parts if part.get("type") == "text"]), content.get("stop_reason")),
         tokens_sent=count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         tokens_received=count(usage, "output_tokens"),
     )
+
+
+def _by_tool(calls: Sequence[object], text: str, reason: object) -> Spoken:
+    """What the tool was called with, which stands for an answer after a schema; else the text."""
+    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
+    end = _end(reason)
+    return Spoken(answered or text, "end" if answered and end == "tool" else end, end == "filter")
 
 
 def gemini_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) -> Message:
@@ -363,17 +374,295 @@ def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
     said = at(content, "output", "message", "content")
     if not isinstance(said, list):
         return no_answer(content, "output.message.content")
-    calls = [at(part, "toolUse") for part in items(said)]
-    answered = next((said_by_tool(at(call, "input")) for call in calls if at(call, "name") == NAME), "")
-    end = _end(content.get("stopReason"))
     usage = at(content, "usage")
-    return Spoken(
-        text=answered or texts(items(said)),
-        end="end" if answered and end == "tool" else end,
-        refusal=end == "filter",
+    return replace(
+        _by_tool([at(part, "toolUse") for part in items(said)], texts(items(said)), content.get("stopReason")),
         tokens_sent=count(usage, "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
         tokens_received=count(usage, "outputTokens"),
     )
+
+
+_MEGABYTE: Final = 1_000_000
+Send = Callable[[Message], bytes]
+"""Sends a message and gives the body of a good reply; raises CallFailed for any other."""
+Outcome = tuple[str, Reply | str]
+"""The number of a question, and its reply; or why there is none, where it was not worked on."""
+
+
+class BatchInterface:
+    """How batches are handed over and collected; each call may raise CallFailed. most_bytes: of all bodies."""
+
+    most_bytes: int
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, request: ChatRequest) -> None:
+        self.request, self.url = request, request.url.rstrip("/")
+
+    def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
+        """Hand over requests with their numbers; returns the name of the batch."""
+        raise NotImplementedError
+
+    def is_done(self, name: str, send: Send) -> bool:
+        """Whether nothing more will be answered."""
+        raise NotImplementedError
+
+    def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
+        """What became of each request, in any order."""
+        raise NotImplementedError
+
+    def message(self, method: str, url: str, body: object = None) -> Message:
+        """A request with that body."""
+        return Message(method, url, {**self.headers, **self.request.headers}, self.request.query, json=body)
+
+
+@final
+class OpenAIBatches(BatchInterface):
+    """A file of lines that is uploaded, a batch of it, and two files of lines: of answers and of faults."""
+
+    most_bytes = 90 * _MEGABYTE
+
+    def __init__(self, request: ChatRequest) -> None:
+        super().__init__(request)
+        self._root = self.url.removesuffix("/chat/completions").removesuffix("/responses")
+        self._endpoint = urlsplit(self.url).path
+
+    def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
+        """As every interface has it."""
+        lines = [
+            json.dumps({"custom_id": number, "method": "POST", "url": self._endpoint, "body": message.json})
+            for number, message in numbered
+        ]
+        file = ("questions.jsonl", "\n".join(lines).encode(), "application/jsonl")
+        upload = replace(self.message("POST", f"{self._root}/files"), files={"file": file}, data={"purpose": "batch"})
+        stored = _named(send(upload), "id")
+        body = {"input_file_id": stored, "endpoint": self._endpoint, "completion_window": "24h"}
+        return _named(send(self.message("POST", f"{self._root}/batches", body)), "id")
+
+    def is_done(self, name: str, send: Send) -> bool:
+        """As every interface has it."""
+        return self._state(name, send).get("status") in ("completed", "failed", "expired", "cancelled")
+
+    def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
+        """As every interface has it."""
+        state = self._state(name, send)
+        for key in ("output_file_id", "error_file_id"):
+            if isinstance(file := state.get(key), str) and file:
+                url = f"{self._root}/files/{quote(file, safe='')}/content"
+                for line in _lines(send(self.message("GET", url))):
+                    yield str(line.get("custom_id")), _openai_outcome(line)
+
+    def _state(self, name: str, send: Send) -> Mapping[str, Any]:
+        return _object(send(self.message("GET", f"{self._root}/batches/{quote(name, safe='')}")))
+
+
+def _openai_outcome(line: Mapping[str, Any]) -> Reply | str:
+    status, body = at(line, "response", "status_code"), at(line, "response", "body")
+    if isinstance(status, int) and isinstance(body, Mapping):
+        return _reply(status, body)
+    return f"batch: {at(line, 'error', 'code') or 'not answered'}"
+
+
+@final
+class AnthropicBatches(BatchInterface):
+    """A list of requests, and a file of lines with their results."""
+
+    most_bytes = 200 * _MEGABYTE
+    headers = VERSION
+
+    def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
+        """As every interface has it."""
+        requests = [{"custom_id": number, "params": message.json} for number, message in numbered]
+        return _named(send(self.message("POST", f"{self.url}/batches", {"requests": requests})), "id")
+
+    def is_done(self, name: str, send: Send) -> bool:
+        """As every interface has it."""
+        state = _object(send(self.message("GET", f"{self.url}/batches/{quote(name, safe='')}")))
+        return state.get("processing_status") == "ended"
+
+    def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
+        """From the batch's own address, whatever a reply names, so that secrets go nowhere else."""
+        url = f"{self.url}/batches/{quote(name, safe='')}/results"
+        for line in _lines(send(self.message("GET", url))):
+            yield str(line.get("custom_id")), _anthropic_outcome(line.get("result"))
+
+
+def _anthropic_outcome(result: object) -> Reply | str:
+    kind, message, error = (at(result, key) for key in ("type", "message", "error"))
+    if kind == "succeeded" and isinstance(message, Mapping):
+        return _reply(200, message)
+    if kind == "errored" and isinstance(error, Mapping):
+        named = at(error, "error", "type") or error.get("type")
+        return _reply(400 if named == "invalid_request_error" else 500, error)
+    return f"batch: {kind or 'not answered'}"
+
+
+@final
+class GeminiBatches(BatchInterface):
+    """A list of requests within the call, and a list of answers in the state of the batch."""
+
+    most_bytes = 18 * _MEGABYTE
+
+    def start(self, numbered: Sequence[tuple[str, Message]], send: Send) -> str:
+        """As every interface has it."""
+        requests = [{"request": message.json, "metadata": {"key": number}} for number, message in numbered]
+        body = {"batch": {"displayName": "transect", "inputConfig": {"requests": {"requests": requests}}}}
+        url = gemini_address(self.request, "batchGenerateContent")
+        return _named(send(self.message("POST", url, body)), "name")
+
+    def is_done(self, name: str, send: Send) -> bool:
+        """As every interface has it."""
+        return self._state(name, send).get("done") is True
+
+    def outcomes(self, name: str, send: Send) -> Iterator[Outcome]:
+        """As every interface has it."""
+        state = self._state(name, send)
+        answers = at(state, "response", "inlinedResponses", "inlinedResponses")
+        for line in items(answers):
+            response, error = line.get("response"), line.get("error")
+            number = str(at(line, "metadata", "key"))
+            if isinstance(response, Mapping):
+                yield number, _reply(200, response)
+            else:
+                yield number, _reply(400 if at(error, "code") in (3, 9, 400) else 500, {"error": error or {}})
+
+    def _state(self, name: str, send: Send) -> Mapping[str, Any]:
+        return _object(send(self.message("GET", f"{self.url}/{quote(name)}")))
+
+
+def _reply(status: int, content: Mapping[str, Any]) -> Reply:
+    return Reply(status, "application/json", json.dumps(content).encode())
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        content = parse(body)
+    except NoAnswer as error:
+        raise CallFailed(str(error), retryable=False, sent=True) from None
+    return content if isinstance(content, Mapping) else {}
+
+
+def _named(body: bytes, key: str) -> str:
+    value = _object(body).get(key)
+    if not isinstance(value, str) or not value:
+        raise CallFailed(f"invalid answer: no {key} of a batch", retryable=False, sent=True)
+    return value
+
+
+def _lines(body: bytes) -> Iterator[Mapping[str, Any]]:
+    """The objects of a file of lines; a line that is none is left out, and its question counts as not answered."""
+    for line in body.splitlines():
+        try:
+            content = parse(line)
+        except NoAnswer:
+            continue
+        if isinstance(content, Mapping):
+            yield content
+
+
+def _openai_tokens(width: int, height: int) -> int:
+    """Patches of 32 pixels, 2.46 tokens each, or 85 and 170 for each tile of 512 once the short side is 768.
+
+    Source: https://platform.openai.com/docs/guides/images-vision
+    """
+    patches = ceil(width / 32) * ceil(height / 32) * 2.46
+    scale = 768 / min(width, height)
+    tiles = ceil(width * scale / 512) * ceil(height * scale / 512)
+    return ceil(max(patches, 85 + 170 * tiles))
+
+
+def _anthropic_tokens(width: int, height: int) -> int:
+    """A token for each patch of 28 pixels, or for each 750 pixels.
+
+    Source: https://platform.claude.com/docs/en/build-with-claude/vision
+    """
+    return max(ceil(width / 28) * ceil(height / 28), ceil(width * height / 750))
+
+
+def _gemini_tokens(width: int, height: int) -> int:
+    """258 for each tile of two thirds of the short side, from 256 to 768 pixels; 1,120 at least, as of Gemini 3.
+
+    Source: https://ai.google.dev/gemini-api/docs/image-understanding and .../media-resolution
+    """
+    side = min(max(min(width, height) // 1.5, 256), 768)
+    return max(1120, 258 * ceil(width / side) * ceil(height / side))
+
+
+def _bedrock_tokens(width: int, height: int) -> int:
+    """A token for each patch of 16 pixels, and 1,601 at least: models of several makers are behind it."""
+    return max(1601, ceil(width / 16) * ceil(height / 16))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How one interface is spoken.
+
+    message: the request about the images shown. spoken: what an answer without a fault says. tokens: the most that an
+    image of that width and height in pixels takes. url: where it is unless the file says so; "" where that is stated.
+    keys: what its [request] may hold beside what all have. least: the least limit of tokens that it takes. batches: how
+    questions are handed over together; None where that cannot be done by calls alone.
+    """
+
+    message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
+    spoken: Callable[[Mapping[str, Any]], Spoken]
+    tokens: Callable[[int, int], int]
+    url: str = ""
+    keys: frozenset[str] = frozenset({"headers", "query"})
+    least: int = 0
+    batches: type[BatchInterface] | None = None
+
+
+_OVER_HTTP: Final = frozenset({"headers", "query"})
+INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
+    {
+        "openai-chat": Interface(
+            openai_chat_message,
+            openai_chat_spoken,
+            _openai_tokens,
+            keys=_OVER_HTTP | {"detail", "max_tokens_name", "send_seed"},
+            batches=OpenAIBatches,
+        ),
+        "openai-responses": Interface(
+            openai_responses_message,
+            openai_responses_spoken,
+            _openai_tokens,
+            url="https://api.openai.com/v1/responses",
+            keys=_OVER_HTTP | {"detail"},
+            least=LEAST_OF_RESPONSES,
+            batches=OpenAIBatches,
+        ),
+        "anthropic-messages": Interface(
+            anthropic_message,
+            anthropic_spoken,
+            _anthropic_tokens,
+            url="https://api.anthropic.com/v1/messages",
+            batches=AnthropicBatches,
+        ),
+        "gemini": Interface(
+            gemini_message,
+            gemini_spoken,
+            _gemini_tokens,
+            url="https://generativelanguage.googleapis.com/v1beta",
+            keys=_OVER_HTTP | {"send_seed"},
+            batches=GeminiBatches,
+        ),
+        BEDROCK: Interface(bedrock_message, bedrock_spoken, _bedrock_tokens, keys=frozenset({"region"})),
+    }
+)
+"""By the preset of a target's TOML file."""
+
+
+def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
+    """The most that one call can take. sizes: width and height of each image in pixels.
+
+    Text: one token for each byte of UTF-8, since no tokenizer in use makes more of it, and 100 for what the interface
+    puts around it. Images: the provider's documented rule, of several the one that gives most.
+    """
+    interface, request = INTERFACES[settings.preset], settings.request
+    images = sum(request.image_tokens or interface.tokens(width, height) for width, height in sizes)
+    form = form_of(request, ask)
+    text = len(ask.system.encode()) + len(ask.prompt.encode()) + (len(json.dumps(form)) + AROUND_FORM if form else 0)
+    return Tokens(images + text + AROUND, max(limit(request, ask), interface.least))
 
 
 _LONGEST_REASON: Final = 200
@@ -395,26 +684,6 @@ _SAYS_TOO_LONG: Final = re.compile(
 )
 _PASSING: Final = {"server_error", "rate_limit_exceeded", "overloaded_error", "429", "500", "502", "503", "529"}
 _CODE: Final = re.compile(r"[A-Za-z][A-Za-z_.-]{0,59}")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """How one interface is spoken: the request about the images shown, and what an answer without a fault says."""
-
-    message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
-    spoken: Callable[[Mapping[str, Any]], Spoken]
-
-
-INTERFACES: Final[Mapping[str, Interface]] = MappingProxyType(
-    {
-        "openai-chat": Interface(openai_chat_message, openai_chat_spoken),
-        "openai-responses": Interface(openai_responses_message, openai_responses_spoken),
-        "anthropic-messages": Interface(anthropic_message, anthropic_spoken),
-        "gemini": Interface(gemini_message, gemini_spoken),
-        "bedrock-converse": Interface(bedrock_message, bedrock_spoken),
-    }
-)
 
 
 def spoken(reply: Reply, interface: Interface) -> Spoken:

@@ -1,29 +1,23 @@
-"""What the TOML file of a chat interface may say; the form of an answer that an interface is asked to keep; the tokens
-that a call can take at most.
+"""What the TOML file of a chat interface may say, and the form of an answer that an interface is asked to keep.
 
-The form leaves a way out, null, which counts as a refusal. Text: one token for each byte of UTF-8, since no
-tokenizer in use makes more of it, and 100 for what the interface puts around it. Images: the provider's documented
-rule, of several the one that gives most.
+The form leaves a way out, null, which counts as a refusal.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from math import ceil
 from pathlib import Path
-from typing import Any, Final, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 from pydantic import Field
 
 from transect.errors import BadInput
 from transect.runs import toml_files
 from transect.spoken_answers import Ask
-from transect.targets.http.ledger import Tokens
 from transect.targets.http.settings import (
     BEDROCK,
-    CHAT,
     AnswerSettings,
     Budget,
     Canary,
@@ -39,28 +33,13 @@ from transect.targets.http.settings import (
     url_fault,
 )
 
-Preset = Literal["openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse"]
+if TYPE_CHECKING:
+    from transect.targets.http.chat.interfaces import Interface
 
-URLS: Final[Mapping[str, str]] = {
-    "openai-responses": "https://api.openai.com/v1/responses",
-    "anthropic-messages": "https://api.anthropic.com/v1/messages",
-    "gemini": "https://generativelanguage.googleapis.com/v1beta",
-}
-"""Where an interface is unless the file says so; that of openai-chat is spoken by many, and stated."""
 OPENAI: Final = "api.openai.com"
 """Where openai-chat has structured answers for sure; other servers that speak it may not know them."""
 _OURS: Final = {"model", "messages", "input", "contents", "stream", "system", "instructions", "modelId"}
 """Members of a body that are made for each question, or not supported: no file sets them."""
-
-_ONLY: Final[Mapping[str, tuple[str, ...]]] = {
-    "headers": CHAT[:-1],
-    "query": CHAT[:-1],
-    "detail": ("openai-chat", "openai-responses"),
-    "max_tokens_name": ("openai-chat",),
-    "send_seed": ("openai-chat", "gemini"),
-    "region": (BEDROCK,),
-}
-"""Keys of [request] that not every interface has."""
 
 
 @final
@@ -130,7 +109,7 @@ class ChatSettings(Table):
 
     name: str = ""
     version: str = "1"
-    preset: Preset
+    preset: str
     request: ChatRequest
     limits: Limits = Limits()
     budget: ChatBudget = ChatBudget()
@@ -142,45 +121,50 @@ class ChatSettings(Table):
 
 def is_chat_file(path: str | Path) -> bool:
     """Whether a TOML file describes a model behind a chat interface; False for one that cannot be read."""
+    from transect.targets.http.chat.interfaces import INTERFACES
+
     try:
-        return toml_files.read(Path(path)).get("preset") in CHAT
+        return toml_files.read(Path(path)).get("preset") in INTERFACES
     except BadInput:
         return False
 
 
 def read_chat_settings(path: Path) -> ChatSettings:
     """The settings of a file. Raises BadInput in one line, with the line and the key where the file has them."""
+    from transect.targets.http.chat.interfaces import INTERFACES
+
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
-    if table.get("preset") not in CHAT:
-        expected = f"expected preset = one of {', '.join(CHAT)}"
+    if table.get("preset") not in INTERFACES:
+        expected = f"expected preset = one of {', '.join(INTERFACES)}"
         got = table.get("preset", "none")
         raise BadInput(f"{path}: {expected}, got {got!r}: a model that answers in words has one")
-    settings = toml_files.checked(ChatSettings, merged(_defaults(table), table), str(path), text, quotes=False)
-    faults = (_address_fault, _body_fault, _budget_fault)
-    refuse(path, text, secret_fault(table) or next((fault for find in faults if (fault := find(settings))), None))
+    usual = _defaults(table, INTERFACES[table["preset"]])
+    settings = toml_files.checked(ChatSettings, merged(usual, table), str(path), text, quotes=False)
+    found = (_address_fault(settings), _body_fault(settings, INTERFACES), _budget_fault(settings))
+    refuse(path, text, secret_fault(table) or next(filter(None, found), None))
     return settings
 
 
-def _defaults(table: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults(table: Mapping[str, Any], interface: Interface) -> dict[str, Any]:
     """An answer in words takes longer than a number, and waits for no processor here.
 
     It is structured where the interface is known to have that; Anthropic forces no tool on a model that thinks first.
     """
     limits = {"timeout": 120.0, "concurrency": 16}
-    preset, request = str(table.get("preset")), table.get("request")
+    request = table.get("request")
     if not isinstance(request, Mapping):
         return {"limits": limits}
     body = request.get("json")
-    has_form = preset in URLS or f"//{OPENAI}/" in str(request.get("url"))
+    has_form = bool(interface.url) or f"//{OPENAI}/" in str(request.get("url"))
     thinks = isinstance(body, Mapping) and "thinking" in body
-    url = {"url": URLS[preset]} if preset in URLS else {}
+    url = {"url": interface.url} if interface.url else {}
     return {"limits": limits, "request": {**url, "structured": has_form and not thinks}}
 
 
 def _address_fault(settings: ChatSettings) -> Fault | None:
     request = settings.request
-    if settings.preset == BEDROCK:
+    if settings.preset == BEDROCK:  # which is called by region, or at another endpoint
         if not request.region:
             return "request.region", "expected the AWS region, e.g. 'eu-west-1': add it"
         return url_fault("url", request.url) if request.url else None
@@ -188,16 +172,16 @@ def _address_fault(settings: ChatSettings) -> Fault | None:
     return url_fault("url", request.url) or address_fault(request.url, sent)
 
 
-def _body_fault(settings: ChatSettings) -> Fault | None:
-    request = settings.request
+def _body_fault(settings: ChatSettings, interfaces: Mapping[str, Interface]) -> Fault | None:
+    request, preset = settings.request, settings.preset
     if ours := sorted(_OURS & request.body.keys()):
         return "request.json", f"expected no {ours[0]} here: it is made for each question, and nothing is streamed"
-    if settings.batch and settings.preset == BEDROCK:
-        return "batch", f"expected none with {BEDROCK}, whose batches go through S3: drop it"
-    for key, presets in _ONLY.items():
-        if key in request.model_fields_set and settings.preset not in presets:
-            expected = f"expected it with {' or '.join(presets)} alone"
-            return f"request.{key}", f"{expected}, got it with {settings.preset}: drop it"
+    if settings.batch and interfaces[preset].batches is None:
+        return "batch", f"expected none with {preset}, whose batches go another way: drop it"
+    special = {key for interface in interfaces.values() for key in interface.keys}
+    for key in sorted(special & request.model_fields_set - interfaces[preset].keys):
+        known = " or ".join(name for name, interface in interfaces.items() if key in interface.keys)
+        return f"request.{key}", f"expected it with {known} alone, got it with {preset}: drop it"
     return None
 
 
@@ -246,66 +230,6 @@ def said_by_tool(called: object) -> str:
     return json.dumps(called) if isinstance(called, Mapping) else ""
 
 
-AROUND: Final = 100
-"""Tokens of roles, templates and marks around texts and images."""
-LEAST_OF_RESPONSES: Final = 16
-"""The least limit that OpenAI's Responses interface takes."""
-
-
-def _openai(width: int, height: int) -> int:
-    """Patches of 32 pixels, 2.46 tokens each, or 85 and 170 for each tile of 512 once the short side is 768.
-
-    Source: https://platform.openai.com/docs/guides/images-vision
-    """
-    patches = ceil(width / 32) * ceil(height / 32) * 2.46
-    scale = 768 / min(width, height)
-    tiles = ceil(width * scale / 512) * ceil(height * scale / 512)
-    return ceil(max(patches, 85 + 170 * tiles))
-
-
-def _anthropic(width: int, height: int) -> int:
-    """A token for each patch of 28 pixels, or for each 750 pixels.
-
-    Source: https://platform.claude.com/docs/en/build-with-claude/vision
-    """
-    return max(ceil(width / 28) * ceil(height / 28), ceil(width * height / 750))
-
-
-def _gemini(width: int, height: int) -> int:
-    """258 for each tile of two thirds of the short side, from 256 to 768 pixels; 1,120 at least, as of Gemini 3.
-
-    Source: https://ai.google.dev/gemini-api/docs/image-understanding and .../media-resolution
-    """
-    side = min(max(min(width, height) // 1.5, 256), 768)
-    return max(1120, 258 * ceil(width / side) * ceil(height / side))
-
-
-def _bedrock(width: int, height: int) -> int:
-    """A token for each patch of 16 pixels, and 1,601 at least: models of several makers are behind it."""
-    return max(1601, ceil(width / 16) * ceil(height / 16))
-
-
-RULES: Final[Mapping[str, Callable[[int, int], int]]] = {
-    "openai-chat": _openai,
-    "openai-responses": _openai,
-    "anthropic-messages": _anthropic,
-    "gemini": _gemini,
-    "bedrock-converse": _bedrock,
-}
-"""Tokens of an image of that width and height in pixels, by interface."""
-
-
 def limit(request: ChatRequest, ask: Ask) -> int:
     """The most tokens that may come back, as the request states it: for the answer, its form, and reasoning."""
     return ask.max_tokens + request.reasoning_tokens + (FORM_TOKENS if form_of(request, ask) else 0)
-
-
-def bound(settings: ChatSettings, sizes: Iterable[tuple[int, int]], ask: Ask) -> Tokens:
-    """The most that one call can take. sizes: width and height of each image in pixels."""
-    rule, request = RULES[settings.preset], settings.request
-    images = sum(request.image_tokens or rule(width, height) for width, height in sizes)
-    form = form_of(request, ask)
-    text = len(ask.system.encode()) + len(ask.prompt.encode()) + (len(json.dumps(form)) + AROUND_FORM if form else 0)
-    received = limit(request, ask)
-    least = LEAST_OF_RESPONSES if settings.preset == "openai-responses" else 0
-    return Tokens(images + text + AROUND, max(received, least))
