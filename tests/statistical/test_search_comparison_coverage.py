@@ -1,7 +1,6 @@
 """Do intervals over repeats of a search hold where only some repeats find a region of failures? (slow)"""
 
 import numpy as np
-
 from benchmarks._medians import median_interval
 
 
