@@ -88,8 +88,8 @@ def analyse_transects(
     """
     _check_known(design.levels, attributes)
     rows = contrasts(values, reasons, design, attributes)
-    how = {"people": people, "confidence": confidence, "seed": seed}
-    effects = _experimental(rows, measure, untested="" if measure.tested else UNTESTED, empty=NO_PAIR, **how)
+    untested = "" if measure.tested else UNTESTED
+    effects = _experimental(rows, measure, people, confidence, seed, untested, NO_PAIR)
     rates = transect_rates(
         values,
         reasons,
@@ -118,17 +118,15 @@ def factorial_effects(
 ) -> tuple[Effect, ...]:
     """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
 
-    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test
-    flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
-    subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
-    `attributes`, `from`, `to` and `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted
-    is left to `adjust`.
+    Intervals are those of contrasts (`intervals.mean_difference_interval`). The test flips the sign of each subject's
+    value: exact where the attributes change nothing for any subject, and for many subjects also where interactions
+    average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds `attributes`, `from`, `to` and
+    `order`. people: who is on each subject, as `analyse_transects` takes it. p_adjusted is left to `adjust`.
 
     An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
     """
     rows = interactions(values, reasons, design, attributes, orders=orders)
-    how = {"people": people, "confidence": confidence, "seed": seed}
-    effects = _experimental(rows, measure, untested="", empty=NO_SQUARE, **how) if rows else ()
+    effects = _experimental(rows, measure, people, confidence, seed, "", NO_SQUARE) if rows else ()
     return tuple(replace(effect, sources=(FACTORIAL, *effect.sources)) for effect in effects)
 
 
@@ -275,12 +273,11 @@ def _named(effect: Effect) -> str:
 def _experimental(
     rows: Sequence[Contrast],
     measure: Measure,
-    *,
-    untested: str,
-    empty: str,
     people: Int[np.ndarray, " n"] | None,
     confidence: float,
     seed: int,
+    untested: str,
+    empty: str,
 ) -> tuple[Effect, ...]:
     """Effects within subjects with intervals and tests. untested: why there is no p; empty: why an effect is NaN."""
     who = clusters.clusters_of(people)

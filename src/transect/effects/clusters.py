@@ -156,10 +156,10 @@ _TAKEN: Final = 1e-9
 
 def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> tuple[int, float] | None:
     """Subjects of the arm of a two-valued column that has fewer of them, and the arm's value; None for others."""
-    arms = _arms(column)
-    if arms is None:
+    values = np.unique(column)
+    if len(values) != 2:
         return None
-    return min((int(np.count_nonzero(np.bincount(groups[arm]))), float(column[arm][0])) for arm in arms)
+    return min((int(np.count_nonzero(np.bincount(groups[column == value]))), float(value)) for value in values)
 
 
 def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"]) -> float:
@@ -168,15 +168,6 @@ def telling_subjects(x: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"])
     weights = (q @ np.linalg.inv(r).T)[:, min(1, x.shape[1] - 1) :]
     shares = sums_by(weights**2, groups)
     return float((shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)).min())
-
-
-def _arms(column: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]] | None:
-    """The rows of the lower and of the higher value of a column of two values; None for other columns."""
-    if not len(column):
-        return None
-    low = column == column.min()
-    high = column == column.max()
-    return (low, high) if bool((low ^ high).all()) else None
 
 
 def reduce(

@@ -118,11 +118,7 @@ def interactions(
     The attribute of an interaction is "a × b". Its reach is that of one set of corners, in each of which a subject has
     as many pairs.
     """
-    if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
-        raise BadInput(
-            f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
-            f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
-        )
+    _check_shape(values, reasons, design)
     if not set(orders) <= set(range(1, HIGHEST_ORDER + 1)):
         raise BadInput(f"expected orders of 1, 2 and 3, got {list(orders)}; leave out the others")
     for name in design.levels:
@@ -135,6 +131,14 @@ def interactions(
         for chosen in itertools.combinations(range(len(design.levels)), order)
         for ends in itertools.product(*(_ends(axis, design, attributes) for axis in chosen))
     ]
+
+
+def _check_shape(values: Float[np.ndarray, "n ..."], reasons: np.ndarray, design: Design) -> None:
+    if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
+        raise BadInput(
+            f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
+            f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
+        )
 
 
 def _ends(axis: int, design: Design, attributes: Mapping[str, Attribute]) -> Iterator[tuple[int, int]]:
@@ -226,11 +230,7 @@ def contrasts(
         raise BadInput(
             "contrasts within subjects need a design that varies an attribute; give --vary, or see analyse_population"
         )
-    if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
-        raise BadInput(
-            f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
-            f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
-        )
+    _check_shape(values, reasons, design)
     exclusions = Exclusions.of(values, reasons)
     rows = []
     for axis, (name, levels) in enumerate(design.levels.items()):

@@ -14,7 +14,7 @@ from scipy.special import expit
 from transect.effects import clusters as few_subjects
 from transect.effects import regression
 from transect.effects.generalized import LOGIT, constant_outcome, maximise
-from transect.effects.regression import empty_group, group_sums, one_treatment
+from transect.effects.regression import Fit, empty_group, group_sums, one_treatment
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
 from transect.records import Effect
@@ -206,37 +206,33 @@ def aipw(
     usual = ridge_logit if _bounded(sample) else linear_learner
     learners = outcome_learner or usual, propensity_learner or ridge_logit
     fit = _NOTHING if reason else augmented(sample, *_predictions(sample, fold, learners))
-    reason = reason or fit.overlap.refusal(sample.names[0]) or _impossible(fit.estimate, sample)
+    reason = reason or fit.overlap.refusal(sample.names[0])
+    if not reason and _bounded(sample) and abs(fit.estimate) > 1:
+        reason = "too little overlap: the estimate is beyond ±1, which no difference of shares is"
     effect = regression.coefficient_effect(
-        regression.Coefficient(sample.names[0], fit.estimate, fit.variance, reason, fit.freedom),
+        sample.names[0],
+        Fit(np.array([fit.estimate]), np.array([[fit.variance]]), (reason,), freedom=np.array([fit.freedom])),
+        0,
         sample,
         names,
         method="AIPW",
         unit=names.unit,
         sources=(AIPW_SOURCE, CROSS_FITTING, SOURCE, OVERLAP_SOURCE),
         confidence=confidence,
-        details={"folds": folds, "seed": seed, **_overlap_details(fit.overlap)},
+        details={
+            "folds": folds,
+            "seed": seed,
+            "propensities_clipped": fit.overlap.clipped,
+            "clip": list(PROPENSITIES),
+            "effective_untreated": fit.overlap.untreated,
+            "effective_treated": fit.overlap.treated,
+        },
         kind="contrast",
     )
     return _stated(effect, bounded=_bounded(sample))
 
 
 _NOTHING: Final = Weighted(np.nan, np.nan, np.nan, Overlap(0, 0, np.nan, np.nan))
-
-
-def _overlap_details(overlap: Overlap) -> dict[str, object]:
-    return {
-        "propensities_clipped": overlap.clipped,
-        "clip": list(PROPENSITIES),
-        "effective_untreated": overlap.untreated,
-        "effective_treated": overlap.treated,
-    }
-
-
-def _impossible(estimate: float, sample: Sample) -> str:
-    if _bounded(sample) and abs(estimate) > 1:
-        return "too little overlap: the estimate is beyond ±1, which no difference of shares is"
-    return ""
 
 
 def _stated(effect: Effect, *, bounded: bool) -> Effect:

@@ -100,7 +100,9 @@ def instrumental(
             "endogenous": list(parted.names),
         }
         effect = regression.coefficient_effect(
-            regression.Coefficient.of(fit, place, name),
+            name,
+            fit,
+            place,
             parted.sample,
             names,
             method="two-stage least squares",
@@ -244,11 +246,11 @@ def drift_adjusted(
     outcome, known = columns[:, 0], dict(zip(whole.names, columns[:, 1:].T, strict=True))
     spreads = dict(zip(whole.names, whole.x.std(axis=0), strict=True)) if len(whole) else {}
     drifts = {name: _drift(known[name], known[next(iter(treatment))], spreads.get(name, 0.0)) for name in readings}
-    chosen, left = _chosen(drifts, whole.n_groups)
+    order, most = sorted(drifts, key=lambda name: -drifts[name]), whole.n_groups // PER_SUBJECTS
     named, levels = labels or Labels(basis="experimental"), {name: known[name] for name in treatment}
-    raw = _first(outcome, levels, whole.groups, named)
-    adjusted = _first(outcome, {**levels, **{name: known[name] for name in chosen}}, whole.groups, named)
-    return DriftAdjusted(raw, adjusted, chosen, left)
+    together = {**levels, **{name: known[name] for name in order[:most]}}
+    raw, adjusted = (ols(outcome, each, clusters=whole.groups, labels=named)[0] for each in (levels, together))
+    return DriftAdjusted(raw, adjusted, tuple(order[:most]), tuple(order[most:]))
 
 
 def _within(values: Float[np.ndarray, "n k"], groups: Int[np.ndarray, " n"], count: int) -> Float[np.ndarray, "n k"]:
@@ -261,19 +263,3 @@ def _drift(reading: Float[np.ndarray, " n"], level: Float[np.ndarray, " n"], spr
     """How far a reading moves with what was set, in standard deviations over all images. Outcomes do not count."""
     length = float(level @ level)
     return abs(float(reading @ level)) / length / spread if length > 0 and spread > 0 else 0.0
-
-
-def _chosen(drifts: Mapping[str, float], subjects: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The readings that drifted most, as many as there are subjects for; and those left out."""
-    order = sorted(drifts, key=lambda name: -drifts[name])
-    most = subjects // PER_SUBJECTS
-    return tuple(order[:most]), tuple(order[most:])
-
-
-def _first(
-    outcome: Float[np.ndarray, " n"],
-    columns: Mapping[str, Float[np.ndarray, " n"]],
-    groups: Int[np.ndarray, " n"],
-    labels: Labels,
-) -> Effect:
-    return ols(outcome, columns, clusters=groups, labels=labels)[0]

@@ -21,6 +21,7 @@ from transect.effects.intervals import (
     NO_INTERVAL,
     WILSON,
     WILSON_CLUSTERED,
+    minus,
     share_by_subject,
     weighted_sum,
     wilson,
@@ -328,7 +329,7 @@ def _worst(
 ) -> Bounds:
     least = [_part(values == 1, rows, subjects) for rows in groups]
     most = [_part(~(values == 0), rows, subjects) for rows in groups]
-    smallest, largest = _minus(least[1], most[0]), _minus(most[1], least[0])
+    smallest, largest = minus(least[1], most[0]), minus(most[1], least[0])
     return _bounds(smallest, largest, few)
 
 
@@ -346,9 +347,9 @@ def _trimmed(
     yes = _inside(_over(_part(values == 1, groups[more], subjects), share))
     no = _inside(_over(_part(values == 0, groups[more], subjects), share))
     kept = Estimate(1 - no.estimate, 1 - no.high, 1 - no.low)
-    smallest, largest = _minus(kept, rate), _minus(yes, rate)
+    smallest, largest = minus(kept, rate), minus(yes, rate)
     if not more:
-        smallest, largest = _minus(rate, yes), _minus(rate, kept)
+        smallest, largest = minus(rate, yes), minus(rate, kept)
     return _bounds(smallest, largest, few)
 
 
@@ -361,13 +362,6 @@ def _bounds(smallest: Estimate, largest: Estimate, few: bool) -> Bounds:
 def _part(hit: np.ndarray, rows: np.ndarray, subjects: Int[np.ndarray, " n"]) -> Estimate:
     """The share of the rows that hit, with Wilson's interval by subject."""
     return share_by_subject(hit[rows].astype(np.float64), subjects[rows])
-
-
-def _minus(a: Estimate, b: Estimate) -> Estimate:
-    """A - b of independent estimates: each end from the distances of the parts' own ends."""
-    d = a.estimate - b.estimate
-    below, above = np.hypot(a.estimate - a.low, b.high - b.estimate), np.hypot(a.high - a.estimate, b.estimate - b.low)
-    return Estimate(d, d - float(below), d + float(above))
 
 
 def _over(a: Estimate, b: Estimate) -> Estimate:

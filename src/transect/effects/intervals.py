@@ -62,6 +62,19 @@ def hall(
     return np.asarray(3 / g * (np.cbrt(1 + g * (transformed - g / 6)) - 1))
 
 
+ZOU_DONNER: Final = (
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095"
+)
+NEWCOMBE_1998: Final = (
+    "Newcombe 1998, Interval estimation for the difference between independent proportions, "
+    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I"
+)
+SCHUIRMANN: Final = (
+    "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
+    "equivalence of average bioavailability, doi:10.1007/BF01068419"
+)
+BERGER: Final = "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823"
 METHOD: Final = "Wilson score, combined by MOVER"
 SOURCE: Final = (
     "Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear function of binomial "
@@ -179,6 +192,13 @@ def share_by_subject(
         return Estimate()
     low, high = wilson_clustered(hits[:, None], counts[:, None], confidence)
     return Estimate(float(hits.sum() / counts.sum()), float(low[0]), float(high[0]))
+
+
+def minus(a: Estimate, b: Estimate) -> Estimate:
+    """A - b of independent estimates, each end from the distances of the parts' own ends: MOVER (Zou, Donner 2008)."""
+    d = a.estimate - b.estimate
+    below, above = np.hypot(a.estimate - a.low, b.high - b.estimate), np.hypot(a.high - a.estimate, b.estimate - b.low)
+    return Estimate(d, d - float(below), d + float(above))
 
 
 def clopper_pearson_clustered(

@@ -14,7 +14,9 @@ from jaxtyping import Bool, Float, Int
 from transect.effects import regression
 from transect.effects.clusters import CLUSTERED, SOURCE, WALD, bias_reduced, telling_subjects
 from transect.effects.intervals import (
+    NEWCOMBE_1998,
     STUDENT,
+    minus,
     newcombe,
     no_interval,
     share_by_subject,
@@ -29,18 +31,13 @@ from transect.errors import BadInput
 from transect.records import Attribute, Effect, EstimateWithTest
 
 NEWCOMBE: Final = "Newcombe hybrid score"
-FISHER: Final = regression.FISHER
 SOURCES: Final = {
-    NEWCOMBE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
-    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
-    FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
+    NEWCOMBE: NEWCOMBE_1998,
     regression.CLUSTERED: regression.CLUSTER_SOURCE,
     regression.WALD: regression.CLUSTER_SOURCE,
     CLUSTERED: SOURCE,
     WALD: SOURCE,
-    regression.MOVER: regression.SOURCES[regression.MOVER],
-    regression.SUBJECTS: regression.SOURCES[regression.SUBJECTS],
-    regression.SCORE: regression.SOURCES[regression.SCORE],
+    **regression.SOURCES,
 }
 
 
@@ -110,22 +107,19 @@ def _shares(
 ) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
     first, second = (share_by_subject(y[x == v], who[x == v], confidence, answers) for v in (0, 1))
-    ends = regression.recovered(first, second)
-    p = regression.permuted(y, x, who)
+    found, p = minus(second, first), regression.permuted(y, x, who)
     return EstimateWithTest(
-        second.estimate - first.estimate, *ends, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
+        found.estimate, found.low, found.high, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
     )
 
 
 def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> EstimateWithTest:
-    from scipy.stats import fisher_exact
-
     yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
     low, high = newcombe(yes, n, confidence)
-    p = fisher_exact([[yes[0], n[0] - yes[0]], [yes[1], n[1] - yes[1]]]).pvalue
+    p = regression.fisher(np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)]))
     difference = float(b.mean() - a.mean())
     return EstimateWithTest(
-        difference, float(low), float(high), p=float(p), interval_method=NEWCOMBE, test_method=FISHER
+        difference, float(low), float(high), p=p, interval_method=NEWCOMBE, test_method=regression.FISHER
     )
 
 

@@ -15,7 +15,7 @@ from transect.effects import clusters, curves, resampling
 from transect.effects.contrasts import level_differences
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON_CLUSTERED, Intervals, mean_interval, no_interval, wilson_clustered
-from transect.effects.multiplicity import holm
+from transect.effects.multiplicity import HOLM, holm
 from transect.effects.wordings import over_repeats
 from transect.errors import BadInput
 from transect.records import Estimate
@@ -25,7 +25,7 @@ MONTE_CARLO: Final = "Monte Carlo permutation of levels within subjects"
 SOURCES: Final = (
     *curves.SOURCES,
     resampling.SOURCES[resampling.PERMUTATION],
-    "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
+    HOLM,
 )
 BONFERRONI: Final = "at the level of Bonferroni"
 NO_ANSWER: Final = "no answer"

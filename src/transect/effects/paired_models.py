@@ -16,15 +16,16 @@ from jaxtyping import Bool, Float, Int
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from transect.effects import clusters
+from transect.effects import clusters, intervals
 from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
-from transect.effects.intervals import effective_images, paired_score_interval, single_pairs, wilson
+from transect.effects.intervals import effective_images, minus, paired_score_interval, single_pairs, wilson
+from transect.effects.multiplicity import HOLM
 from transect.effects.observational import Groups, associations, compared_with_first, contrast_name
 from transect.effects.planning import upper_deviation
 from transect.effects.recognition import GroupErrors, difference_of_means
 from transect.effects.verdicts import unseen_people
 from transect.errors import BadInput
-from transect.records import Effect
+from transect.records import Effect, Estimate
 
 METHOD: Final = "square-and-add of both intervals; z from their widths"
 POWER: Final = 0.8
@@ -56,28 +57,25 @@ def disagreement_of_designs(
     difference = float(numbers[0] - numbers[3])
     if not np.isfinite(numbers).all():
         return Disagreement(difference, *(np.nan,) * 4, "one of the two has no interval")
-    (m, m_low, m_high), (e, e_low, e_high) = numbers[:3], numbers[3:]
-    if not (m_low <= m <= m_high and e_low <= e <= e_high):
+    a, b = Estimate(*numbers[:3].tolist()), Estimate(*numbers[3:].tolist())
+    if not (a.low <= a.estimate <= a.high and b.low <= b.estimate <= b.high):
         raise BadInput(f"expected intervals that hold their estimates, got {tuple(first)} and {tuple(second)}")
-    low = difference - float(np.hypot(m - m_low, e_high - e))
-    high = difference + float(np.hypot(m_high - m, e - e_low))
-    z = float(ndtri((1 + confidence) / 2))
-    error = float(np.hypot(m_high - m_low, e_high - e_low)) / (2 * z)
+    found, z = minus(a, b), float(ndtri((1 + confidence) / 2))
+    error = float(np.hypot(a.high - a.low, b.high - b.low)) / (2 * z)
     if not error > 0:
-        return Disagreement(difference, low, high, np.nan, np.nan, "neither interval has a width: no test")
+        return Disagreement(difference, found.low, found.high, np.nan, np.nan, "neither interval has a width: no test")
     smallest = (float(ndtri(0.975)) + float(ndtri(POWER))) * error
-    return Disagreement(difference, low, high, float(2 * ndtr(-abs(difference) / error)), smallest)
+    return Disagreement(difference, found.low, found.high, float(2 * ndtr(-abs(difference) / error)), smallest)
 
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]
 """What is concluded of the second model against the first."""
 SOURCES: Final = (
-    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
-    "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
-    "equivalence of average bioavailability, doi:10.1007/BF01068419",
+    intervals.BERGER,
+    intervals.SCHUIRMANN,
     "Pagano and Tritchler 1983, On obtaining permutation distributions in polynomial time, "
     "doi:10.1080/01621459.1983.10477990",
-    "Holm 1979, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2)",
+    HOLM,
 )
 
 
@@ -445,10 +443,9 @@ class RateDifference(BetweenGroups):
         return back_to(self.side, *self._ends(confidence))
 
     def _ends(self, confidence: float) -> tuple[float, float]:
-        (low0, high0), (low1, high1) = (group.interval(confidence) for group in (self.origin, self.to))
-        before, after = self.origin.mean, self.to.mean
-        moved = after - before
-        return moved - math.hypot(after - low1, high0 - before), moved + math.hypot(high1 - after, before - low0)
+        origin, to = (Estimate(group.mean, *group.interval(confidence)) for group in (self.origin, self.to))
+        moved = minus(to, origin)
+        return moved.low, moved.high
 
 
 _USUAL: Final = 0.95

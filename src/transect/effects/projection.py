@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 
 from transect.effects import clusters, intervals
 from transect.effects.contrasts import CellMeans, empty_cells
+from transect.effects.intervals import ZOU_DONNER
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Estimate
 from transect.runs import table_inputs, toml_files
@@ -166,8 +167,7 @@ SOURCES: Final = (
     "Neison 1844, On a method recently proposed for conducting inquiries into the comparative sanatory condition of "
     "various districts, doi:10.2307/2337820",
     "Barocas and Selbst 2016, Big data's disparate impact, doi:10.15779/Z38BG31",
-    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095",
+    ZOU_DONNER,
 )
 RATE: Final = "expected rate"
 GROUP: Final = "rate of a group"

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from scipy.special import stdtrit
 
 from transect.effects.clusters import sums_by
-from transect.effects.intervals import CONFIDENCE
+from transect.effects.intervals import CONFIDENCE, ZOU_DONNER
 from transect.errors import BadInput
 from transect.records import Annotations
 
@@ -109,10 +109,7 @@ SOURCE: Final = (
     "Cameron, Gelbach & Miller 2011, Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Owen "
     "2007, The pigeonhole bootstrap, doi:10.1214/07-AOAS122"
 )
-SQUARED: Final = (
-    "Zou & Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095"
-)
+SQUARED: Final = ZOU_DONNER
 
 Statistic = Callable[[Float[np.ndarray, "n p"], Float[np.ndarray, " n"]], Float[np.ndarray, " k"]]
 """From mean ratings of each image (NaN: not rated) and weights of images to k estimates; NaN where there is none."""

@@ -74,11 +74,6 @@ def transect_rates(
     who then is the unit of the interval.
 
     Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
-
-    >>> y = np.array([[0.0, 1.0], [0.0, 1.0]])
-    >>> rates = transect_rates(y, np.full((2, 2), "", dtype=object), {"glasses": (0.0, 1.0)}, is_binary=True)
-    >>> [(dict(rate.cell), rate.estimate) for rate in rates]
-    [({}, 0.5), ({'glasses': 0.0}, 0.0), ({'glasses': 1.0}, 1.0)]
     """
     index = np.stack(np.meshgrid(*(np.arange(len(column)) for column in levels.values()), indexing="ij"), axis=-1)
     n, n_cells = len(values), index[..., 0].size
@@ -249,17 +244,15 @@ def interpolation_consistency(
     by_class = {}
     for name, rows in chosen.items():
         answered = np.isfinite(classes_between[rows])
-        same = np.where(answered, classes_between[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
-        counts = answered.sum(axis=1).astype(np.float64)
-        low, high = intervals.wilson_clustered(same[:, None], counts[:, None], confidence)
-        images = int(counts.sum())
-        share = float(same.sum() / images) if images else np.nan
+        same = np.where(answered, classes_between[rows] == label[rows][:, None], np.nan)
+        line = np.repeat(np.arange(len(same)), same.shape[1])
+        found = intervals.share_by_subject(same.ravel(), line, confidence)
         by_class[name] = {
-            "share": share,
-            "low": float(low[0]),
-            "high": float(high[0]),
+            "share": found.estimate,
+            "low": found.low,
+            "high": found.high,
             "lines": int(rows.sum()),
-            "images": images,
+            "images": int(answered.sum()),
             "dropped": int((~known).sum()) if name == "all" else 0,
         }
     return by_class

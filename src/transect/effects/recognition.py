@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from transect.designs.matching.sample import absent, codes
 from transect.effects import clusters, verification
 from transect.effects import verification as dyadic
-from transect.effects.intervals import CONFIDENCE, FEWEST, wilson_clustered
+from transect.effects.intervals import CONFIDENCE, FEWEST, ZOU_DONNER, wilson_clustered
 from transect.effects.multiplicity import holm
 from transect.effects.regression import student_interval
 from transect.effects.verification import (
@@ -37,8 +37,7 @@ SOURCES: Final = (
     "Grother 2022, Face recognition vendor test part 8: summarizing demographic differentials, NIST IR 8429, "
     "doi:10.6028/NIST.IR.8429.ipd",
     *dyadic.DYADIC_SOURCES,
-    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095",
+    ZOU_DONNER,
     "Singh, Balakrishnan and Perona 2021, section 4.5",
 )
 

@@ -16,10 +16,10 @@ from scipy.special import stdtr, stdtrit
 
 from transect.effects import clusters, resampling
 from transect.effects.clusters import reduce
-from transect.effects.intervals import share_by_subject
+from transect.effects.intervals import NEWCOMBE_1998, ZOU_DONNER, minus, share_by_subject
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
-from transect.records import Effect, Estimate
+from transect.records import Effect
 
 INTERCEPT: Final = "intercept"
 CLUSTERED: Final = "Student t on errors clustered by subject"
@@ -62,29 +62,6 @@ class Fit:
         coefficients[determined], whole[np.ix_(determined, determined)] = beta, covariance
         degrees[determined] = np.nan if freedom is None else freedom
         return cls(coefficients, whole, reasons, freedom=None if freedom is None else degrees)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """One coefficient of a fit: estimate, variance, why it is NaN ("" else), degrees of freedom if bias-reduced."""
-
-    name: str
-    estimate: float
-    variance: float
-    reason: str = ""
-    freedom: float | None = None
-
-    @classmethod
-    def of(cls, fit: Fit, place: int, name: str) -> Coefficient:
-        """The coefficient at one place of a fit."""
-        return cls(
-            name,
-            float(fit.coefficients[place]),
-            float(fit.covariance[place, place]),
-            fit.reasons[place],
-            None if fit.freedom is None else float(fit.freedom[place]),
-        )
 
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +149,9 @@ def coefficient_effects(
     first = len(fit.coefficients) - len(sample.names)
     return tuple(
         coefficient_effect(
-            Coefficient.of(fit, first + place, name),
+            name,
+            fit,
+            first + place,
             sample,
             labels,
             method=method,
@@ -186,7 +165,9 @@ def coefficient_effects(
 
 
 def coefficient_effect(
-    coefficient: Coefficient,
+    name: str,
+    fit: Fit,
+    place: int,
     sample: Sample,
     labels: Labels,
     *,
@@ -197,10 +178,11 @@ def coefficient_effect(
     details: Mapping[str, object],
     kind: str = "slope",
 ) -> Effect:
-    """The effect of one coefficient; its numbers are NaN where a reason says that it, or its error, is missing."""
-    name, estimate, freedom = coefficient.name, coefficient.estimate, coefficient.freedom
-    stated = coefficient.reason or sample.reason
-    error = float(np.sqrt(coefficient.variance)) if coefficient.variance > 0 else np.nan
+    """The effect of the coefficient at one place of a fit; NaN where it, or its error, is missing for a reason."""
+    estimate, variance = float(fit.coefficients[place]), float(fit.covariance[place, place])
+    freedom = None if fit.freedom is None else float(fit.freedom[place])
+    stated = fit.reasons[place] or sample.reason
+    error = float(np.sqrt(variance)) if variance > 0 else np.nan
     few, most = _few(sample, name)
     reduced = freedom is not None
     low, high, p = student_interval(
@@ -254,12 +236,10 @@ FISHER: Final = "Fisher exact"
 SUBJECTS: Final = "Monte Carlo permutation of subjects"
 SCORE: Final = "inverted MOVER of Wilson score limits by subject"
 SOURCES: Final = {
-    MOVER: "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095",
+    MOVER: ZOU_DONNER,
     FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
     SUBJECTS: resampling.SOURCES[resampling.PERMUTATION],
-    SCORE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
-    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
+    SCORE: NEWCOMBE_1998,
 }
 _MOVED: Final = 50_000_000
 _BISECTIONS: Final = 40
@@ -281,21 +261,15 @@ def difference_interval(sample: Sample, confidence: float) -> tuple[float, float
     """Interval of the rate where the first column is 1 minus the rate where it is 0, by subject, in [-1, 1]."""
     column = sample.x[:, 0]
     first, second = (share_by_subject(sample.y[column == v], sample.groups[column == v], confidence) for v in (0, 1))
-    return recovered(first, second)
-
-
-def recovered(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Interval of a second rate minus a first, each with its own interval: MOVER."""
-    d, p0, p1 = second.estimate - first.estimate, first.estimate, second.estimate
-    below, above = np.hypot(p1 - second.low, first.high - p0), np.hypot(second.high - p1, p0 - first.low)
-    return d - float(below), d + float(above)
+    found = minus(second, first)
+    return found.low, found.high
 
 
 def difference_test(sample: Sample) -> tuple[float, str]:
     """Two-sided p of no association of a 0/1 outcome with the first column, of 0 and 1, and the test's name."""
     column = sample.x[:, 0]
     if sample.n_groups == len(sample):
-        return _fisher(sample.y, column), FISHER
+        return fisher(sample.y, column), FISHER
     p = permuted(sample.y, column, sample.groups)
     return (p, SUBJECTS) if np.isfinite(p) else (_inverted(sample), SCORE)
 
@@ -315,7 +289,8 @@ def permuted(
     return resampling.permutation(residual, own - own.mean(), resamples=draws)
 
 
-def _fisher(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"]) -> float:
+def fisher(y: Float[np.ndarray, " n"], column: Float[np.ndarray, " n"]) -> float:
+    """Fisher's two-sided p of a 0/1 outcome and a column of 0 and 1."""
     from scipy.stats import fisher_exact
 
     table = [[int(((column == level) & (y == outcome)).sum()) for outcome in (1.0, 0.0)] for level in (1.0, 0.0)]
@@ -403,9 +378,11 @@ def difference_in_means(
     """
     name, values = one_treatment(treatment)
     sample = complete(y, values, names=(name,), clusters=clusters)
-    coefficient = Coefficient.of(least_squares(sample), -1, sample.names[0])
+    fit = least_squares(sample)
     effect = coefficient_effect(
-        replace(coefficient, reason=empty_group(sample) or coefficient.reason),
+        sample.names[0],
+        replace(fit, reasons=(*fit.reasons[:-1], empty_group(sample) or fit.reasons[-1])),
+        -1,
         sample,
         labels or Labels(),
         method="difference in means",

@@ -248,9 +248,6 @@ def permutation(
     weights: +1/n1 and -1/n0 for a difference of group means; x - mean(x) for a slope. They must sum to 0.
 
     Returns (1 + shuffles at least as extreme) / (1 + shuffles); NaN without units.
-
-    >>> permutation(np.ones(4), np.array([0.5, 0.5, -0.5, -0.5]))
-    1.0
     """
     n, centered = len(values), values - values.mean() if len(values) else values
     if not n:

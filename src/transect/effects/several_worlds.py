@@ -13,6 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from transect.effects.intervals import BERGER, ZOU_DONNER
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Disagreement, disagreement_of_designs
 from transect.effects.prediction_powered import SOURCES as SOURCES_OF_MEANS
@@ -28,12 +29,11 @@ MOST_SUBJECTS: Final = 10_000_000
 SOURCES: Final = (
     "Gelman and Stern 2006, The difference between significant and not significant is not itself statistically "
     "significant, doi:10.1198/000313006X152649",
-    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
-    "doi:10.1002/sim.3095",
+    ZOU_DONNER,
     "Benjamini and Heller 2008, Screening for partial conjunction hypotheses, doi:10.1111/j.1541-0420.2007.00984.x",
     "Bogomolov and Heller 2013, Discovering findings that replicate from a primary study of high dimension to a "
     "follow-up study, doi:10.1080/01621459.2013.829002",
-    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+    BERGER,
 )
 _TWO_SIDED: Final = float(ndtri(1 - ALPHA / 2))
 _ONE_SIDED: Final = float(ndtri((1 + EQUIVALENCE) / 2))

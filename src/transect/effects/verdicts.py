@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from transect.effects import clusters
 from transect.effects.contrasts import by_level, known_mean, known_means, level_differences
-from transect.effects.intervals import FEW_AVERAGED, clopper_pearson_clustered
+from transect.effects.intervals import BERGER, FEW_AVERAGED, SCHUIRMANN, clopper_pearson_clustered
 from transect.effects.planning import plan_from_pilot
 from transect.effects.samples import Measure
 from transect.errors import BadInput
@@ -27,9 +27,8 @@ EQUIVALENCE: Final = 0.9
 """Level of the two-sided interval whose ends are two one-sided tests at 5 %."""
 POWER: Final = 0.9
 SOURCES: Final = (
-    "Schuirmann 1987, A comparison of the two one-sided tests procedure and the power approach for assessing the "
-    "equivalence of average bioavailability, doi:10.1007/BF01068419",
-    "Berger 1982, Multiparameter hypothesis testing and acceptance sampling, doi:10.2307/1267823",
+    SCHUIRMANN,
+    BERGER,
 )
 
 
@@ -267,7 +266,7 @@ def sizes_of_differences(
     strict_low, strict_high = how.ends(differences, ERROR / 2 / pairs)
     sizes, n = np.abs(known_means(differences, axis=0)), how.people(differences)
     lower, upper = np.maximum(strict_low, -strict_high), np.maximum(high, -low)
-    return _bounds(sizes, lower, upper, n)
+    return _bounds((sizes, lower, upper), n)
 
 
 def sizes_beyond_baseline(
@@ -296,7 +295,7 @@ def sizes_beyond_baseline(
     # Of a sign: the smaller of both upper ends (either suffices) and of both lower ends (both are needed).
     tops, bottoms = upper.min(axis=1).max(axis=0), lower.min(axis=1).max(axis=0)
     none = np.zeros(pairs)
-    return _bounds(*((none, none, none) if _identical(values, baseline, who) else (size, bottoms, tops)), n)
+    return _bounds((none, none, none) if _identical(values, baseline, who) else (size, bottoms, tops), n)
 
 
 def increase(
@@ -314,7 +313,7 @@ def increase(
     low, high = how.ends(difference, ERROR)[0], how.ends(difference, ERROR, unseen=True)[1]
     none = np.zeros(1)
     found = (none, none, none) if _identical(values, baseline, who) else (known_means(difference, axis=0), low, high)
-    return _bounds(*found, how.people(difference))
+    return _bounds(found, how.people(difference))
 
 
 def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]) -> tuple[Bound, ...]:
@@ -325,14 +324,13 @@ def group_rates(successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "
     upper = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR)[1]
     lower = clopper_pearson_clustered(successes, counts, 1 - 2 * ERROR / groups)[0]
     people = (counts > 0).sum(axis=0)
-    return _bounds(rates, lower, upper, people)
+    return _bounds((rates, lower, upper), people)
 
 
-def _bounds(
-    size: Float[np.ndarray, " k"], low: Float[np.ndarray, " k"], high: Float[np.ndarray, " k"], n: Int[np.ndarray, " k"]
-) -> tuple[Bound, ...]:
-    rows = zip(size.tolist(), low.tolist(), high.tolist(), n.tolist(), strict=True)
-    return tuple(Bound(*ends, n_subjects=people) for *ends, people in rows)
+def _bounds(ends: tuple[Float[np.ndarray, " k"], ...], n: Int[np.ndarray, " k"]) -> tuple[Bound, ...]:
+    """Of each quantity, from its estimate and ends."""
+    rows = zip(np.stack(ends, axis=1).tolist(), n.tolist(), strict=True)
+    return tuple(Bound(*row, n_subjects=people) for row, people in rows)
 
 
 def _identical(

@@ -16,7 +16,7 @@ from transect.designs.steps import DIRECTION
 from transect.effects import sensitivity
 from transect.effects.curves import SOURCES as BANDS
 from transect.effects.equal_quality import LABEL_MARGIN, Validity, validity
-from transect.effects.equal_quality import SOURCE as EQUIVALENCE
+from transect.effects.intervals import SCHUIRMANN as EQUIVALENCE
 from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 
