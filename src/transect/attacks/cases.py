@@ -203,16 +203,9 @@ class ModelPredictions:
 class LeakageOptions:
     """The less common settings of `leakage`.
 
-    noise: how labels err in λ_D(a): flips, replacement or frequency; "": frequency, or flips as published. f1: levels
-    of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
-    test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
-    None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced: leakage is
-    measured in each subset, whose rows are marked in `LeakageNumbers.marked`. A column in_alpha3 of the table is taken
-    as the subset of α = 3. balance_sizes: these rows meet each ratio in the sizes of the classes, too. subject: a
-    column of who is on each item, where people repeat: folds, the null and intervals are then by person.
-    representations: real numbers of the items, as an array or table with a name; each layer is attacked by itself.
-    captions: tables of identifiers and captions, with a name; lexicon: "english", or a TOML file of the words of gender
-    and objects.
+    alphas: the rows of each balanced subset are marked in `LeakageNumbers.marked`; a column in_alpha3 of the table is
+    taken as the subset of α = 3. representations: arrays or tables of real numbers, with a name. captions: tables of
+    identifiers and captions, with a name.
     """
 
     noise: Annotated[
@@ -363,9 +356,7 @@ PERMUTATIONS = 20
 class Inputs:
     """The tables of labels and predictions, and which of their columns count."""
 
-    rows: pa.Table
-    labels: tuple[str, ...]
-    split: str | None
+    source: Source
     ids: str | None
     where: str | None
     models: tuple[ModelPredictions, ...]
@@ -376,10 +367,10 @@ class Inputs:
     def data(self, protected: str, rows: pa.Table | None = None) -> LabelledData:
         """The labels with one protected attribute, by default of all rows."""
         return tables.labelled_data(
-            self.rows if rows is None else rows,
-            self.labels,
+            self.source.rows if rows is None else rows,
+            self.source.labels,
             protected,
-            split=self.split,
+            split=self.source.split,
             ids=self.ids,
             subject=self.options.subject,
             where=self.where,
@@ -395,7 +386,7 @@ class Inputs:
 
     def _matched(self, model: ModelPredictions, data: LabelledData) -> Model:
         table = tables.read_labels(model.table, "predictions")
-        covered, outputs = matched_predictions(table, data, self.columns or self.labels, self.ids)
+        covered, outputs = matched_predictions(table, data, self.columns or self.source.labels, self.ids)
         order = covered.own_order()
         return Model(outputs.take(order), covered.take(order), model.name)
 
@@ -434,9 +425,9 @@ class Attacks:
             return [row_without_figures(case, attacker or self.attackers[0], str(error))]
 
 
-def main_case(inputs: Inputs, protected: str) -> Case:
+def main_case(inputs: Inputs) -> Case:
     """All rows, the first protected attribute, and the models that were trained on all rows."""
-    data = inputs.data(protected)
+    data = inputs.data(inputs.source.protected[0])
     return Case("model", data, inputs.predicted(data))
 
 
@@ -454,10 +445,10 @@ def representations(inputs: Inputs, main: Case, attacks: Attacks) -> tuple[Repre
 
 
 def further_rows(
-    inputs: Inputs, protected: Sequence[str], main: Case, several: Several, attacks: Attacks, marked: pa.Table | None
+    inputs: Inputs, main: Case, several: Several, attacks: Attacks, marked: pa.Table | None
 ) -> tuple[TableRow, ...]:
     """All rows of the table, the main case's first; none where it would have one row that says nothing new."""
-    cases = [*_balanced(inputs, main, marked), *_attributes(inputs, protected, main)]
+    cases = [*_balanced(inputs, main, marked), *_attributes(inputs, main)]
     if not cases and len(several.analyses) == 1 and len(attacks.attackers) == 1:
         return ()
     rows, total = [row_of(main, analysis) for analysis in several.analyses], len(attacks.attackers) - 1 + len(cases)
@@ -480,24 +471,25 @@ def _balanced(inputs: Inputs, main: Case, marked: pa.Table | None) -> Iterator[C
         if inputs.options.as_published and main.data.split is not None:
             keep = keep | (main.data.split != "train")
         data = main.data.take(np.flatnonzero(keep))
-        own = tables.mark_of(alpha) in inputs.rows.column_names
+        own = tables.mark_of(alpha) in inputs.source.rows.column_names
         note = f"rows of the table's column {tables.mark_of(alpha)}" if own else ""
         yield Case("balanced", data, inputs.predicted(data, alpha), alpha, note=note)
 
 
-def _attributes(inputs: Inputs, protected: Sequence[str], main: Case) -> Iterator[Case | TableRow]:
+def _attributes(inputs: Inputs, main: Case) -> Iterator[Case | TableRow]:
     """Each further attribute, each two together, and each within the levels of another."""
+    table, protected = inputs.source.rows, inputs.source.protected
     for name in protected[1:]:
         data = inputs.data(name)
         yield Case("attribute", data, inputs.predicted(data))
     for first, second in combinations(protected, 2):
-        crossed = [f"{a}, {b}" for a, b in zip(_texts(inputs.rows, first), _texts(inputs.rows, second), strict=True)]
+        crossed = [f"{a}, {b}" for a, b in zip(_texts(table, first), _texts(table, second), strict=True)]
         name = f"{first}{ACROSS}{second}"
-        yield _restricted(inputs, main, name, inputs.rows.append_column(name, pa.array(crossed)))
+        yield _restricted(inputs, main, name, table.append_column(name, pa.array(crossed)))
         for about, given in ((first, second), (second, first)):
-            levels = np.array(_texts(inputs.rows, given))
+            levels = np.array(_texts(table, given))
             for level in np.unique(levels).tolist():
-                rows = inputs.rows.filter(pa.array(levels == level))
+                rows = table.filter(pa.array(levels == level))
                 yield _restricted(inputs, main, about, rows, f"{given} = {level}")
 
 
@@ -521,7 +513,7 @@ def _words(case: Case) -> str:
     return case.data.attribute + (f" where {case.within}" if case.within else "") if case.part == "attribute" else ""
 
 
-def analysed(source: Source, inputs: Inputs, attacks: Attacks, main: Case) -> LeakageNumbers:
+def analysed(inputs: Inputs, main: Case, attacks: Attacks) -> LeakageNumbers:
     """All attacks, stage by stage."""
     options = inputs.options
     for name in attacks.attackers:
@@ -532,11 +524,11 @@ def analysed(source: Source, inputs: Inputs, attacks: Attacks, main: Case) -> Le
     stage(f"attacks by {attacks.attackers[0]}, {main.data.attribute}")
     several = attacks.on(main, curve=options.curve)
     marked, warnings = _marked(inputs, main, attacks.seed)
-    table = further_rows(inputs, source.protected, main, several, attacks, marked)
+    table = further_rows(inputs, main, several, attacks, marked)
     layers = representations(inputs, main, attacks)
-    cautions = _caution(inputs, source.protected), _captions_left_out(inputs, main)
+    cautions = _caution(inputs), _captions_left_out(inputs, main)
     stage("overview of the labels")
-    numbers = _numbers(several.analyses[0], balancing, source, cautions)
+    numbers = _numbers(several.analyses[0], balancing, inputs.source, cautions)
     return replace(
         numbers,
         table=table,
@@ -554,10 +546,10 @@ def _marked(inputs: Inputs, main: Case, seed: int) -> tuple[pa.Table | None, lis
         return None, []
     stage("rows of the balanced subsets")
     return tables.balanced_table(
-        inputs.rows,
+        inputs.source.rows,
         main.data,
         options.alphas,
-        split=inputs.split,
+        split=inputs.source.split,
         where=inputs.where,
         where_train_only=options.as_published,
         seed=seed,
@@ -573,12 +565,12 @@ def captions_of(options: LeakageOptions, ids: str | None) -> tuple[Captions, ...
     return tuple(read_captions(name, table, lexicon, ids) for name, table in options.captions)
 
 
-def _caution(inputs: Inputs, protected: Sequence[str]) -> str:
+def _caution(inputs: Inputs) -> str:
     """A line on people who seem to repeat, where no column of subjects was named."""
     if inputs.options.subject is not None:
         return ""
-    used = [*tables.expand(inputs.rows, inputs.labels), *protected, tables.id_column(inputs.rows, inputs.ids) or ""]
-    return tables.unnamed_subjects(inputs.rows, used)
+    source, ids = inputs.source, tables.id_column(inputs.source.rows, inputs.ids) or ""
+    return tables.unnamed_subjects(source.rows, [*tables.expand(source.rows, source.labels), *source.protected, ids])
 
 
 def _captions_left_out(inputs: Inputs, main: Case) -> str:

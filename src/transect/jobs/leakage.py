@@ -91,12 +91,8 @@ _DELTA: Final = (
 class Leakage(Job[LeakageNumbers]):
     """How well an attacker infers the protected attribute from labels (λ_D) and from a model's predictions (λ_M).
 
-    table: a path (.csv, .parquet, .npz, .arrow, a data set's folder), an Arrow table, a data frame, or arrays by column
-    name; or READER:PATH, as coco:data/coco and imsitu:data/imsitu, which know their labels, gender and splits.
-    protected: its column of the protected attribute, with any number of classes; of several, each alone, each two
-    together, and each within the levels of another. labels: one column of categories, a column of lists of 0 and 1, or
-    several columns of 0 and 1 (names or patterns such as 'obj_*'). predictions: of several models a list of
-    `ModelPredictions`.
+    table: also an Arrow table, a data frame, or arrays by column name. labels: one column of categories, a column of
+    lists of 0 and 1, or several columns of 0 and 1. predictions: of several models a list of `ModelPredictions`.
 
     The result has leakages in percent (chance is 100 / classes) and amplification in percentage points, with 95 %
     intervals; NaN with a reason where nothing can be estimated. Its table has every figure.
@@ -186,21 +182,11 @@ class Leakage(Job[LeakageNumbers]):
         with announcing_stages(quiet=self.quiet):
             stage("reading labels and predictions")
             source = opened(self.table, self.protected, self.labels, self.split)
-            inputs = Inputs(
-                source.rows,
-                source.labels,
-                source.split,
-                self.ids,
-                self.where,
-                models,
-                as_names(self.prediction),
-                options,
-                captions_of(options, self.ids),
-            )
-            main = main_case(inputs, source.protected[0])
+            captions = captions_of(options, self.ids)
+            inputs = Inputs(source, self.ids, self.where, models, as_names(self.prediction), options, captions)
+            main = main_case(inputs)
             names = attackers_of(self.attacker, main.data.labels.category is not None)
-            attacks = Attacks(names, self.seed, "" if self.quiet else "leakage", options)
-            return analysed(source, inputs, attacks, main)
+            return analysed(inputs, main, Attacks(names, self.seed, "" if self.quiet else "leakage", options))
 
     def write(self, numbers: LeakageNumbers, folder: Path) -> None:
         """The rows with a mark of each balanced subset."""
@@ -336,11 +322,10 @@ def _drawn(numbers: LeakageNumbers) -> str:
 
 
 def _percent(estimate: LeakageEstimate | None) -> str:
+    """A leakage in a sentence."""
+    if estimate is None or math.isnan(estimate.estimate):
+        return "an unknown size" + (f" ({estimate.reason})" if estimate and estimate.reason else "")
     return f"{shown(estimate, 'tenths interval')} %"
-
-
-def _points(estimate: LeakageEstimate | None) -> str:
-    return shown(estimate, "points interval")
 
 
 def _answer(numbers: LeakageNumbers) -> Iterator[str]:
@@ -364,7 +349,8 @@ def _answer(numbers: LeakageNumbers) -> Iterator[str]:
         yield (
             f"{gives_away(whose, more.low, more.high, published=numbers.published_protocol)} From them the attacker "
             f"has a balanced accuracy of {_percent(numbers.model_leakage)}. {against}, it has "
-            f"{_percent(numbers.comparisons[0].dataset_leakage)}: a difference of {_points(more)} points."
+            f"{_percent(numbers.comparisons[0].dataset_leakage)}: a difference of "
+            f"{shown(more, 'points interval')} points."
         )
 
 

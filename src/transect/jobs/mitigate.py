@@ -20,7 +20,7 @@ from transect.mitigation.running import run
 from transect.mitigation.settings import Config, as_config
 from transect.mitigation.testbed import FACELESS
 from transect.reports.blocks import Block, Facts, Folded, Paragraph, Part, Plot, Plots
-from transect.reports.columns import Column, Table, decimals, shown
+from transect.reports.columns import Column, Form, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
 from transect.runs.parts import announcing_stages
@@ -42,17 +42,28 @@ _NOISE: Final = (
 _NO_AUDIT: Final = "no audit by transects: it needs a generator that sets the appearance and nothing else, as FaceWorld"
 
 _Rows = Sequence[MitigationFigures]
+
+
+def _bare(figure: Figure | None) -> Figure | None:
+    """A figure without the reason why it has no interval, which is the number of seeds, the same for all."""
+    return figure if figure is None or figure.estimate is None else replace(figure, reason="")
+
+
+def _figure(heading: str, name: str, form: Form = "tenths interval") -> Column[MitigationFigures]:
+    return Column(heading, lambda row: _bare(getattr(row, name)), form, name)
+
+
 FIGURES: Final[Sequence[Column[MitigationFigures]]] = (
-    Column("λ_M, %", "model_leakage", "tenths interval", "model_leakage"),
-    Column("λ_D, %", "dataset_leakage", "tenths interval", "dataset_leakage"),
-    Column("Δ", "amplification", "points interval", "amplification"),
-    Column("Δ as published", "published_amplification", "points interval", "published_amplification"),
-    Column("mAP, %", "mean_average_precision", "tenths interval", "mean_average_precision"),
-    Column("F₁, %", "f1", "tenths interval", "f1"),
+    _figure("λ_M, %", "model_leakage"),
+    _figure("λ_D, %", "dataset_leakage"),
+    _figure("Δ", "amplification", "points interval"),
+    _figure("Δ as published", "published_amplification", "points interval"),
+    _figure("mAP, %", "mean_average_precision"),
+    _figure("F₁, %", "f1"),
 )
 EFFECTS: Final[Sequence[Column[MitigationFigures]]] = (
-    Column("effect", "effect", "tenths interval", "effect"),
-    Column("answers changed, %", "changed", "tenths interval", "changed"),
+    _figure("effect", "effect"),
+    _figure("answers changed, %", "changed"),
 )
 NAME: Final[Column[MitigationFigures]] = Column("mitigation", "name", key="name")
 ATTACKER: Final[Column[MitigationFigures]] = Column("attacker", "attacker")
@@ -142,8 +153,8 @@ def _answer(numbers: MitigateNumbers) -> list[str]:
     plain = numbers.mitigations[0]
     start = (
         "Without mitigation, an attacker that sees the answers guesses the class with a balanced accuracy of "
-        f"{_text(plain.model_leakage)} %. Δ is {shown(plain.amplification, 'points interval')} points, at a macro F₁ "
-        f"(the mean over labels) of {_text(plain.f1)} %."
+        f"{_text(plain.model_leakage)} %. Δ is {shown(_bare(plain.amplification), 'points interval')} points, at a "
+        f"macro F₁ (the mean over labels) of {_text(plain.f1)} %."
     )
     return [*_differences(numbers), start, *_next(numbers)]
 
@@ -176,7 +187,7 @@ def _differences(numbers: MitigateNumbers) -> Iterator[str]:
 
 
 def _text(figure: Figure | None) -> str:
-    return shown(figure, "tenths interval") or "not estimable"
+    return shown(_bare(figure), "tenths interval") or "not estimable"
 
 
 def _negative(figure: Figure | None) -> Figure | None:
@@ -247,8 +258,8 @@ def _tables(numbers: MitigateNumbers) -> Iterator[Block]:
 
 
 def _of_attacker(name: str) -> Iterator[Column[MitigationFigures]]:
-    yield Column(f"{name}: λ_M", lambda row: row.attackers[name].model_leakage, "tenths interval")
-    yield Column(f"{name}: Δ", lambda row: row.attackers[name].amplification, "points interval")
+    yield Column(f"{name}: λ_M", lambda row: _bare(row.attackers[name].model_leakage), "tenths interval")
+    yield Column(f"{name}: Δ", lambda row: _bare(row.attackers[name].amplification), "points interval")
 
 
 def _trade(rows: _Rows, trade: Plane | None) -> Block:

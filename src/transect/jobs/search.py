@@ -5,6 +5,7 @@ Rerun the command to resume a stopped search; no call is repeated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -293,7 +294,8 @@ REGIONS: Final[Sequence[Column[Region]]] = (
 
 
 def _percent(one: Region | OverallRate | ErrorRate) -> str:
-    return f"{shown(_estimate(one), 'percent interval')} %"
+    text = shown(_estimate(one), "percent interval")
+    return text if math.isnan(one.rate) else f"{text} %"
 
 
 def verb_of(outcome: str) -> str:
@@ -319,16 +321,19 @@ def asked_of(outcome: str) -> str:
 def _answer(numbers: SearchNumbers) -> Iterator[str]:
     """The first region and the overall rate."""
     verb = verb_of(numbers.outcome)
-    overall = f"{verb} {_percent(numbers.estimate)} of images (95 % interval)."
+    for first in numbers.regions[:1]:
+        level = "94 %" if first.n >= FEW else "90 %"  # at least, by the stopping rule (concepts/search.md)
+        images = f"{counted(first.n, 'fresh image')} ({level} interval)"
+        yield _said(f"Where {first.words}, it", verb, first, images)
+    yield _said("Over the whole searched space it", verb, numbers.estimate, "images (95 % interval)")
     if not numbers.regions:
-        yield f"Over the whole searched space it {overall}"
         yield f"No region: {numbers.regions_reason}."
-        return
-    first = numbers.regions[0]
-    level = "94 %" if first.n >= FEW else "90 %"  # at least, by the stopping rule (concepts/search.md)
-    images = counted(first.n, "fresh image")
-    yield f"Where {first.words}, it {verb} {_percent(first)} of {images} ({level} interval)."
-    yield f"Over the whole searched space it {overall}"
+
+
+def _said(where: str, verb: str, one: Region | OverallRate, images: str) -> str:
+    if math.isnan(one.rate):
+        return f"{where} {verb} an unknown share of images: {one.reason}."
+    return f"{where} {verb} {_percent(one)} of {images}."
 
 
 def _counted(numbers: SearchNumbers) -> Iterator[str]:
