@@ -285,12 +285,12 @@ def paired_table(numbers: RecognizersNumbers) -> Table[GapComparison]:
 
 def gap_table(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
     """Every gap of every recognizer."""
-    return Table("Differences by recognizer", numbers.gaps, GAPS)
+    return Table("All numbers", numbers.gaps, GAPS)
 
 
 def rows(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
     """The same with all numbers as they are."""
-    return Table("Differences by recognizer", numbers.gaps, [Column(name, name) for name in _GAP])
+    return Table("All numbers", numbers.gaps, [Column(name, name) for name in _GAP])
 
 
 def _compared_in_words(row: GapComparison) -> str:
