@@ -204,7 +204,8 @@ class Finished(JobResult[Numbers]):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The table of the terminal."""
-        return self.content.table.texts() if self.content.table else ((), ())
+        shown = (self.content.table, *(self.content.terminal or ()))
+        return next((each.texts() for each in shown if isinstance(each, Table)), ((), ()))
 
     def warning_lines(self) -> Sequence[str]:
         """What you have to know before you use the numbers."""
@@ -212,12 +213,12 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job whose command the module `transect.jobs.MODULE` declares: its first class that is a `Job`, else None."""
+    """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
     return next(iter(jobs_of(module)), None)
 
 
 def jobs_of(module: str) -> list[type[Job[Any]]]:
-    """The jobs that a module declares: that of its command, then those of Python alone."""
+    """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
     return [kind for kind in own if issubclass(kind, Job)]
@@ -279,8 +280,8 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         with announcing_stages(quiet=as_json):
             result = job.result()
         page = None if folder is None else result.report(folder)
-        others = kind.OUT is not None and folder is not None and is_run(Path(folder))
-        if folder is not None and not is_address(folder) and not others:
+        own = kind.OUT is None  # else the folder may be that of an audit, whose command is another
+        if folder is not None and not is_address(folder) and (own or not is_run(Path(folder))):
             keep(context, Path(folder), rerun(kind))
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
