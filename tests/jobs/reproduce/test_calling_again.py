@@ -132,7 +132,7 @@ def test_a_job_declares_each_of_its_options(job):
     rerun = calling._declared(job, Path())
     options = set()
     for parameter in get_command(app).commands[job].params:
-        if parameter.name in ("json", "engine", "workers", "dry_run") or parameter.name in rerun.writes:
+        if parameter.name in ("json", "engine", "workers", "dry_run", "help_all") or parameter.name in rerun.writes:
             continue
         is_option = parameter.param_type_name == "option"
         kind = rerun.kind(parameter.opts[0] if is_option else "")
