@@ -38,8 +38,8 @@ from .jobs.neighbours import neighbours as neighbours
 from .jobs.plan import plan as plan
 from .jobs.readings import readings as readings
 from .jobs.recognition import RecognitionOptions as RecognitionOptions
-from .jobs.recognition import recognition as recognition
 from .jobs.recognition import compare_recognizers as compare_recognizers
+from .jobs.recognition import recognition as recognition
 from .jobs.render.run import render as render
 from .jobs.replicate.run import replicate as replicate
 from .jobs.report.run import open_run as open_run
