@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+import pyarrow as pa
 import pytest
 import typer
+from markupsafe import Markup
 from typer.testing import CliRunner
 
 from transect.errors import BadInput, UnknownName
 from transect.job import Content, Job, Option, Out, command, function, rerun, schema
 from transect.options import built, settings
+from transect.reports.blocks import Folded, Part
 from transect.reports.columns import Column, Table
 from transect.runs.json_records import hidden, loads
 
@@ -131,3 +134,71 @@ def test_rare_options_are_shown_on_request():
     usual, every = run("--help").stdout, run("--help-all").stdout
     assert "--ink-drops" not in usual
     assert "--ink-drops" in every
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A number, and what no schema can describe."""
+
+    letters: int
+    rows: pa.Table = hidden()
+
+
+@dataclass(frozen=True)
+class CountLetters(Job[Counted]):
+    """Letters of words, a report of which is written where --report says; nothing is told on the way."""
+
+    OUT: ClassVar[Out] = Out("Folder for the report.", name="--report")
+
+    words: Annotated[list[str] | None, Option("The words.", names=("--word",), kind=list[str], default=())]
+    out: Annotated[Path | None, Option("The file.", opens="write", default=Path("letters.txt"))] = None
+    page: Annotated[bool, Option("A report is wanted.", names=("--page",))] = False
+    printed: Annotated[bool, Option("Print the words.", names=("--printed",))] = False
+    quiet: bool = dataclasses.field(default=True, init=False)
+
+    def place(self) -> None:
+        if self.page:
+            raise BadInput("--page: give --report too")
+
+    def instead(self) -> Job:
+        return PrintWords(list(self.words)) if self.printed else self
+
+    def compute(self) -> Counted:
+        return Counted(len("".join(self.words or ())), pa.table({"word": list(self.words or ())}))
+
+    def content(self, numbers: Counted) -> Content:
+        table = Table("Letters", [numbers], [Column("letters", "letters", "count")])
+        folded = [Part("more", "More", (Folded("All", (table,)),))]
+        answer = [Markup("<b>{}</b> letters.").format(numbers.letters)]
+        return Content("Letters", answer, table, rows=numbers.rows, parts=lambda: folded)
+
+
+def count(*words):
+    app = typer.Typer()
+    app.command()(command(CountLetters))
+    return CliRunner().invoke(app, list(words))
+
+
+def test_a_required_field_may_be_left_out_on_the_command_line_where_its_option_has_a_default():
+    assert json.loads(count("--json").stdout) == {"letters": 0}
+    assert function(CountLetters)(["ab"]).numbers.letters == 2
+    with pytest.raises(TypeError):
+        function(CountLetters)(["ab"], quiet=True)
+
+
+def test_a_command_names_its_folder_as_it_likes_and_refuses_before_the_work(tmp_path):
+    assert count("--word", "a", "--report", str(tmp_path / "page"), "--page").exit_code == 0
+    assert (tmp_path / "page" / "count-letters.html").is_file()
+    assert isinstance(count("--word", "a", "--page").exception, BadInput)
+    assert dict(rerun(CountLetters).writes) == {"report": "", "out": "letters.txt"}
+
+
+def test_options_may_ask_for_another_job():
+    assert json.loads(count("--word", "ab", "--printed", "--json").stdout) == {"words": ["ab"], "drops": 3}
+
+
+def test_a_table_within_a_part_is_on_the_page_once_and_the_headline_has_no_markup(tmp_path):
+    result = function(CountLetters)(["ab", "c"])
+    assert [part.name for part in result.content.page().parts] == ["summary", "more"]
+    assert (result.headline(), result.table.to_pydict()) == ("3 letters", {"word": ["ab", "c"]})
+    assert list(schema(CountLetters)["properties"]) == ["letters"]

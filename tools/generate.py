@@ -93,7 +93,7 @@ def job_results() -> dict[str, type[JobResult]]:
 def schemas() -> dict[Path, str]:
     """The JSON Schema of `results.json`, and of what each job prints with --json."""
     named = {"results": results_schema(), **{name: result.schema() for name, result in job_results().items()}}
-    named |= {name_of(kind): schema(kind) for name in declared() for kind in jobs_of(name)}
+    named |= {name_of(kind): schema(kind) for module in declared() for kind in jobs_of(module)}
     return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
 
 

@@ -219,12 +219,12 @@ class Finished(JobResult[Numbers]):
 
 
 def opened(module: str) -> type[Job[Any]] | None:
-    """The job whose command the module `transect.jobs.MODULE` declares: its first class that is a `Job`, else None."""
+    """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
     return next(iter(jobs_of(module)), None)
 
 
 def jobs_of(module: str) -> list[type[Job[Any]]]:
-    """The jobs that a module declares: that of its command, then those of Python alone."""
+    """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
     return [kind for kind in own if issubclass(kind, Job)]

@@ -26,7 +26,7 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
     "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's. rare: shown by --help-all alone.
+    the field's; () lets a field that has none be left out. rare: shown by --help-all alone.
     """
 
     help: str

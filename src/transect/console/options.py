@@ -296,7 +296,9 @@ def _parameter(setting: Setting) -> inspect.Parameter:
     shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel, hidden=option.rare)
     if setting.required and option.default is None:
         return keyword(setting.name, Annotated[kind, shown])
-    return keyword(setting.name, Annotated[kind if as_shown else kind | None, shown], default)
+    return keyword(
+        setting.name, Annotated[kind if as_shown else kind | None, shown], None if default == () else default
+    )
 
 
 def keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -74,8 +74,8 @@ class Weighted(NamedTuple):
     weight: float
 
 
-def _weighted(texts: Sequence[str]) -> list[Weighted]:
-    return [Weighted(*parse_weighted(text)) for text in texts]
+def _weighted(texts: Sequence[str] | None) -> list[Weighted]:
+    return [Weighted(*parse_weighted(text)) for text in texts or ()]
 
 
 @final

@@ -34,8 +34,8 @@ from transect.analysis.recognizers.curves import (
     curve_entry,
     curve_numbers,
     decades,
+    dot_plot,
     drawn_groups,
-    marks_of,
     panel,
     plot,
 )
@@ -52,10 +52,10 @@ from transect.experiment.picture_embeddings import Asked, embed
 from transect.job import Content, Finished, Job, Option, function
 from transect.protocols import TargetLike
 from transect.records import Estimate
-from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots, Row
+from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots
 from transect.reports.columns import Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
-from transect.reports.drawing.svg import Tick, covering, tag, tick_text
+from transect.reports.drawing.svg import tag
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import slug, write_atomically, write_table
 from transect.runs.json_records import dumps
@@ -654,15 +654,14 @@ def _rate_plot(numbers: RecognitionNumbers, place: int, rate: RateName) -> DotPl
     names = [group.group for group in numbers.samples["all"].groups]
     rows = [(g.group, name, g.rates[place].of(rate)) for name, each in numbers.samples.items() for g in each.groups]
     rows.sort(key=lambda row: names.index(row[0]))
-    scale = covering([end for _, _, one in rows for end in (one.estimate, one.low, one.high) if math.isfinite(end)])
-    ticks = [Tick(100 * scale.fraction(t), tick_text(scale, t, hundredfold=True), t) for t in scale.ticks]
-    drawn = []
-    for number, (group, name, found) in enumerate(rows):
-        label = Markup('{} <span class="change">{}</span>').format(group, TITLES[name])
-        words, mark = f"{_AXES[rate]}: {group}, {TITLES[name]}", marks_of(found, scale, filled=name == "matched")
-        track = svg.track(f"rate-{place}-{rate}-{number}", words, "", [(tick.at, tick.value) for tick in ticks], mark)
-        drawn.append(Row(label, track, shown(found, "percent interval")))
-    return DotPlot(tag("strong", _AXES[rate]), ticks, drawn)
+    label = Markup('{} <span class="change">{}</span>')
+    drawn = [(label.format(group, TITLES[name]), found, name == "matched") for group, name, found in rows]
+    axis = [found for _, _, found in rows]
+    return dot_plot(tag("strong", _AXES[rate]), f"rate-{place}-{rate}", drawn, _shown, axis, "")
+
+
+def _shown(rate: Estimate) -> str:
+    return shown(rate, "percent interval")
 
 
 def _enrolment_table(numbers: RecognitionNumbers) -> Table[EnrolmentNumbers]:

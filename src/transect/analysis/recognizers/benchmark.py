@@ -124,7 +124,7 @@ class Rates:
     reason: str = ""
 
     def of(self, rate: str) -> Estimate:
-        """Fnmr or fmr with its interval."""
+        """The rate `fnmr` or `fmr` with its interval."""
         return Estimate(*(getattr(self, f"{rate}{end}") for end in ("", "_low", "_high")))
 
 

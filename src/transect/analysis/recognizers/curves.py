@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Float
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from transect.effects.recognition import GroupErrors
 from transect.records import Estimate
-from transect.reports.blocks import Plot, TextTable
+from transect.reports.blocks import DotPlot, Plot, Row, TextTable
 from transect.reports.drawing import svg
-from transect.reports.drawing.svg import SERIES, Interval, Scale, Tick
+from transect.reports.drawing.svg import SERIES, Interval, Tick, covering, tick_text
 
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
@@ -23,6 +23,10 @@ SAVED: Final = 100
 """Points of a line among the numbers that the page saves."""
 HEIGHT: Final = 256
 """Pixels of a plot's height."""
+
+
+Drawn: TypeAlias = tuple[str, Estimate, bool]
+"""A row of a dot plot: its label, what it shows, and whether its mark is filled."""
 
 
 @final
@@ -142,8 +146,22 @@ def curve_entry(group: GroupErrors) -> dict[str, Any]:
     return {"group": group.group, **{name: values.round(8) for name, values in curves.items()}}
 
 
-def marks_of(found: Estimate, scale: Scale, *, filled: bool) -> list[Interval]:
-    """The interval of a row; none where it is unknown."""
-    ends = (found.estimate, found.low, found.high)
-    at, low, high = (100 * scale.fraction(end) if math.isfinite(end) else None for end in ends)
-    return [] if at is None else [Interval(at, low, high, filled=filled)]
+def dot_plot(
+    caption: str,
+    name: str,
+    rows: Sequence[Drawn],
+    value: Callable[[Estimate], str],
+    axis: Sequence[Estimate],
+    unit: str,
+) -> DotPlot:
+    """Estimates with their intervals, in per cent, a row each. name: of the drawings; axis: what it covers."""
+    scale = covering([end for one in axis for end in (one.estimate, one.low, one.high) if math.isfinite(end)])
+    ticks = [Tick(100 * scale.fraction(at), tick_text(scale, at, hundredfold=True), at) for at in scale.ticks]
+    grid, drawn = [(tick.at, tick.value) for tick in ticks], []
+    for number, (label, found, filled) in enumerate(rows):
+        words = f"{escape(caption).striptags()}: {escape(label).striptags()}"
+        ends = (found.estimate, found.low, found.high)
+        at, low, high = (100 * scale.fraction(end) if math.isfinite(end) else None for end in ends)
+        marks = [] if at is None else [Interval(at, low, high, filled=filled)]
+        drawn.append(Row(label, svg.track(f"{name}-{number}", words, "", grid, marks), value(found)))
+    return DotPlot(caption, ticks, drawn, unit)

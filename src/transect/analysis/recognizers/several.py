@@ -13,16 +13,14 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from transect.analysis.recognizers.benchmark import Benchmark, Difference, RecognitionNumbers, differences_of
-from transect.analysis.recognizers.curves import TITLES, marks_of
+from transect.analysis.recognizers.curves import TITLES, dot_plot
 from transect.effects.multiplicity import holm
 from transect.effects.paired_models import Gap, gap_of_recognizers
 from transect.effects.recognition import GroupErrors, recognition_verification
 from transect.errors import BadInput
 from transect.records import Estimate
-from transect.reports.blocks import Block, DotPlot, Row
+from transect.reports.blocks import DotPlot
 from transect.reports.columns import Column, Table, decimals
-from transect.reports.drawing import svg
-from transect.reports.drawing.svg import Tick, covering, tick_text
 
 ALPHA: Final = 0.05
 NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
@@ -287,12 +285,12 @@ def paired_table(numbers: RecognizersNumbers) -> Table[GapComparison]:
 
 def gap_table(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
     """Every gap of every recognizer."""
-    return Table("Differences by recognizer", numbers.gaps, GAPS)
+    return Table("All numbers", numbers.gaps, GAPS)
 
 
 def rows(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
     """The same with all numbers as they are."""
-    return Table("Differences by recognizer", numbers.gaps, [Column(name, name) for name in _GAP])
+    return Table("All numbers", numbers.gaps, [Column(name, name) for name in _GAP])
 
 
 def _compared_in_words(row: GapComparison) -> str:
@@ -325,15 +323,15 @@ def _signs(numbers: RecognizersNumbers) -> str:
     return "; ".join(texts)
 
 
-def gap_plots(numbers: RecognizersNumbers) -> Iterator[Block]:
-    """A dot plot per gap; hollow for all images, filled for the matched ones."""
+def gap_plots(numbers: RecognizersNumbers) -> Iterator[DotPlot]:
+    """A dot plot per gap, all on one axis; hollow for all images, filled for the matched ones."""
     relative = [(gap, Estimate(gap.relative, gap.relative_low, gap.relative_high)) for gap in numbers.gaps]
-    scale = covering([end for _, one in relative for end in (one.estimate, one.low, one.high) if np.isfinite(end)])
-    ticks = [Tick(100 * scale.fraction(at), tick_text(scale, at, True), at) for at in scale.ticks]
+    axis = [found for _, found in relative]
     for place, name in enumerate(dict.fromkeys(gap.gap for gap in numbers.gaps)):
-        rows = []
-        for number, (gap, found) in enumerate(pair for pair in relative if pair[0].gap == name):
-            words, marks = f"{gap.recognizer}, {TITLES[gap.sample]}", marks_of(found, scale, filled=gap.sample != "all")
-            track = svg.track(f"gap-{place}-{number}", words, "", [(tick.at, tick.value) for tick in ticks], marks)
-            rows.append(Row(words, track, f"{_tenths(gap.relative)} %"))
-        yield DotPlot(name, ticks, rows, "% of the mean distance")
+        mine = [(gap, found) for gap, found in relative if gap.gap == name]
+        rows = [(f"{gap.recognizer}, {TITLES[gap.sample]}", found, gap.sample != "all") for gap, found in mine]
+        yield dot_plot(name, f"gap-{place}", rows, _in_percent, axis, "% of the mean distance")
+
+
+def _in_percent(found: Estimate) -> str:
+    return f"{_tenths(found.estimate)} %"
