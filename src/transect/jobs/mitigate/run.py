@@ -32,10 +32,10 @@ from transect.runs.json_records import loads, plain
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.parts import Progress, announced, announcing_stages, stage
+from transect.runs.pictures import png
 from transect.runs.result import JobResult
 from transect.targets.hf.loading import digests_of
 from transect.texts import say
-from transect.training.loop import png
 
 if TYPE_CHECKING:
     from torch import Tensor
