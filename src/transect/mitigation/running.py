@@ -32,7 +32,7 @@ from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.parts import Progress, announced, stage
 from transect.targets.hf.loading import digests_of
-from transect.training.loop import png
+from transect.runs.pictures import png
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,7 +23,7 @@ from transect.generators.encoder import Network
 from transect.inversion.parts import ToolsPlan, read_latents
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
-from transect.jobs.invert import Invert
+from transect.jobs.invert import Invert, Twins
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +193,12 @@ def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):
     ids, latents = read_latents(result.numbers.latents)
     assert ids == ("0", "1", "2")
     np.testing.assert_array_equal(latents.values, read_latents(done[1].numbers.latents)[1].values)
+
+
+def test_faceworld_asks_for_twins_which_have_no_steps(files, tmp_path):
+    asked = Invert(files / "images", "faceworld", tmp_path, options=transect.InvertOptions(size=64)).instead()
+    assert (type(asked), asked.size, asked.marks) == (Twins, 64, "network")
+    with pytest.raises(BadInput, match="--steps is of a search for codes, got --generator faceworld"):
+        Invert(files / "images", "faceworld", tmp_path, steps=3).instead()
+    with pytest.raises(BadInput, match="--size is of --generator faceworld, got"):
+        inversion(files, tmp_path, size=64).planned()
