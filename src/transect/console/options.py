@@ -34,18 +34,8 @@ HelpAll = Annotated[
     bool, typer.Option("--help-all", help="Show all options and exit.", is_eager=True, callback=_help_all)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PLACE",
-        help="The run folder, also on object storage, as s3://bucket/path; default runs/<target>.",
-    ),
-]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
-Population = Annotated[
-    str, typer.Option(help="Where subjects are drawn from: a shipped population or a TOML file; see the how-to.")
-]
 Engine = Annotated[
     str,
     typer.Option(
@@ -76,8 +66,7 @@ def option_of(panel: str) -> Callable[..., Any]:
     return functools.partial(typer.Option, rich_help_panel=panel)
 
 
-images_option, model_option, checks_option = map(option_of, ("Images", "Model", "Checks of edits"))
-verification_option, ratings_option, report_option = map(option_of, ("Face verification", "Ratings", "Report"))
+model_option, ratings_option = map(option_of, ("Model", "Ratings"))
 
 Threshold = Annotated[
     float | None,
@@ -85,104 +74,11 @@ Threshold = Annotated[
         help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match."
     ),
 ]
-Boundary = Annotated[
-    tuple[float, float] | None,
-    report_option(
-        metavar="LOW HIGH",
-        help="With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
-        "0.7.",
-    ),
-]
-Perceived = Annotated[
-    Path | None,
-    ratings_option(
-        help="CSV or Parquet of perceived attributes, a row per image: id, a column per attribute (and study, for "
-        "several); stored with the run."
-    ),
-]
-Ratings = Annotated[
-    Path | None,
-    ratings_option(
-        help="CSV or Parquet of people's ratings, a row per image and rater: id, rater, a column per attribute (and "
-        "study, for several); stored with the run."
-    ),
-]
-Prune = Annotated[
-    list[str] | None,
-    ratings_option(
-        help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeatable; stored with the "
-        "run."
-    ),
-]
 RequireValidation = Annotated[
     Path | None,
     ratings_option(
         metavar="FILE",
         help="A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
-        "stored with the run.",
-    ),
-]
-Directions = Annotated[
-    Path | None,
-    images_option(
-        help="Fitted directions that set the attributes of a learned generator; see: transect directions fit."
-    ),
-]
-InvertedLatents = Annotated[
-    Path | None,
-    images_option(
-        "--latents", help="Inverted photographs as subjects, edited along --directions; see: transect invert."
-    ),
-]
-InvertedSources = Annotated[
-    str | None,
-    images_option(
-        "--photographs", help="Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise."
-    ),
-]
-FaceMask = Annotated[
-    str | None,
-    images_option(
-        "--mask",
-        metavar="MASK",
-        help="Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
-    ),
-]
-By = Annotated[
-    list[str] | None,
-    report_option(
-        help="Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; "
-        "stored with the run."
-    ),
-]
-Bins = Annotated[
-    list[str] | None,
-    report_option(
-        help="Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
-        "the run."
-    ),
-]
-AtThreshold = Annotated[
-    list[float] | None,
-    report_option(
-        "--at-threshold",
-        help="Count errors by group at this threshold of the score too; repeatable; default: the one with the fewest "
-        "errors; stored with the run.",
-    ),
-]
-Margin = Annotated[
-    list[str] | None,
-    report_option(
-        "--margin",
-        help="Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
-        "repeatable; stored with the run.",
-    ),
-]
-Covariates = Annotated[
-    list[str] | None,
-    report_option(
-        "--covariate",
-        help="Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
         "stored with the run.",
     ),
 ]

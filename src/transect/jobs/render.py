@@ -137,8 +137,11 @@ class Render(Job[RenderNumbers]):
             drawn = _sheet(_rendered(world, shown)[0], shown, self.sheet.columns, world)
         else:
             images, rows = _rendered(world, design)
-            beside = plain and isinstance(world, LearnedWorld)
-            drawn = _beside(images, design, world) if beside else _sheet(images, design, self.sheet.columns, world)
+            drawn = (
+                _beside(images, design, world)
+                if plain and isinstance(world, LearnedWorld)
+                else _sheet(images, design, self.sheet.columns, world)
+            )
             write_atomically(self._path, drawn)
         size = int(world.image_size)
         return RenderNumbers(str(self._path), design.subjects, design.n_images, size, rows, drawn)

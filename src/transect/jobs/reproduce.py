@@ -235,7 +235,7 @@ def _warnings(numbers: ReproduceNumbers) -> list[str]:
     return [*([f"Other versions: {', '.join(named)}."] if named else []), *numbers.left_out]
 
 
-def _found(table: TableCompared) -> str:
+def _comparison(table: TableCompared) -> str:
     """What was found of a table, in words."""
     if table.same_bytes:
         return "the same, bit for bit"
@@ -255,7 +255,7 @@ def _size(column: ColumnCompared) -> str:
 TABLES: Final[Sequence[Column[TableCompared]]] = (
     Column("table", "name"),
     Column("rows", "rows", "count"),
-    Column("what was found", _found),
+    Column("what was found", _comparison),
 )
 COLUMNS: Final[Sequence[Column[tuple[TableCompared, ColumnCompared]]]] = (
     Column("table", lambda each: each[0].name),
