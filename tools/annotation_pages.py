@@ -26,7 +26,7 @@ import transect
 from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import consent, invite, set_state
-from transect.jobs.audit.request import AuditRequest
+from transect.experiment.audit_request import AuditRequest
 
 RATERS, IMAGES_EACH = 5, 90
 SHOWN = "html[data-shown]"

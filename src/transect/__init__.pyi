@@ -5,14 +5,13 @@ from . import testing as testing
 from .analysis.requirements.records import Requirement as Requirement
 from .engines.settings import EngineSettings as EngineSettings
 from .errors import TransectError as TransectError
+from .experiment.audit_request import AuditRequest as AuditRequest
+from .experiment.audit_request import CheckSettings as CheckSettings
+from .experiment.audit_request import RatingSettings as RatingSettings
+from .experiment.audit_request import RunSettings as RunSettings
+from .experiment.audit_request import VerificationSettings as VerificationSettings
 from .experiment.worlds import WorldSettings as WorldSettings
 from .jobs.annotate.run import annotate as annotate
-from .jobs.audit.init import init as init
-from .jobs.audit.request import AuditRequest as AuditRequest
-from .jobs.audit.request import CheckSettings as CheckSettings
-from .jobs.audit.request import RatingSettings as RatingSettings
-from .jobs.audit.request import RunSettings as RunSettings
-from .jobs.audit.request import VerificationSettings as VerificationSettings
 from .jobs.audit.run import audit as audit
 from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
@@ -24,6 +23,7 @@ from .jobs.directions.run import fit_directions as fit_directions
 from .jobs.encode.run import EncodeOptions as EncodeOptions
 from .jobs.encode.run import encode as encode
 from .jobs.export.run import export as export
+from .jobs.init import init as init
 from .jobs.invert.run import InvertOptions as InvertOptions
 from .jobs.invert.run import invert as invert
 from .jobs.invert.twins import fit_twins as fit_twins
@@ -65,7 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
-from .targets.settings import ModelSettings as ModelSettings
 from .training.options import GanOptions as GanOptions
 
 __version__: str
+from .targets.settings import ModelSettings as ModelSettings

@@ -23,9 +23,9 @@ import pyarrow as pa
 import typer
 
 from transect import options
-from transect.console.options import Json
+from transect.console.options import Json, keyword, parameters
 from transect.console.results import Block, Rerun, keep, show
-from transect.options import Option, Setting, settings
+from transect.options import Option, settings
 from transect.reports import blocks, builder
 from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, summary
 from transect.reports.columns import Table
@@ -34,7 +34,20 @@ from transect.runs.addresses import is_address
 from transect.runs.layout import is_run
 from transect.runs.result import JobResult, json_schema
 
-__all__ = ["Content", "Finished", "Job", "Option", "Out", "command", "function", "name_of", "opened", "rerun", "schema"]
+__all__ = [
+    "Content",
+    "Finished",
+    "Job",
+    "Option",
+    "Out",
+    "command",
+    "function",
+    "name_of",
+    "opened",
+    "parameters",
+    "rerun",
+    "schema",
+]
 
 P = ParamSpec("P")
 Numbers = TypeVar("Numbers")
@@ -228,7 +241,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
-        context, as_json = given.pop("context"), given.pop("json")
+        context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
         asked = given.pop("out", None) if kind.OUT is not None else None
         job = _job(kind, given, as_json)
         result = job.result()
@@ -253,11 +266,8 @@ def help_of(text: str) -> str:
 
 def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
     """The record of what the command line gave: what it left out has the default of its field."""
-    known = {setting.name: setting.option for setting in settings(kind)}
-    values = {name: value for name, value in given.items() if value not in (None, [])}
-    read = {name: known[name].read for name in values}
-    values = {name: value if (of := read[name]) is None else of(value) for name, value in values.items()}
-    return cast("Job[Any]", options.built(kind, {**values, "quiet": quiet}))
+    stated = {name: value for name, value in given.items() if value not in (None, [])}
+    return cast("Job[Any]", options.built(kind, {**options.read(kind, stated), "quiet": quiet}))
 
 
 def _out_name(kind: type[Job[Any]]) -> str:
@@ -269,27 +279,5 @@ def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
     written = []
     if out is not None:
         said = typer.Option(out.name, help=out.help)
-        written = [_keyword("out", Annotated[str | None, said], out.default)]
-    return [
-        _keyword("context", typer.Context),
-        *map(_parameter, settings(kind)),
-        *written,
-        _keyword("json", Json, default=False),
-    ]
-
-
-def _parameter(setting: Setting) -> inspect.Parameter:
-    """A field as a parameter: of a list the default is that of the field, and its help says it."""
-    option, kind = setting.option, setting.kind
-    several = typing.get_origin(kind) is list
-    default = option.default if option.default is not None else None if several else setting.default
-    names = option.names or ((setting.shown,) if setting.default is False else ())
-    made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
-    shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel)
-    if setting.required and option.default is None:
-        return _keyword(setting.name, Annotated[kind, shown])
-    return _keyword(setting.name, Annotated[kind | None if several else kind, shown], default)
-
-
-def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        written = [keyword("out", Annotated[str | None, said], out.default)]
+    return [*parameters(kind), *written, keyword("json", Json, default=False)]

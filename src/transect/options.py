@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
@@ -25,7 +26,7 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
     "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's.
+    the field's. rare: shown by --help-all alone.
     """
 
     help: str
@@ -39,6 +40,7 @@ class Option:
     argument: bool = False
     read: Callable[[Any], object] | None = None
     default: object = None
+    rare: bool = False
 
 
 @final
@@ -70,7 +72,13 @@ class Setting:
     @property
     def kind(self) -> Any:
         """The type on the command line: of several possible ones that which has all, as a list of texts."""
-        return self.option.kind or _on_command_line(self.hint)
+        kind = self.option.kind or _on_command_line(self.hint)
+        return kind | None if self.default is None and typing.get_origin(kind) is not list else kind
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes a list."""
+        return typing.get_origin(self.kind) is list
 
     def of(self, record: object) -> object:
         """The value in a record."""
@@ -82,6 +90,8 @@ class Setting:
             if isinstance(value, str) and value not in choices:
                 raise UnknownName(self.shown.removeprefix("--"), value, choices)
             return
+        if self.hint in (int, int | None) and value is not None and not _is_whole(value):
+            raise BadInput(f"{self.shown}: expected a whole number, got {value!r:.40}")
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, int | float):
                 self._check_number(item)
@@ -100,9 +110,15 @@ def settings(kind: type[Any]) -> Sequence[Setting]:
 
 
 def built(kind: type[Any], given: Mapping[str, object]) -> Any:
-    """The record with these values of its options by name, and the defaults of all others."""
-    top = {setting.path: given[setting.name] for setting in settings(kind) if setting.name in given}
-    return _built(kind, (), top)
+    """The record with these values of its options and other fields by name, and the defaults of all others."""
+    places = {setting.name: setting.path for setting in settings(kind)}
+    return _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
+
+
+def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the command line as those of the record's fields, by name."""
+    known = {setting.name: setting.option.read for setting in settings(kind)}
+    return {name: value if (into := known[name]) is None else into(value) for name, value in given.items()}
 
 
 def check(record: object) -> None:
@@ -138,6 +154,10 @@ def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, .
     hints = typing.get_type_hints(kind)
     inner = dict.fromkeys(path[len(before)] for path in given if path[: len(before)] == before and path[:-1] != before)
     return kind(**values, **{name: _built(hints[name], (*before, name), given) for name in inner})
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 _UNIONS: Final = (types.UnionType, typing.Union)

@@ -42,8 +42,8 @@ def test_links_between_files_are_not_broken(page):
 
 
 TOML_READERS = {
-    "python.md": "transect.jobs.audit.init:read_request",
-    "run-on-a-cluster.md": "transect.jobs.audit.init:read_request",
+    "python.md": "transect.experiment.audit_file:read_request",
+    "run-on-a-cluster.md": "transect.experiment.audit_file:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
     "ask-a-model-behind-a-chat-interface.md": "transect.targets.http.chat.settings:read_chat_settings",
     "write-a-population.md": "transect.generators.faceworld.population:load_population",

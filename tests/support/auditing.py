@@ -1,7 +1,7 @@
 """An audit with any of its settings as keywords."""
 
 import transect
-from transect.jobs.audit.request import AuditRequest, with_settings
+from transect.experiment.audit_request import AuditRequest, with_settings
 
 
 def request(**settings):

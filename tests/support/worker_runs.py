@@ -5,9 +5,9 @@ from pathlib import Path
 import auditing
 
 from transect.engines.protocol import Ready
+from transect.experiment import audit_studies as planned
 from transect.experiment import opened_targets
 from transect.experiment.edits import check_of
-from transect.jobs.audit import studies as planned
 
 FACE = "opencv:haarcascade_frontalface_default"
 SMALL = {"subjects": 10, "image_size": 32, "vary": ["glasses=0,1", "smile=0,1"], "seed": 5, "isolate": False}

@@ -26,8 +26,6 @@ from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.jobs.annotate.command import annotate, judge
-from transect.jobs.audit.command import audit, demo
-from transect.jobs.audit.init_command import init
 from transect.jobs.check.command import check
 from transect.jobs.directions.command import directions as directions_group
 from transect.jobs.encode.command import encode
@@ -130,9 +128,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: Final[Sequence[Callable[..., None] | str]] = (
-    demo,
-    init,
-    audit,
+    "demo",
+    "init",
+    "audit",
     report,
     "runs",
     view,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -30,11 +31,13 @@ class DeclaredCommand(Command):
         """The command as Typer makes it from the job's options."""
         from transect.job import command, opened
 
-        kind = opened(self.module)
-        if kind is None:
-            raise LookupError(f"transect.jobs.{self.module} declares no job")
+        call = getattr(import_module(f"transect.jobs.{self.module}"), "command", None)
+        if call is None:
+            if (kind := opened(self.module)) is None:
+                raise LookupError(f"transect.jobs.{self.module} has no job and no command")
+            call = command(kind)
         app = typer.Typer(add_completion=False)
-        app.command(self.name, cls=Command)(command(kind))
+        app.command(self.name, cls=Command)(call)
         return typer.main.get_command(app)
 
     @property
@@ -52,12 +55,18 @@ class DeclaredCommand(Command):
 
 
 def declared() -> list[str]:
-    """The modules of `transect.jobs` that declare a job: those that are no folders."""
-    return [found.name for found in pkgutil.iter_modules(jobs.__path__) if not found.ispkg]
+    """The modules of `transect.jobs` that declare a job or have a command."""
+    found = pkgutil.iter_modules(jobs.__path__)
+    return [each.name for each in found if not each.ispkg or "def command(" in _source(each.name)]
 
 
 def help_of(module: str) -> str:
     """The first paragraph of the docstring of a job's module, in one line, without an import of it."""
-    text = (Path(jobs.__path__[0]) / f"{module}.py").read_text(encoding="utf-8")
-    found = _FIRST.match(text)
+    found = _FIRST.match(_source(module))
     return "" if found is None else " ".join(found[1].split())
+
+
+def _source(module: str) -> str:
+    place = Path(jobs.__path__[0]) / module
+    file = place.with_suffix(".py")
+    return (file if file.is_file() else place / "__init__.py").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from transect.analysis.requirements.records import Checked, Requirement
-    from transect.jobs.audit.request import AuditRequest
+    from transect.experiment.audit_request import AuditRequest
     from transect.protocols import TargetLike
 
 
@@ -96,7 +96,7 @@ class BiasTests:
         """The folder of an audit that varies these attributes, unless the request says what to vary."""
         import transect
         from transect.errors import BadInput
-        from transect.jobs.audit.request import AuditRequest, with_settings
+        from transect.experiment.audit_request import AuditRequest, with_settings
 
         whole = request or AuditRequest()
         levels = [text for text in varied if "=" in text]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 import typing
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,8 +15,24 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transect.errors import BadInput
+from transect.options import Setting, settings
 from transect.runs.addresses import is_address
+from transect.texts import say
 
+
+def _help_all(context: typer.Context, wanted: bool) -> bool:
+    """Print the help with the options that it leaves out, and stop."""
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        say(context.get_help())
+        raise typer.Exit
+    return wanted
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", help="Show all options and exit.", is_eager=True, callback=_help_all)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Out = Annotated[
     str | None,
@@ -244,6 +262,46 @@ def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if "model_device" in options:
         options["device"] = options.pop("model_device")
     return options
+
+
+def parameters(kind: type[Any]) -> list[inspect.Parameter]:
+    """The options of a record as parameters of a command, with --help-all where some of them are rare."""
+    found = settings(kind)
+    all_of = [keyword("help_all", HelpAll, default=False)] if any(each.option.rare for each in found) else []
+    return [keyword("context", typer.Context), *map(_parameter, found), *all_of]
+
+
+def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a record in place of its keywords; its help is the docstring of its module."""
+
+    def decorated(call: Callable[..., None]) -> Callable[..., None]:
+        context, *own = inspect.signature(call, eval_str=True).parameters.values()
+        keywords = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        made = [each for each in parameters(kind) if each.name != context.name]
+        shown = (each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *keywords, *made))
+        call.__signature__ = inspect.Signature(list(shown))  # type: ignore[attr-defined]
+        call.__annotations__, call.__doc__ = {}, sys.modules[call.__module__].__doc__
+        return call
+
+    return decorated
+
+
+def _parameter(setting: Setting) -> inspect.Parameter:
+    """A field as a parameter: of a list the default is that of the field, and its help says it."""
+    option, kind = setting.option, setting.kind
+    as_shown = not (setting.several or option.read or isinstance(setting.default, tuple))
+    default = option.default if option.default is not None else setting.default if as_shown else None
+    names = option.names or ((setting.shown,) if setting.default is False else ())
+    made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
+    shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel, hidden=option.rare)
+    if setting.required and option.default is None:
+        return keyword(setting.name, Annotated[kind, shown])
+    return keyword(setting.name, Annotated[kind if as_shown else kind | None, shown], default)
+
+
+def keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """A parameter of a command."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 _TEXTS: Final = "texts:"

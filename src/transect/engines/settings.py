@@ -17,6 +17,23 @@ LOCAL: Final = "local"
 RAY: Final = "ray"
 
 
+ENGINE: Final = Option(
+    "Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray cluster). "
+    "HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. No result "
+    "depends on it.",
+    panel="Engine",
+    opens="aside",
+    rare=True,
+)
+WORKERS: Final = Option(
+    "Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by threads; ray "
+    "as many as there is room for.",
+    panel="Engine",
+    opens="aside",
+    rare=True,
+)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -28,25 +45,8 @@ class EngineSettings:
     Raises UnknownName for another engine, BadInput for fewer workers than one.
     """
 
-    engine: Annotated[
-        str,
-        Option(
-            "Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray cluster). "
-            "HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. No "
-            "result depends on it.",
-            panel="Engine",
-            opens="aside",
-        ),
-    ] = LOCAL
-    workers: Annotated[
-        int | None,
-        Option(
-            "Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by "
-            "threads; ray as many as there is room for.",
-            panel="Engine",
-            opens="aside",
-        ),
-    ] = None
+    engine: Annotated[str, ENGINE] = LOCAL
+    workers: Annotated[int | None, WORKERS] = None
 
     def __post_init__(self) -> None:
         if self.engine not in (LOCAL, RAY) and not self.address:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, final
 
-from transect.designs import transect_latents
 from transect.errors import BadInput
 from transect.options import Option
 from transect.protocols import Controls, Generator, World
@@ -69,6 +68,8 @@ def check_hold(world: World, design: Design) -> None:
     if not design.hold:
         return
     subjects = world.sample(design.subject_seeds(0, 4))
+    from transect.designs import transect_latents
+
     free = world.read(transect_latents(replace(design, hold=()), subjects, world))
     unvaried = world.read(subjects.repeat(design.n_cells))
     for name in design.hold:
@@ -110,13 +111,14 @@ class WorldSettings:
         ),
     ] = None
     device: Annotated[
-        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL)
+        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL, rare=True)
     ] = None
     directions: Annotated[
         Path | None,
         Option(
             "Fitted directions that set the attributes of a learned generator; see: transect directions fit.",
             panel=_PANEL,
+            rare=True,
             opens="data",
         ),
     ] = None
@@ -125,6 +127,7 @@ class WorldSettings:
         Option(
             "Inverted photographs as subjects, edited along --directions; see: transect invert.",
             panel=_PANEL,
+            rare=True,
             opens="data",
         ),
     ] = None
@@ -134,6 +137,7 @@ class WorldSettings:
             "Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise.",
             str,
             panel=_PANEL,
+            rare=True,
             opens="data",
         ),
     ] = None
@@ -143,6 +147,7 @@ class WorldSettings:
             "Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
             metavar="MASK",
             panel=_PANEL,
+            rare=True,
             opens="data",
         ),
     ] = None

@@ -17,13 +17,16 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeAlias, TypeVar, final
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar, final
 
 from transect.errors import BadInput, UnknownName
+from transect.options import Option
 from transect.records import Attribute
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import read_json
+
+_PANEL: Final = "Report"
 
 
 @final
@@ -31,20 +34,64 @@ from transect.runs.json_records import read_json
 class ReportSettings:
     """How a report counts; an empty setting leaves the stored one, or the default.
 
-    by: errors are counted by the combinations of these attributes. bins: cut points of observed attributes, as
-    "age=30,50"; without, a range is cut at its terciles. boundary: the near-boundary band, with steps. covariates:
-    what errors are adjusted for; without, all attributes, and all ratings but those of the picture (fakeness, quality).
-    margin: a difference up to which two rates count as equal, 0.02 by default, or texts as "miss=0.01" by outcome.
-    at_thresholds: thresholds of the score at which errors are counted, in addition to the target's own.
     `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
-    by: Sequence[str] = ()
-    bins: Sequence[str] = ()
-    boundary: tuple[float, float] | None = None
-    covariates: Sequence[str] = ()
-    margin: float | str | Sequence[str] = ()
-    at_thresholds: Sequence[float] = ()
+    by: Annotated[
+        Sequence[str],
+        Option(
+            "Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; stored with "
+            "the run.",
+            panel=_PANEL,
+        ),
+    ] = ()
+    bins: Annotated[
+        Sequence[str],
+        Option(
+            "Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
+            "the run.",
+            panel=_PANEL,
+            rare=True,
+        ),
+    ] = ()
+    boundary: Annotated[
+        tuple[float, float] | None,
+        Option(
+            "With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
+            "0.7.",
+            metavar="LOW HIGH",
+            panel=_PANEL,
+            rare=True,
+        ),
+    ] = None
+    covariates: Annotated[
+        Sequence[str],
+        Option(
+            "Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
+            "stored with the run.",
+            names=("--covariate",),
+            panel=_PANEL,
+            rare=True,
+        ),
+    ] = ()
+    margin: Annotated[
+        float | str | Sequence[str],
+        Option(
+            "Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
+            "repeatable; stored with the run.",
+            panel=_PANEL,
+        ),
+    ] = ()
+    at_thresholds: Annotated[
+        Sequence[float],
+        Option(
+            "Count errors by group at this threshold of the score too; repeatable; default: the one with the fewest "
+            "errors; stored with the run.",
+            names=("--at-threshold",),
+            panel=_PANEL,
+            rare=True,
+        ),
+    ] = ()
 
 
 T = TypeVar("T")

@@ -403,9 +403,11 @@ class FailureLog(FailureBudget):
 class Limits:
     """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
 
-    timeout: Annotated[float, Option("Seconds that a model may take for an image.", panel=_PANEL)] = 10.0
-    batch: Annotated[int, Option("Images in each call of a model.", panel=_PANEL)] = 16
-    max_failures: Annotated[float, Option("Stop when more than this share of images fails.", panel=_PANEL)] = 0.05
+    timeout: Annotated[float, Option("Seconds that a model may take for an image.", panel=_PANEL, rare=True)] = 10.0
+    batch: Annotated[int, Option("Images in each call of a model.", panel=_PANEL, rare=True)] = 16
+    max_failures: Annotated[
+        float, Option("Stop when more than this share of images fails.", panel=_PANEL, rare=True)
+    ] = 0.05
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < math.inf:

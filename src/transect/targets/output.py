@@ -13,7 +13,6 @@ from typing import Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import expit, softmax
 
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
@@ -122,6 +121,8 @@ class OutputSpec:
 
     def _probabilities(self, scores: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         if self.scale == "logit":
+            from scipy.special import expit, softmax  # half of what `transect audit --help` would load
+
             return np.asarray(softmax(scores, axis=1) if self.task is Task.MULTICLASS else expit(scores))
         return scores
 

@@ -20,7 +20,9 @@ def _split(text: str | None) -> tuple[str, ...] | None:
 TASK: Final = Option(
     "The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_PANEL
 )
-PREPROCESS: Final = Option("TOML file with the model's preprocessing.", kind=Path | None, panel=_PANEL)
+PREPROCESS: Final = Option(
+    "TOML file with the model's preprocessing.", kind=Path | None, panel=_PANEL, opens="data", rare=True
+)
 LABELS: Final = Option("Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL)
 POSITIVE: Final = Option(
     "The class or label that counts as yes; of a detector also several, separated by commas.", panel=_PANEL
@@ -29,31 +31,37 @@ THRESHOLD: Final = Option(
     "Score from which the answer is yes; for embeddings, cosine distance from which images do not match.", panel=_PANEL
 )
 OUTPUT: Final = Option(
-    "What the model returns: probability, logit, or the head of a detector, as yolov8.", panel=_PANEL
+    "What the model returns: probability, logit, or the head of a detector, as yolov8.", panel=_PANEL, rare=True
 )
 OUTPUT_NAME: Final = Option(
     "Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, as "
     "A,B.",
     panel=_PANEL,
+    rare=True,
 )
 ISOLATE: Final = Option(
     "Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. Default "
     "for Python, PyTorch and ONNX models and plug-ins.",
     names=("--isolate/--no-isolate",),
     panel=_PANEL,
+    rare=True,
 )
 TEMPLATES: Final = Option(
     "Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over them. "
     "hf:FOLDER#2 is the second alone.",
     names=("--template",),
     panel=_PANEL,
+    rare=True,
 )
-DTYPE: Final = Option("Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL)
-DEVICE: Final = Option("Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL)
+DTYPE: Final = Option("Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True)
+DEVICE: Final = Option(
+    "Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True
+)
 ALLOW_DOWNLOAD: Final = Option(
     "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
     names=("--allow-download/--no-download",),
     panel=_PANEL,
+    rare=True,
 )
 
 

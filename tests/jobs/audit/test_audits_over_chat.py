@@ -10,7 +10,7 @@ from hostile_server import serving
 from toned_world import TonedWorld
 
 import transect
-from transect.jobs.audit.request import AuditRequest, with_settings
+from transect.experiment.audit_request import AuditRequest, with_settings
 
 QUESTIONS = """
 [[question]]

@@ -11,9 +11,9 @@ from commands import refused_here, run_here
 from typer.testing import CliRunner
 
 from transect.cli.app import app
-from transect.jobs.audit import init_command
-from transect.jobs.audit.init import read_request
-from transect.jobs.audit.presets import NAMES
+from transect.experiment.audit_file import read_request
+from transect.experiment.presets import NAMES
+from transect.jobs import init as init_command
 
 MODELS = """
 import numpy as np

@@ -7,9 +7,9 @@ import pytest
 from commands import run_here
 
 import transect
-from transect.jobs.audit import presets
-from transect.jobs.audit.init import read_request
-from transect.jobs.audit.request import AuditRequest
+from transect.experiment import presets
+from transect.experiment.audit_file import read_request
+from transect.experiment.audit_request import AuditRequest
 from transect.targets import as_target
 
 HALF = {
@@ -27,7 +27,7 @@ IMAGES = {"face-detector": 1800, "face-attribute": 1800, "face-recognition": 960
 class TestEach:
     def test_the_file_is_one_of_settings(self, name, tmp_path):
         """The part below [settings] is accepted as a study file, and says the same."""
-        text = presets.resources.files("transect.jobs.audit.presets").joinpath(f"{name}.toml").read_text()
+        text = presets.resources.files("transect.experiment.presets").joinpath(f"{name}.toml").read_text()
         (tmp_path / "study.toml").write_text(
             f'preset = "{name}"\n' + text.split("[settings]")[1].replace("[settings.", "[")
         )

@@ -12,8 +12,8 @@ from statsmodels.stats.multitest import multipletests
 
 import transect
 from transect.analysis.replicated.reading import read
+from transect.experiment.audit_studies import photographs
 from transect.generators import FaceWorld
-from transect.jobs.audit.studies import photographs
 
 
 def bright(pixels):

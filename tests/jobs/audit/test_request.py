@@ -7,13 +7,13 @@ import audited
 import auditing
 import pytest
 import typer
-from commands import refused_here
+from commands import refused_here, run_here
 
 import transect
 from transect.cli.app import app
+from transect.experiment.audit_file import read_request
+from transect.experiment.audit_request import SECTIONS, AuditRequest, places
 from transect.jobs.audit import run
-from transect.jobs.audit.init import read_request
-from transect.jobs.audit.request import SECTIONS, AuditRequest, places
 
 VALUES = {
     "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "judge": "vlm:judge", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
@@ -93,7 +93,14 @@ def requested(monkeypatch):
 
 def test_every_setting_has_a_value_here_and_every_option_is_a_setting():
     assert set(VALUES) == set(places()) - {"scorers"}  # whose code no file may name
-    assert set(audit_options()) - {"help"} == {*places(), "config", "check"}
+    assert set(audit_options()) - {"help", "help_all"} == {*places(), "config", "check"}
+
+
+def test_the_help_shows_the_usual_options_and_help_all_every_one():
+    usual, every = (run_here("audit", flag).stdout for flag in ("--help", "--help-all"))
+    assert usual.count("\n│ --") <= 25
+    assert {f"--{name}" in every for name in ("max-unreadable", "check-attribute", "workers", "vary")} == {True}
+    assert "--max-unreadable" not in usual
 
 
 def test_all_options_together_and_their_defaults(requested, tmp_path):

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from transect.effects.outcomes import WORSE_WHEN_LARGER
 from transect.effects.verdicts import Status
 from transect.errors import BadInput, UnknownName
+from transect.experiment.audit_file import REQUIREMENTS as TABLE
 from transect.runs import toml_files
 from transect.runs.report_options import DEFAULT_MARGIN
 from transect.runs.wording import expectation, in_words
@@ -78,7 +79,6 @@ class Checked:
     text: str
 
 
-TABLE: Final = "require"
 MOST_ATTRIBUTES: Final = 3
 _LIMITS: Final = ("margin", "no_worse_than", "max_rate", "max_fnmr_ratio", "leakage_delta_max")
 _EXAMPLE: Final = 'for example [[require]] attribute = "skin_tone" outcome = "miss" margin = 0.02'

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult, CostResult
@@ -14,19 +12,18 @@ from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
 from transect.errors import BadInput, FolderOfAnotherSpec
-from transect.experiment import costs, opened_targets, small_runs, study, two_images
+from transect.experiment import audit_plan, costs, study, two_images
+from transect.experiment import audit_studies as planned
+from transect.experiment.audit_request import AuditRequest, Levels, with_settings
+from transect.experiment.audit_studies import expanded, model_name, of_two
 from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
+from transect.experiment.presets import preset, with_preset
 from transect.experiment.study import Study
-from transect.jobs.audit import studies as planned
-from transect.jobs.audit.presets import preset, with_preset
-from transect.jobs.audit.request import AuditRequest, Levels, RunSettings, with_settings
-from transect.jobs.audit.studies import expanded, model_name, of_two
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
 from transect.ratings.rating_tables import check as check_ratings
-from transect.records import Design
 from transect.runs import report_options, working_folders
 from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, slug
 from transect.runs.json_records import loads
@@ -40,8 +37,6 @@ from transect.runs.wording import counted
 from transect.runs.working_folders import mount_of
 from transect.targets.words.asked import PairwiseQuestion
 from transect.texts import say
-
-_Plan: TypeAlias = "tuple[list[Target], tuple[PairwiseQuestion, ...], list[Study], Study | None]"
 
 
 def resume_or_clear(folder: Path, studies: Mapping[Path, Study], *, overwrite: bool) -> None:
@@ -78,10 +73,6 @@ def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
         return ""
     name = "a run of one study" if others == [folder] else f"the study {others[0].name}"
     return f"{folder} holds {name}, which this audit does not have: choose another --out"
-
-
-SMILE_NEIGHBORS: Final = 20
-"""As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
 
 
 def audit(
@@ -124,10 +115,10 @@ def audit(
         raise BadInput("dry_run: expected False in a request to audit; call transect.audit_cost(target, request)")
     if whole.run.out is not None:  # an address that cannot be used is refused before anything is made
         whole = with_settings(whole, {"out": working_folders.opened(whole.run.out)})
-    targets = _resolved(whole)
+    targets = audit_plan.resolved(whole)
     pairs = of_two(whole, targets)
     result = _audit(whole, targets, quiet, pairs)
-    _close(whole.targets, targets, pairs)
+    audit_plan.close(whole.targets, targets, pairs)
     return result
 
 
@@ -153,50 +144,12 @@ def audit_cost(
     """
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
-    with _planned(whole) as (targets, pairs, designed, lines):
+    with audit_plan.planned(whole) as (targets, pairs, designed, lines):
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
         shown = [each for each in designed if planned.shows_pairs(each)]
         paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
-        images, _ = _size(whole, targets, designed, lines)
+        images, _ = audit_plan.size(whole, targets, designed, lines)
         return CostResult(costs.total([*costs.quotes(targets, images, side), *paired]))
-
-
-def size_of(request: AuditRequest) -> tuple[int, int]:
-    """All images of an audit, and the calls about them. Raises as `audit_cost`; nothing is written."""
-    whole = expanded(request)
-    with _planned(whole) as (targets, _, designed, lines):
-        return _size(whole, targets, designed, lines)
-
-
-@contextmanager
-def _planned(request: AuditRequest) -> Iterator[_Plan]:
-    """Targets, questions of two images, studies, and that of lines; what is opened for them closes at the end."""
-    targets = _resolved(request)
-    pairs = of_two(request, targets)
-    try:
-        designed, lines = planned.designs(request, targets)
-        for part in planned.complete(designed, request, targets, check_of()):
-            part.spec()  # which refuses outcomes that a target does not have
-        yield targets, pairs, designed, lines
-    finally:
-        _close(request.targets, targets, pairs)
-
-
-def _size(
-    request: AuditRequest, targets: Sequence[Target], studies: Sequence[Study], lines: Study | None
-) -> tuple[int, int]:
-    """All images of an audit, with those of the negative control, and the calls about them, one for each wording."""
-    images = sum(part.design.n_images for part in (*studies, *([] if lines is None else [lines])))
-    control = _control(request, targets, studies)
-    images += 0 if control is None else control.n_images
-    return images, costs.calls_of(targets, images)
-
-
-def _control(request: AuditRequest, targets: Sequence[Target], studies: Sequence[study.Study]) -> Design | None:
-    tried = planned.controlled(studies, request)
-    if tried is None:
-        return None
-    return small_runs.control_design(tried.design, planned.plain(tried.world), targets)
 
 
 def _announce_preset(
@@ -206,8 +159,8 @@ def _announce_preset(
     if request.preset is None:
         return
     chosen = preset(request.preset)
-    images, calls = _size(request, targets, studies, lines)
-    control = "" if _control(request, targets, studies) is None else " with the negative control"
+    images, calls = audit_plan.size(request, targets, studies, lines)
+    control = "" if audit_plan.control(request, targets, studies) is None else " with the negative control"
     fewer = f"fewer with {planned.fewer(request, studies)}"
     say(f"preset {chosen.name}: {chosen.meaning}", error=True)
     say(
@@ -279,45 +232,3 @@ def _with_costs(result: AuditResult, targets: Sequence[Target]) -> AuditResult:
 
 def _listed(target: TargetLike | Sequence[TargetLike]) -> tuple[TargetLike, ...]:
     return tuple(target) if isinstance(target, Sequence) and not isinstance(target, str) else (target,)
-
-
-def _resolved(request: AuditRequest) -> list[Target]:
-    if not request.targets:
-        raise BadInput("expected at least one target, got none; see: transect targets")
-    targets = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
-    if request.preset is not None:
-        preset(request.preset).check(targets)
-    return targets
-
-
-def _close(asked: Sequence[TargetLike], targets: Sequence[Target], pairs: Sequence[PairwiseQuestion]) -> None:
-    """Close the targets that were opened here; those that a caller brought stay open."""
-    for each in pairs:
-        each.close()
-    costs.close([target for target, source in zip(targets, asked, strict=True) if target is not source])
-
-
-def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", quiet: bool = False) -> AuditResult:
-    """The main job: OpenCV's face cascade over skin tone, light and glasses; its smile cascade over smile and beard."""
-    from transect.targets import resolve
-
-    shared = AuditRequest(subjects=subjects, seed=seed, run=RunSettings(out=out))
-    shared = with_settings(shared, {"image_size": 96, "device": device})
-    face = resolve("opencv:haarcascade_frontalface_default")
-    smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
-    vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses=none,thick frame"]
-    requests = {
-        "face": (face, replace(shared, vary=vary, truth="face")),
-        "smile": (smile, replace(shared, vary=["smile=0,1", "facial_hair=0,1"], truth="smile>0.5")),
-    }
-    for name, (target, request) in requests.items():
-        (designed,), _ = planned.designs(request, [target])
-        (part,) = planned.complete([designed], request, [target], check_of())
-        place = out / STUDIES / name
-        refuse_links_in(out, place)
-        study.run(replace(part, name=name), place, quiet=quiet)
-        mark_unfinished(out)
-        study.run_control(replace(part, name=name), place, quiet=quiet)
-    mark_finished(out)
-    with announcing_stages(quiet=quiet):
-        return reporting.report(out)

@@ -20,13 +20,13 @@ from transect.designs.steps import Lines, Steps, lines_design, parse_steps
 from transect.effects.outcomes import FACE, Truth, truths_of
 from transect.errors import BadInput
 from transect.experiment import edits, outcome_choice, small_runs, worlds
+from transect.experiment.audit_request import AuditRequest, Levels
 from transect.experiment.edits import EditCheck
 from transect.experiment.opened_targets import check_names
 from transect.experiment.outcome_choice import shared_out
 from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.experiment.worlds import WorldSettings
-from transect.jobs.audit.request import AuditRequest, Levels
 from transect.protocols import Generator, Target, World
 from transect.records import Attribute, Task
 from transect.runs import report_options

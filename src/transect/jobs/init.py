@@ -1,99 +1,41 @@
-"""An audit's settings in TOML: read and checked (`--config`), and written from five answers (`transect.init`)."""
+"""Ask five questions and write a commented study file for `transect audit --config`.
+
+An answer that is given as an option is not asked for. Without a terminal nothing is asked: the target must be given,
+and the others are those of the preset.
+"""
 
 from __future__ import annotations
 
-import json
+import json as encoding
 import shlex
-import typing
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Any, Final, TypeVar, final
 
-import pyarrow as pa
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+import typer
 
-from transect.analysis.requirements.records import TABLE
+from transect.console.options import Json
 from transect.designs.levels import parse_vary
 from transect.effects.outcomes import Truth
-from transect.errors import BadInput, UnknownName
-from transect.experiment import costs
+from transect.errors import BadInput
+from transect.experiment import audit_plan, costs, presets
+from transect.experiment.audit_file import settings_in
+from transect.experiment.audit_request import AuditRequest, with_settings
 from transect.experiment.opened_targets import resolve_targets
+from transect.experiment.presets import Preset, with_preset
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.jobs.audit import presets, run
-from transect.jobs.audit.presets import Preset, with_preset
-from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
-from transect.runs import toml_files
 from transect.runs.folder import slug, write_atomically
+from transect.runs.json_records import dumps
 from transect.runs.table_inputs import as_names
-from transect.runs.wording import expectation, in_words
+from transect.runs.wording import counted
 from transect.targets.words.speakers import question_set
+from transect.texts import say, whole_number
 
-
-def read_request(path: str | Path) -> AuditRequest:
-    """The request in a TOML file. Raises as `read_settings`."""
-    return with_settings(AuditRequest(), with_preset(read_settings(path)))
-
-
-def read_settings(path: str | Path) -> dict[str, object]:
-    """The settings in a TOML file, by name."""
-    return settings_in(toml_files.read_text(Path(path)), str(path))
-
-
-def settings_in(text: str, path: str) -> dict[str, object]:
-    """The settings in the text of a file of that name. Raises as `read_settings`."""
-    tables = toml_files.parse(text, f"--config {path}")
-    settings: dict[str, object] = {}
-    for name, value in tables.items():
-        if name == TABLE:
-            continue  # requirements beside the settings: analysis.requirements reads them
-        if name in SECTIONS:
-            settings |= _section(path, name, value)
-        else:
-            settings[name] = _checked(path, "", name, value)
-    return settings
-
-
-def _section(path: str, section: str, table: object) -> dict[str, object]:
-    if not isinstance(table, Mapping):
-        raise BadInput(f"--config {path}: {section}: expected a table [{section}], got {table!r}")
-    return {name: _checked(path, section, name, value) for name, value in table.items()}
-
-
-def _checked(path: str, section: str, name: str, value: object) -> object:
-    place = f"{section}.{name}" if section else name
-    if name == "scorers":  # a file may be a stranger's
-        raise BadInput(f"--config {path}: scorers: expected code to be named by you; give --scorer on the command line")
-    homes = places()
-    known = [key for key, home in homes.items() if home == section] + ([] if section else list(SECTIONS))
-    if name not in known and name in homes:
-        home = f"in the table [{homes[name]}]" if homes[name] else "above the first table"
-        raise BadInput(f"--config {path}: {place}: expected {name} {home}, got it elsewhere; move it there")
-    if name not in known:
-        raise UnknownName(f"key in {path}:", place, [f"{section}.{key}" if section else key for key in known])
-    try:
-        return _typed(section, name, json.dumps(value, default=str))
-    except ValidationError as failure:
-        raise BadInput(f"--config {path}: {place}: {_reason(failure)}") from None
-
-
-def _typed(section: str, name: str, text: str) -> object:
-    """The value in a JSON text, of the type that the request's field has. Raises ValidationError."""
-    hint = typing.get_type_hints(SECTIONS[section] if section else AuditRequest)[name]
-    if pa.Table in typing.get_args(hint):  # a table: in a file it is a path
-        hint = Path | None
-    adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
-    value: object = adapter.validate_json(text, strict=True)
-    return value
-
-
-def _reason(failure: ValidationError) -> str:
-    """What was expected and found, in one line; of a choice of types the first, as TOML has no objects."""
-    first = failure.errors()[0]
-    expected = "expected more values" if first["type"] == "missing" else expectation(first)
-    return f"{expected}, got {in_words(first['input'])}"
-
-
+T = TypeVar("T")
+NONE: Final = "none"
+"""Instead of a truth, where errors are not to be counted."""
 IN_WORDS: Final = "face-attribute"
 """The preset whose attributes are varied where questions are asked in words."""
 
@@ -186,7 +128,7 @@ def write(file: Path, answers: Answers) -> WrittenStudy:
     """Write the file, after its study was planned as an audit would. Raises as `init`."""
     text = _text(file, answers)
     request = with_settings(AuditRequest(), with_preset(settings_in(text, str(file))))
-    images, calls = run.size_of(request)
+    images, calls = audit_plan.size_of(request)
     write_atomically(file, text)
     return WrittenStudy(file, images, calls)
 
@@ -259,4 +201,93 @@ questions = {_quoted(questions)}
 
 def _quoted(text: str) -> str:
     """A text as TOML has it: JSON's escapes are TOML's, except for the one character that JSON leaves."""
-    return json.dumps(text).replace("\x7f", "\\u007f")
+    return encoding.dumps(text).replace("\x7f", "\\u007f")
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The TOML file to write.")] = Path("study.toml"),
+    target: Annotated[str | None, typer.Option(help="The model to audit; see: transect targets.")] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a set that ships."),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="The kind of model: face-detector, face-attribute, face-recognition or classifier."),
+    ] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option(help="What to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="The right answer: 'smile>0.5', an attribute, face, or none.")
+    ] = None,
+    subjects: Annotated[int | None, typer.Option(help="Rendered people.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Ask for what is not given; without a terminal nothing is asked, and what is not given is the preset's."""
+    check_new(file, overwrite)
+    ask = _ask if sys.stdin.isatty() else _default
+    chosen_questions = questions or ""
+    target = target or ask("--target", "1/5 Which model? (see: transect targets)", "", _known(chosen_questions))
+    kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
+    chosen = presets.preset(preset or ask("--preset", kinds, fitting(target, chosen_questions), _preset))
+    of_preset = usual(target, chosen, chosen_questions)
+    which = "3/5 What shall vary? (several with spaces between)"
+    varied = vary or ask("--vary", which, shlex.join(of_preset.vary), _vary)
+    question = "4/5 What is the right answer? ('smile>0.5', an attribute, face, or none)"
+    right = _truth(truth) if truth else ask("--truth", question, " ".join(of_preset.truth) or NONE, _truth)
+    stated = None if subjects is None else _count(str(subjects))
+    people = stated or ask("--subjects", "5/5 How many subjects?", str(of_preset.subjects), _count)
+    written = write(file, Answers(target, chosen.name, tuple(varied), right, people, chosen_questions))
+    if json:
+        say(dumps(written))
+        return
+    images, calls = counted(written.images, "image"), counted(written.calls, "call")
+    say(f"{file}: {images}, {calls}; run it: transect audit --config {shlex.quote(str(file))}")
+
+
+def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
+    """What was answered at the terminal; asked again where it does not fit, with the reason."""
+    while True:
+        try:
+            return read(typer.prompt(question, default=default or None, err=True))
+        except BadInput as error:
+            say(str(error), error=True)
+
+
+def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
+    if not default:
+        raise BadInput(f"{option}: expected it, since there is no terminal to ask at; give it")
+    return read(default)
+
+
+def _known(questions: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        fitting(text, questions)
+        return text
+
+    return read
+
+
+def _preset(text: str) -> str:
+    return presets.preset(text).name
+
+
+def _vary(text: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise BadInput(f"--vary: expected quotes in pairs, got {text!r}; close or drop the quote") from None
+    return levels_of(words)
+
+
+def _truth(text: str) -> tuple[str, ...]:
+    return () if text == NONE else truth_of(text)
+
+
+def _count(text: str) -> int:
+    number = whole_number(text)
+    if not number:
+        raise BadInput(f"subjects: expected a whole number of 1 or more, got {text[:40]!r}")
+    return number
