@@ -65,7 +65,7 @@ from .records import Predictions as Predictions
 from .records import Task as Task
 from .runs.report_options import ReportSettings as ReportSettings
 from .targets.guard import Limits as Limits
+from .targets.settings import ModelSettings as ModelSettings
 from .training.options import GanOptions as GanOptions
 
 __version__: str
-from .targets.settings import ModelSettings as ModelSettings
