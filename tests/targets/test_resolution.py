@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from transect.errors import BadInput
 from transect.records import Images, Task
 from transect.targets import as_target, describe, resolve
+from transect.targets.isolated import IsolatedTarget
 
 RED = Images(np.full((2, 4, 4, 3), [51, 0, 0], np.uint8))
 
@@ -128,3 +129,11 @@ class TestPlugIns:
             assert resolve("acme").name == "halves"
         plug_in(FACTORY)
         assert resolve("acme:model-7", speed=3).name == "acme model-7 3"
+
+    def test_code_of_others_runs_apart_also_by_a_name_alone(self, plug_in, monkeypatch):
+        monkeypatch.setattr("transect.targets.resolution.ISOLATE", True)
+        plug_in("made = Halves()")
+        target = resolve("acme")
+        assert isinstance(target, IsolatedTarget)
+        assert target.predict(RED).scores.tolist() == [[0.5], [0.5]]
+        target.close()

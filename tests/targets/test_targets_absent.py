@@ -2,21 +2,11 @@
 
 import ast
 import re
-import sys
 import tomllib
 
-import pytest
 from places import ROOT
 
-from transect.errors import MissingExtra
-from transect.targets import resolve
 from transect.targets.kinds import kinds
-
-
-def test_the_message_is_the_pip_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtra, match=r"onnx:model\.onnx needs an optional part: pip install 'transect\[onnx\]'"):
-        resolve("onnx:model.onnx")
 
 
 def test_every_message_about_an_absent_library_names_an_extra_that_there_is():

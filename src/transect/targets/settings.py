@@ -20,7 +20,9 @@ def _split(text: str | None) -> tuple[str, ...] | None:
 TASK: Final = Option(
     "The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_PANEL
 )
-PREPROCESS: Final = Option("TOML file with the model's preprocessing.", kind=Path | None, panel=_PANEL, rare=True)
+PREPROCESS: Final = Option(
+    "TOML file with the model's preprocessing.", kind=Path | None, panel=_PANEL, opens="data", rare=True
+)
 LABELS: Final = Option("Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL)
 POSITIVE: Final = Option(
     "The class or label that counts as yes; of a detector also several, separated by commas.", panel=_PANEL
