@@ -38,12 +38,13 @@ class Column(Generic[Item]):
 @final
 @dataclass(frozen=True, slots=True)
 class Table(Generic[Item]):
-    """A table of records. caption: shown above the table."""
+    """A table of records. caption: shown above the table; names: the column that names the row."""
 
     title: str
     records: Sequence[Item]
     columns: Sequence[Column[Item]]
     caption: str = ""
+    names: int = 0
 
     def texts(self) -> tuple[list[str], list[list[str]]]:
         """The headings, and the values of each record as texts."""
@@ -85,7 +86,7 @@ def shown(value: Any, form: Form) -> str:
         case "interval" | "percent interval":
             return _with_ends(value, 100 if form == "percent interval" else 1)
         case _:
-            return str(value)
+            return value if isinstance(value, str) else str(value)  # also what is printed of a document, with its place
 
 
 def _with_ends(value: Any, scale: float) -> str:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
-from typing import Final, final
+from typing import Any, Final, final
 
 from markupsafe import Markup
 
 from transect.reports.blocks import TextTable
+from transect.reports.columns import Table
 from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, tag
 from transect.runs.table_inputs import csv_of_rows
 
@@ -533,9 +534,11 @@ class SavedFigure:
     csv: str
 
 
-def savable(figure: Markup, numbers: TextTable | None = None) -> Markup:
+def savable(figure: Markup, numbers: TextTable | Table[Any] | None = None) -> Markup:
     """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
+    if isinstance(numbers, Table):
+        numbers = TextTable(numbers.title, *numbers.texts())
     if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
         return figure
     rows = _rows_of_table(numbers) if numbers is not None else _rows(tree)

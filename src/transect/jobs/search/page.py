@@ -33,7 +33,7 @@ from transect.reports.blocks import (
 from transect.reports.builder import data_address
 from transect.reports.document import WrittenDocument
 from transect.reports.drawing import svg
-from transect.reports.drawing.intersections import MAP_HEIGHT, Field, Frame, heat_map
+from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
 from transect.runs.json_records import plain
 from transect.runs.wording import spaced
