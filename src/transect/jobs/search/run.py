@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect.analysis.reporting import section_of
 from transect.analysis.sections import canary_drift
+from transect.analysis.sections.exclusion_comparison import required_section
 from transect.designs.search import History, Suggestions
 from transect.effects.outcomes import FACE, compute
 from transect.experiment import costs
@@ -317,7 +317,7 @@ def _result(search: Search, folder: RunFolder, out: Path, history: History, part
     pictures = failure_pictures(search.space, history, parts, lambda part: pixels_of(folder, part))
     sections = [*canary_drift.call_sections(out), *canary_drift.canary_sections(out)]
     if search.gates is not None:
-        sections.append(section_of(search.gates, "search", generator_entry(search.world)))
+        sections.append(required_section(search.gates, "search", generator_entry(search.world)))
     numbers = replace(summary(search, history, paid(folder, parts), sections), errors=errors)
     columns = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
     return SearchResult(numbers, out, tuple(faces), tuple(pictures), pa.table({**columns, "reason": reasons}))

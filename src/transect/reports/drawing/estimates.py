@@ -198,8 +198,7 @@ def row(
         at, low, high = (_across(scale, end) for end in (mark.value, mark.low, mark.high))
         if at is not None:
             down = 50 if series == 1 else 30 + 40 * mark.x / (series - 1)
-            ends = (None, None) if low is None or high is None else (low, high)
-            drawn.append(Interval(at, *ends, number, filled=filled, down=down))
+            drawn.append(Interval(at, low, high, number, filled=filled, down=down))
     return svg.track(name, title, description, ticks, drawn)
 
 
