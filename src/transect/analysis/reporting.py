@@ -43,7 +43,6 @@ from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
 from transect.runs.folder import read_spec, write_atomically
-from transect.runs.json_records import plain
 from transect.runs.layout import runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import ReportSettings
@@ -86,16 +85,16 @@ def publish(
     tests = distinct_tests([*effects, *(effect for _, effect in crossed)])
     further = analyse_further(studies, controls or [None] * len(studies), shares, effects, crossed, ALPHA)
     names = [study.spec.name for study in studies for _ in study.effects]
-    entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
+    entries = [EffectEntry.of_effect(name, effect) for name, effect in zip(names, effects, strict=True)]
     worlds = replicating.replication_of(folder, studies, entries, margins or {})
     built = [*all_sections.build([answers for study in studies for answers in study.answers]), *sections]
     built = [*replicating.sections(worlds), *built]
     verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
         **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
-        "verdicts": plain(verdicts),
+        "verdicts": verdicts,
         "replicated": [] if worlds is None else list(worlds.answer),
-        "selection": plain(picked),
+        "selection": picked,
         "warnings": [*cautions, *failed_edits(sections), *warnings_of(studies, verdicts)],
     }
     stage("page")
@@ -141,7 +140,7 @@ def _extendable(study: Findings) -> tuple[Effect, ...]:
 def _results(
     studies: Sequence[Findings],
     effects: Sequence[Effect],
-    entries: Sequence[Mapping[str, object]],
+    entries: Sequence[EffectEntry],
     further: Further,
     sections: Sequence[Section],
     tests: int,
@@ -244,17 +243,9 @@ def citation(text: str) -> dict[str, str]:
     return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}
 
 
-def _effect_entry(study: str, effect: Effect) -> dict[str, object]:
-    """The effect under the names of `EffectEntry`, whose test keeps it in step with `Effect`."""
-    values = plain(effect)
-    return {"study": study, "from": values.pop("origin"), **values}
-
-
-def _parquet(entries: Sequence[Mapping[str, object]]) -> bytes:
-    flat = [
-        {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
-        for entry in entries
-    ]
+def _parquet(entries: Sequence[EffectEntry]) -> bytes:
+    rows = [entry.model_dump(mode="json", by_alias=True) for entry in entries]
+    flat = [{**row, **{name: json.dumps(row[name], sort_keys=True) for name in ("excluded", "spec")}} for row in rows]
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
     return sink.getvalue()

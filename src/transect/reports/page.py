@@ -16,7 +16,7 @@ from transect.reports.results import Results, complete, read
 from transect.reports.section_parts import section_parts
 from transect.reports.study_parts import StudyPage, study_part
 from transect.reports.summary import cautions, summary_part
-from transect.reports.verdicts import with_texts
+from transect.reports.verdicts import Told, told, with_texts
 from transect.runs.folder import write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
@@ -55,21 +55,23 @@ def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonO
 
 def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
     """The completed results and the page, with as many images as keep it under the limit."""
+    sentences = told(Document(results))
+    results = with_texts(results, sentences)
     for budget in _IMAGE_BUDGETS:
         shown = album.choose(gallery, budget)
-        document = Document(with_texts(complete(results, gallery, shown)))
-        page = builder.build(page_of(document, shown))
+        document = Document(complete(results, gallery, shown))
+        page = builder.build(page_of(document, shown, sentences))
         if len(page.encode()) < LARGEST_PAGE:
             break
     return document, page
 
 
-def page_of(document: Document, shown: Gallery) -> Page:
+def page_of(document: Document, shown: Gallery, sentences: Told) -> Page:
     """What the page of an audit shows: its answer, each study, each section, and how it was made."""
     results = document.results
     pictures = {number: _pictures(document, shown, section) for number, section in enumerate(results.sections)}
     parts = (
-        summary_part(document, shown),
+        summary_part(document, shown, sentences),
         *(study_part(StudyPage(document, study, shown)) for study in range(len(results.studies))),
         *section_parts(document, results.sections, pictures),
         *closing_parts(document, reduced=album.any_reduced(shown)),

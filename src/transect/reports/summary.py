@@ -42,9 +42,9 @@ def cautions(document: Document) -> Iterator[Block]:
         yield tag("div", Markup("<strong>Check first.</strong>") + items, class_="notice")
 
 
-def summary_part(document: Document, shown: Gallery) -> Part:
+def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    first, rest = verdicts.cut(verdicts.groups(document))
+    first, rest = verdicts.cut(verdicts.groups(document, sentences))
     answer = _listed(first) if first else [Paragraph("No verdict: no attribute was compared.")]
     if replicated := document.texts("/replicated"):
         answer += [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]

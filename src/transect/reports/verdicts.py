@@ -5,9 +5,9 @@ A sentence is Markup whose numbers are printed by the document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
@@ -27,6 +27,7 @@ from transect.reports.wording import effect_style, level, listed, outcome_words,
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
+Worded = TypeVar("Worded", VerdictEntry, FoundInteraction)
 UNADJUSTED: Final = "not adjusted for other attributes"
 """Which estimate a verdict on observed images rests on."""
 
@@ -189,16 +190,40 @@ class Group:
     sentences: tuple[Markup, ...]
 
 
-def groups(document: Document) -> tuple[Group, ...]:
-    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
+@final
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A verdict in words: alone, and under the heading of its kind, which may state the margin."""
+
+    alone: Markup
+    listed: Markup
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All verdicts of some results in words, and the interactions that were found."""
+
+    verdicts: tuple[Sentence, ...]
+    interactions: tuple[Markup, ...]
+
+
+def told(document: Document) -> Told:
+    """Every verdict and every found interaction, each put into words once."""
     results = document.results
+    verdicts = tuple(sentence(document, index) for index in range(len(results.verdicts)))
+    found = range(len(results.found_interactions))
+    return Told(verdicts, tuple(interaction_sentence(document, index) for index in found))
+
+
+def groups(document: Document, sentences: Told) -> tuple[Group, ...]:
+    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
-    for index, entry in enumerate(results.verdicts):
+    for entry, words in zip(document.results.verdicts, sentences.verdicts, strict=True):
         if entry.verdict != "not judged":
-            rows[_kind(entry)].append(sentence(document, index))
+            rows[_kind(entry)].append(words.listed)
     rows["not judged"] = _not_judged(document)
-    pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
-    rows["found"] = _in_turn(rows["found"], pairs)
+    rows["found"] = _in_turn(rows["found"], sentences.interactions)
     return tuple(
         Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
         for kind, mark in MARKS.items()
@@ -266,8 +291,19 @@ def _unit(results: Results, entry: VerdictEntry) -> str:
     return "" if entry.effect is None else results.effects[entry.effect].unit.partition(" per ")[0]
 
 
-def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
-    """One verdict in words. alone: without the heading of its group, which may state the margin."""
+def sentence(document: Document, index: int) -> Sentence:
+    """One verdict in words."""
+    entry = document.results.verdicts[index]
+    if entry.effect is not None and entry.verdict == "no difference":
+        return _none(document, index, entry.effect)
+    if entry.effect is not None and entry.verdict == "cannot tell":
+        return _unclear(document, index, entry.effect)
+    words = _alike(document, index)
+    return Sentence(words, words)
+
+
+def _alike(document: Document, index: int) -> Markup:
+    """A verdict whose words are the same alone and under a heading."""
     entry = document.results.verdicts[index]
     if entry.effect is None:
         text = Markup("<b>{}</b>: the difference in {} is not estimable ({}).")
@@ -275,11 +311,7 @@ def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
         return text.format(spaced(entry.attribute), words, document.text(pointer("verdicts", index, "reason")))
     if entry.verdict == "found":
         return finding(document, entry.effect) + _at_threshold(document, entry.effect) + _within(document, index)
-    if entry.verdict == "not judged":
-        return _doubted(document, escape(spaced(entry.attribute)), index)
-    if entry.verdict == "no difference":
-        return _none(document, index, entry.effect, alone)
-    return _unclear(document, index, entry.effect, alone)
+    return _doubted(document, escape(spaced(entry.attribute)), index)
 
 
 def _at_threshold(document: Document, effect: int) -> Markup:
@@ -316,7 +348,7 @@ def _subject(document: Document, index: int) -> Markup:
     return Markup("<b>{}</b>, {}").format(spaced(entry.attribute).capitalize(), words)
 
 
-def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
+def _none(document: Document, index: int, effect: int) -> Sentence:
     entry = document.results.verdicts[index]
     style, decimals = effect_style(_unit(document.results, entry)), decimals_for(entry.low, entry.high)
     ends = (document.number(pointer("verdicts", index, end), style, decimals, signed=True) for end in ("low", "high"))
@@ -324,27 +356,28 @@ def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
         "differences" if document.results.effects[effect].basis == "experimental" else f"{UNADJUSTED}, groups differ by"
     )
     span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, " points" if style == "points" else "")
-    if alone:
-        text = Markup("{}: no difference larger than {}; {}.")
-        return text.format(_subject(document, index), _margin(document, index), span)
-    return Markup("{}: {}.").format(_subject(document, index), span)
+    subject = _subject(document, index)
+    alone = Markup("{}: no difference larger than {}; {}.").format(subject, _margin(document, index), span)
+    return Sentence(alone, Markup("{}: {}.").format(subject, span))
 
 
-def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup:
+def _unclear(document: Document, index: int, effect: int) -> Sentence:
     row = document.results.effects[effect]
     if row.low is None:
         why = document.text(pointer("effects", effect, "reason")) if row.reason else Markup("no interval")
         change = Markup("{} {}").format(size_words(document, effect, signed=True), _from_to(document, row, effect))
-        return Markup("{}: {}, without an interval ({}).").format(_subject(document, index), change, why)
-    return Markup("{}: {} {}{} ({}{}); {}.").format(
+        words = Markup("{}: {}, without an interval ({}).").format(_subject(document, index), change, why)
+        return Sentence(words, words)
+    open_ = Markup("{}: {} {}{} ({}{})").format(
         _subject(document, index),
         size_words(document, effect, signed=True),
         _from_to(document, row, effect),
         "" if row.basis == "experimental" else f", an association, {UNADJUSTED}",
         interval_words(document, effect),
         _adjusted(document, row, effect),
-        _needs(document, index, alone),
     )
+    alone, listed = (Markup("{}; {}.").format(open_, needs) for needs in _needs(document, index))
+    return Sentence(alone, listed)
 
 
 def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
@@ -369,26 +402,27 @@ def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
     return template.format(*ends, with_unit(document, study, row.attribute))
 
 
-def _needs(document: Document, index: int, alone: bool) -> Markup:
+def _needs(document: Document, index: int) -> tuple[Markup, Markup]:
+    """What it takes to tell, alone and under a heading that may state the margin."""
     entry = document.results.verdicts[index]
     if entry.margin is None:
-        return Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome)
+        return (Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome),) * 2
     if entry.subjects_needed is None:
-        return Markup("how many subjects could tell is not known")
+        return (Markup("how many subjects could tell is not known"),) * 2
     had = document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count")
     if entry.subjects_to_confirm is not None and entry.subjects_to_confirm <= entry.subjects_needed / 2:
-        return Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
+        confirming = Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
             document.counted(pointer("verdicts", index, "subjects_to_confirm"), *noun(_study(document, entry))),
             had,
             document.number(pointer("verdicts", index, "subjects_needed"), "count"),
             _margin(document, index),
         )
-    needed = Markup("{}, had {}").format(
+        return confirming, confirming
+    needed = Markup("needs {}, had {}").format(
         document.counted(pointer("verdicts", index, "subjects_needed"), *noun(_study(document, entry))), had
     )
-    if not alone and _common_margin(document, "cannot tell"):
-        return Markup("needs {}").format(needed)
-    return Markup("needs {}, to tell {} from none").format(needed, _margin(document, index))
+    alone = Markup("{}, to tell {} from none").format(needed, _margin(document, index))
+    return alone, needed if _common_margin(document, "cannot tell") else alone
 
 
 def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
@@ -492,15 +526,16 @@ def _amount(
     return text.format(size, points, p, document.level("/family/confidence"), *own, wider)
 
 
-def with_texts(results: Results) -> Results:
+def with_texts(results: Results, sentences: Told) -> Results:
     """The results with every verdict and every found interaction in words."""
-    document = Document(results)
-    verdicts = [
-        entry.model_copy(update={"text": sentence(document, index, alone=True).striptags()})
-        for index, entry in enumerate(results.verdicts)
-    ]
-    found = [
-        entry.model_copy(update={"text": interaction_sentence(document, index).striptags()})
-        for index, entry in enumerate(results.found_interactions)
-    ]
-    return results.model_copy(update={"verdicts": verdicts, "found_interactions": found})
+    texts = (words.alone for words in sentences.verdicts)
+    return results.model_copy(
+        update={
+            "verdicts": _with_text(results.verdicts, texts),
+            "found_interactions": _with_text(results.found_interactions, sentences.interactions),
+        }
+    )
+
+
+def _with_text(entries: Sequence[Worded], texts: Iterable[Markup]) -> list[Worded]:
+    return [each.model_copy(update={"text": text.striptags()}) for each, text in zip(entries, texts, strict=True)]
