@@ -349,7 +349,7 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         limits=notes,
         sections=all_sections.of_runs(folder, found),
         margins=margin,
-        again=Estimates({run.spec.name: run for run in runs}, cut_points),
+        again=Estimates({each.run.spec.name: each for each in found}),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

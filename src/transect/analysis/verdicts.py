@@ -13,14 +13,14 @@ import numpy as np
 
 from transect.analysis.asked_answers import named, preferred
 from transect.analysis.findings import Findings, estimate, pairs_of_groups
-from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
 from transect.analysis.sections import spoken_answers
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
+from transect.analysis.sections.places import RunFindings
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
-from transect.effects.outcomes import OF_TRUTH, Outcome
+from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
     EQUIVALENCE,
     holds_zero,
@@ -40,7 +40,7 @@ from transect.reports.entries import VerdictEntry
 from transect.reports.records import Section
 from transect.reports.results import PickedEntry, SelectionEntry
 from transect.reports.wording import short_name
-from transect.runs.report_options import Bins, margin_of
+from transect.runs.report_options import margin_of
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
 
@@ -278,8 +278,7 @@ def _ends(
     whose: _VerdictKey, contrasts: Sequence[Effect], study: Findings, again: Estimates | None
 ) -> tuple[float, float]:
     name, target, outcome, attribute = whose
-    found = ((each.measure.target, each.measure.outcome) == (target, outcome) for each in study.answered)
-    answered = next((each for each, same in zip(study.answered, found, strict=True) if same), None)
+    answered = study.table(target, outcome)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
         return outermost(pairs_of_levels(answered.values, axis, answered.measure, people=answered.people))
@@ -386,8 +385,7 @@ def conclude(
 class Estimates:
     """Effects of finished runs, by study, with intervals of another level; each level is estimated once."""
 
-    runs: Mapping[str, Run]
-    bins: Bins | None
+    studies: Mapping[str, RunFindings]
     _known: dict[tuple[str, str, str, float], tuple[Effect, ...]] = field(default_factory=dict, repr=False)
 
     def __call__(self, study: str, effect: Effect, confidence: float) -> Effect:
@@ -399,23 +397,21 @@ class Estimates:
 
     def pairs(self, study: str, effect: Effect, confidence: float) -> tuple[Effect, ...]:
         """The differences between every two groups of the effect's attribute: observed images, or two at once."""
-        run = self.runs[study]
+        about = self.studies[study]
+        run, bins = about.run, about.bins or {}
         if asked := named(run, effect.target):
             return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
-        answered = _outcome(run, effect.target, effect.outcome)
-        return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
+        outcome = about.findings.outcomes[effect.target, effect.outcome]
+        return pairs_of_groups(run, effect.target, outcome, effect.attribute, bins, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
-        run = self.runs[study]
+        about = self.studies[study]
+        run, found = about.run, about.findings
         if asked := named(run, target):
             return preferred(run, asked, confidence)[0]
-        edges = {} if run.design.levels else dict(self.bins or {})
-        return estimate(run, target, _outcome(run, target, outcome), edges, confidence, max_order=0).effects
-
-
-def _outcome(run: Run, target: str, outcome: str) -> Outcome:
-    entry = next(entry for entry in run.spec.targets if entry.name == target)
-    return TargetOutcomes(run, entry).outcome(outcome)
+        edges, table = {} if run.design.levels else dict(about.bins or {}), found.table(target, outcome)
+        counted = found.outcomes[target, outcome]
+        return estimate(run, target, counted, edges, confidence, max_order=0, table=table).effects
 
 
 def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Estimates | None) -> PickedEntry:
