@@ -141,11 +141,11 @@ def effects_subsection(document: Document, study: int) -> Subsection | None:
         words = outcome_words(outcome, unit, task_of(entry.targets))
         title = f"{'Effects on' if experimental else 'Differences in'} the {words}"
         table = effects_table(document, members, f"{title}, {unit_words(unit)}")
-        shown = [_forest(document, study, members, words, f"{name}-f{place}", table),
+        shown: list[Block] = [_forest(document, study, members, words, f"{name}-f{place}", table),
                  Folded("Table of these effects", [table])]  # fmt: skip
         blocks += [Folded(title, shown)] if place else shown
     if experimental:
-        always = [Paragraph(_ALWAYS.format(level)), _always_table(rows)]
+        always: list[Block] = [Paragraph(_ALWAYS.format(level)), _always_table(rows)]
         blocks.append(Folded("Intervals for a study that is stopped or extended after a look", always))
     title = "What each attribute causes" if experimental else "What is associated with each attribute"
     return Subsection(f"{name}-effects", title, blocks, "Effects")

@@ -146,8 +146,8 @@ def levels_subsection(known: StudyRates) -> Subsection | None:
         each if experimental else f"{each}that level", percent_level(document)
     )
     blocks: list[Block] = []
-    drawn = [shown for place, outcome in enumerate(entry.outcomes) if (shown := _outcome(known, outcome, name, place))]
-    for place, (words, shown) in enumerate(drawn):
+    drawn = (_outcome(known, outcome, name, place) for place, outcome in enumerate(entry.outcomes))
+    for place, (words, shown) in enumerate(each for each in drawn if each is not None):
         blocks += [Folded(f"{words.capitalize()} by level", shown)] if place else shown
     if not blocks:
         return None
@@ -162,7 +162,8 @@ def _outcome(known: StudyRates, outcome: str, name: str, number: int) -> tuple[s
     batches = [targets[start : start + SERIES] for start in range(0, len(targets), SERIES)]
     slopes = [row for row in known.document.entries("effects", known.entry.name)
               if (row.row.kind, row.row.outcome) == ("slope", outcome)]  # fmt: skip
-    panels, numbers = [], []
+    panels: list[Plot] = []
+    numbers: list[tuple[AttributeEntry, Rate]] = []
     for attribute in known.entry.attributes:
         for batch in batches:
             found = {target: rates for target in batch if any(rates := known.along(target, outcome, attribute, {}))}

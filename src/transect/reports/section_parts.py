@@ -50,6 +50,7 @@ def section_parts(doc: Printer, sections: Iterable[Section], pictures: Pictures 
     for _, found in groupby(numbered, key=lambda pair: pair[1].group or pair[0]):
         group = list(found)
         blocks = {number: list(_blocks(doc, number, one, (pictures or {}).get(number, ()))) for number, one in group}
+        shown: Sequence[Block]
         (number, first), at = group[0], f"/sections/{group[0][0]}"
         if first.group:
             within = [Subsection(f"section-{k}", doc.text(f"/sections/{k}/title"), blocks[k]) for k, _ in group]

@@ -70,10 +70,8 @@ def study_part(page: StudyPage) -> Part:
     title, contents = Markup("Findings"), "Findings"
     if len(page.document.results.studies) > 1:
         title, contents = Markup("Study: {}").format(page.place.text("name")), page.entry.name
-    overall = overall_table(StudyRates(page.document, page.study))
-    first = [Paragraph(_basis(page.entry)), _facts(page), _attributes(page), *([overall] if overall else [])]
-    subsections = (made(page) for made in SUBSECTIONS)
-    blocks = [*first, *(each for each in subsections if each is not None)]
+    first: list[Block] = [Paragraph(_basis(page.entry)), _facts(page), _attributes(page)]
+    blocks = [*first, *(block for made in SUBSECTIONS if (block := made(page)) is not None)]
     return Part(f"study-{page.study}", title, blocks, contents, study=True, folded=True)
 
 
@@ -144,6 +142,10 @@ def _attributes(page: StudyPage) -> Table[Entry[AttributeEntry]]:
     ]
     caption = "Attributes varied" if page.entry.basis == "experimental" else "Attributes compared"
     return Table("Attributes", rows, columns, caption)
+
+
+def _overall(page: StudyPage) -> Block | None:
+    return overall_table(StudyRates(page.document, page.study))
 
 
 def _effects(page: StudyPage) -> Subsection | None:
@@ -320,6 +322,7 @@ def _failures(page: StudyPage) -> Subsection | None:
 
 
 SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
+    _overall,
     _effects,
     _levels,
     _intersections,
@@ -331,4 +334,4 @@ SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
     _strips,
     _failures,
 )
-"""The subsections of a study in the order of the page; one that a study has nothing for is None."""
+"""What is shown of a study, in the order of the page; what there is nothing for is None."""

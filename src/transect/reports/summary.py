@@ -15,7 +15,7 @@ from transect.effects.outcomes import OF_TRUTH
 from transect.reports import album, verdicts
 from transect.reports.blocks import Answer, Block, Bullets, Folded, Paragraph, Part, summary
 from transect.reports.closing_parts import computed_on_photographs
-from transect.reports.document import Document, pointer
+from transect.reports.document import Document, Entry
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.records import Gallery
 from transect.reports.results import StudyEntry, significant
@@ -45,7 +45,7 @@ def cautions(document: Document) -> Iterator[Block]:
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
     first, rest = verdicts.cut(verdicts.groups(document, sentences))
-    answer = _listed(first) if first else [Paragraph("No verdict: no attribute was compared.")]
+    answer: list[Block] = _listed(first) or [Paragraph("No verdict: no attribute was compared.")]
     if replicated := document.texts("/replicated"):
         answer += [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
     strip, limits = _strongest(document, shown), document.texts("/limits")
@@ -117,45 +117,37 @@ def notice(document: Document) -> Markup | None:
 
 def question(document: Document, study: int) -> Markup:
     """What one study showed to whom."""
-    entry = document.results.studies[study]
-    place = pointer("studies", study)
+    place: Entry[StudyEntry] = document.entry("studies", study)
+    entry = place.row
     names = [spaced(attribute.name) for attribute in entry.attributes]
-    targets = [document.text(f"{place}/targets/{index}/name") for index in range(len(entry.targets))]
-    several = len(document.results.studies) > 1
-    opening = Markup("Study <strong>{}</strong>: ").format(document.text(f"{place}/name")) if several else Markup()
+    targets = [Entry(document, f"{place.place}/targets/{k}", target) for k, target in enumerate(entry.targets)]
+    opening = Markup("Study <strong>{}</strong>: ").format(place.text("name"))
     if entry.basis == "experimental":
         template = Markup("{}{} of {}, each at every combination of {}, were shown to {}.")
     else:
         template = Markup("{}{} of {}, with {} as sampled from the population, were shown to {}.")
     sentence = template.format(
-        opening,
-        document.counted(f"{place}/images", "image"),
-        _subjects(document, entry, place),
+        opening if len(document.results.studies) > 1 else "",
+        place.counted("images", "image"),
+        _subjects(place),
         listed(names) or "nothing",
-        listed(targets),
+        listed([target.text("name") for target in targets]),
     )
-    return sentence + Markup("").join(_failed(document, place, index) for index in range(len(entry.targets)))
+    failed = Markup(" On {} of {} <strong>{} gave no valid answer</strong>.")
+    return sentence + Markup("").join(
+        failed.format(target.count("n_failed"), target.counted("n_images", "image"), target.text("name"))
+        for target in targets
+        if target.row.n_failed
+    )
 
 
-def _subjects(document: Document, entry: StudyEntry, place: str) -> Markup:
-    rendered = entry.basis == "experimental" and noun(entry)[0] == "subject"
-    words = ("rendered subject", "rendered subjects") if rendered else noun(entry)
-    of = document.counted(f"{place}/subjects", *words)
-    if not people_repeat(entry):
+def _subjects(study: Entry[StudyEntry]) -> Markup:
+    rendered = study.row.basis == "experimental" and noun(study.row)[0] == "subject"
+    words = ("rendered subject", "rendered subjects") if rendered else noun(study.row)
+    of = study.counted("subjects", *words)
+    if not people_repeat(study.row):
         return of
-    return Markup("{} of {}").format(document.counted(f"{place}/spec/design/subjects", "photograph"), of)
-
-
-def _failed(document: Document, place: str, index: int) -> Markup:
-    """How many images a target gave no valid answer on; nothing where it answered all."""
-    at = f"{place}/targets/{index}"
-    if not document.value(f"{at}/n_failed"):
-        return Markup()
-    return Markup(" On {} of {} <strong>{} gave no valid answer</strong>.").format(
-        document.number(f"{at}/n_failed", "count"),
-        document.counted(f"{at}/n_images", "image"),
-        document.text(f"{at}/name"),
-    )
+    return Markup("{} of {}").format(study.counted("spec/design/subjects", "photograph"), of)
 
 
 def family_words(document: Document) -> Markup:
@@ -200,13 +192,12 @@ def _unlisted(document: Document) -> Markup:
         for target in study.targets
     }
     by_truth = [
-        Markup("{} ({})").format(document.text(f"{place}/name"), document.text(f"{place}/outcome"))
-        for index, effect in enumerate(results.effects)
-        for place in (pointer("effects", index),)
-        if significant(effect, results.family.alpha)
-        and effect.outcome in OF_TRUTH
-        and (match := about[effect.study, effect.target])
-        and match[0] == effect.attribute
+        Markup("{} ({})").format(effect.text("name"), effect.text("outcome"))
+        for effect in document.entries("effects")
+        if significant(effect.row, results.family.alpha)
+        and effect.row.outcome in OF_TRUTH
+        and (match := about[effect.row.study, effect.row.target])
+        and match[0] == effect.row.attribute
     ]
     if not by_truth:
         return Markup()
