@@ -42,7 +42,7 @@ from transect.reports.wording import short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
-from transect.runs.folder import read_spec, write_atomically
+from transect.runs.folder import FinishedRun, write_atomically
 from transect.runs.layout import runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import ReportSettings
@@ -298,8 +298,9 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
     by, boundary = as_names(settings.by), settings.boundary
     interval = report_options.check_boundary(boundary) or report_options.BOUNDARY.read(folder)
     paths = runs_of(folder)
-    specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
-    runs = [finished_run.read(path) for path in paths]
+    folders = [FinishedRun(path, finished_run.MEMORY) for path in paths]
+    specs_of = [each.spec for each in folders]  # refuses what is no audit before tables are read
+    runs = [finished_run.opened(each) for each in folders]
     own = frozenset(name for spec in specs_of for name in spec.counted_by)
     perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
     by = tuple(resolved(name, own, perceived) for name in by)
