@@ -5,7 +5,6 @@ The page shows the image that the target saw. Only an image larger than 160 px i
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -13,6 +12,7 @@ from typing import Final, TypeVar
 from markupsafe import Markup
 
 from transect.reports.blocks import Block, Heading, Paragraph
+from transect.reports.builder import data_address
 from transect.reports.document import Document, pointer
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.entries import ExampleEntry
@@ -199,14 +199,10 @@ def _mean_face(document: Document, number: int, face: MeanFace) -> Markup:
     words = FOUND if face.measure == "detection" else RIGHT
     for word, answer, png in zip(words, RIGHT, (face.right_png, face.wrong_png), strict=True):
         missing = tag("span", "–", class_="missing")
-        image = tag("img", src=_address(png), alt=f"Mean face, {word}, {name}") if png else missing
+        image = tag("img", src=data_address(png), alt=f"Mean face, {word}, {name}") if png else missing
         count = document.number(pointer("gallery", "faces", number, answer), "count")
         two.append(tag("div", image + tag("span", Markup("{} {}").format(count, word), class_="fine")))
     return tag("figure", tag("figcaption", name) + tag("div", joined(two), class_="two"))
-
-
-def _address(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
 def flips(document: Document, shown: Gallery, target: str) -> list[Block]:
@@ -275,7 +271,7 @@ def _shot(
     words.append(tag("span", badge + document.text(f"{place}/answer"), class_="reply"))
     width, height = example.size
     alternative = _alternative(document, study, place, example)
-    image = tag("img", src=_address(reduced(example.png)), width=width, height=height, alt=alternative)
+    image = tag("img", src=data_address(reduced(example.png)), width=width, height=height, alt=alternative)
     frame = tag("div", image + _overlay(example), class_="frame")
     css = f"says-{'yes' if example.answer_yes else 'no'}" if framed else status
     return tag("figure", frame + tag("figcaption", Markup(" ").join(words)), class_=f"shot {css}".strip())

@@ -23,7 +23,7 @@ from transect.reports.blocks import (
     Subsection,
     TextTable,
 )
-from transect.reports.document import Printer, Style, finite
+from transect.reports.document import Entry, Printer, Style, finite
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Line, Mark
 from transect.reports.drawing.svg import SERIES, Scale, Tick, covering, tag
@@ -95,18 +95,15 @@ def _cell(doc: Printer, at: str, table: Table, column: int, value: object) -> Ma
     return doc.number(at, style) + ("%" if style == "percent" else "")
 
 
-def _value(doc: Printer, at: str, style: Style, point: Point) -> Markup:
-    if point.value is None:
-        reason = Markup(": {}").format(doc.text(f"{at}/reason")) if point.reason else ""
-        return Markup('<span class="none">not estimable</span>{}').format(reason)
-    return doc.number(f"{at}/value", style, signed=style == "points") + ("%" if style == "percent" else "")
+def _value(point: Entry[Point], style: Style) -> Markup:
+    return point.estimate(style, "value", signed=style == "points")
 
 
-def _ends(doc: Printer, at: str, style: Style, point: Point) -> Markup:
-    if point.low is None:
-        reasoned = point.value is not None and point.reason
-        return Markup('<span class="none">{}</span>').format(doc.text(f"{at}/reason") if reasoned else "no interval")
-    return Markup("{} to {}").format(*(doc.number(f"{at}/{end}", style) for end in ("low", "high")))
+def _ends(point: Entry[Point], style: Style) -> Markup:
+    row = point.row
+    if row.low is None and row.value is not None and row.reason:
+        return Markup('<span class="none">{}</span>').format(point.text("reason"))
+    return point.interval(style)
 
 
 def _points(panel: Panel) -> list[Point]:
@@ -175,17 +172,18 @@ def _rows(doc: Printer, at: str, panel: Panel, scale: Scale, name: str, headed: 
     title, style = f"{panel.y_words.capitalize()} and its bars", _STYLES[panel.unit]
     for number, (label, place) in enumerate(_labels(at, panel).items()):
         found = [
-            (f"{at}/series/{j}/points/{k}", j, point)
+            (Entry(doc, f"{at}/series/{j}/points/{k}", point), j)
             for j, series in enumerate(panel.series)
             for k, point in enumerate(series.points)
             if point.label == label
         ]
-        marks = [(Mark(x=j, value=p.value, low=p.low, high=p.high), j % SERIES, True) for _, j, p in found]
-        lines = [
-            tag("span", Markup('{} <span class="range">({})</span>').format(
-                _value(doc, where, style, point), _ends(doc, where, style, point)), class_="line")
-            for where, _, point in found
-        ]  # fmt: skip
+        marks = [
+            (Mark(x=j, value=each.row.value, low=each.row.low, high=each.row.high), j % SERIES, True)
+            for each, j in found
+        ]
+        shown = Markup('{} <span class="range">({})</span>')
+        values = (shown.format(_value(each, style), _ends(each, style)) for each, _ in found)
+        lines = [tag("span", value, class_="line") for value in values]
         drawing = estimates.row(f"{name}-{number}", title, "", marks, scale, ticks, len(panel.series))
         yield Row(doc.text(place), drawing, Markup("").join(lines))
 
@@ -239,11 +237,10 @@ def _values(doc: Printer, at: str, figure: Figure) -> TextTable:
         for j, series in enumerate(panel.series):
             place = f"{at}/panels/{k}/series/{j}"
             for i, point in enumerate(series.points):
-                where = f"{place}/points/{i}"
-                label = doc.text(f"{where}/label") if point.x is None else doc.number(f"{where}/x")
-                n = "" if point.n is None else doc.number(f"{where}/n", "count")
-                shown = _value(doc, where, style, point), _ends(doc, where, style, point)
-                rows.append([head, doc.text(f"{place}/name"), label, *shown, n])
+                row = Entry(doc, f"{place}/points/{i}", point)
+                label = row.text("label") if point.x is None else row.number("x")
+                n = "" if point.n is None else row.count("n")
+                rows.append([head, doc.text(f"{place}/name"), label, _value(row, style), _ends(row, style), n])
     ends = "Quartiles" if figure.kind == "violins" else "Interval"
     headings, title = ("Panel", "Series", "At", "Value", ends, "Number"), doc.text(f"{at}/title")
     return TextTable("Values of the figure", headings, rows, title, (3, 4, 5), 2)
