@@ -11,11 +11,8 @@ from report_factory import HOG, make_results
 from report_reader import SVG, at, classes, parse, text_of
 
 from transect.reports import Gallery, build
-from transect.reports.document import Document
-from transect.reports.drawing.intersections import DEEPEST, sheets
-from transect.reports.drawing.levels import panels
+from transect.reports.drawing.maps import DEEPEST
 from transect.reports.drawing.svg import covering
-from transect.reports.results import read
 
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda v: v == 0 or abs(v) > 1e-9), max_size=8)
 
@@ -99,22 +96,27 @@ def test_a_rate_without_estimate_is_no_point(results):
         i for i, row in enumerate(changed["rates"]) if row["cell"] == {"skin_tone": 10.0} and row["target"] == HOG
     )
     changed["rates"][place] |= dict.fromkeys(("rate", "low", "high"), float("nan"))
-    panel = panels(Document(read(changed)), 0, "miss")[0]
-    assert [len(series.points) for series in panel.series] == [5, 4]
-    assert (f"/rates/{place}") in [where for _, where in panel.table]
+    page = parse(build(changed, Gallery()))
+    panel = next(element for element in page.iter("figure") if "panel" in classes(element))
+    lines = [element for element in panel.iter(f"{SVG}g") if "series" in classes(element)]
+    marks = [[mark for mark in line.iter(f"{SVG}svg") if mark.get("data-place")] for line in lines]
+    assert [len(line) for line in marks] == [5, 4]
+    told = [element for element in page.iter("span") if element.get("data-source") == f"/rates/{place}/rate"]
+    assert {text_of(element) for element in told} == {"not estimable"}
 
 
-def test_shades_follow_the_rates(results):
-    document = Document(read(results))
-    tables, cut = sheets(document, 0)
-    assert not cut
-    for sheet in tables:
-        cells = [cell for matrix in sheet.matrices for line in matrix.lines for cell in line.cells]
-        rates = np.array([at(results, cell.place)["rate"] for cell in cells])
-        shades = np.array([cell.shade for cell in cells])
+def test_shades_follow_the_rates(tree, results):
+    """On one scale for each target and outcome: those with the same number of tables."""
+    seen = 0
+    for sheet in (element for element in tree.iter("div") if "matrices" in classes(element)):
+        cells = [cell for cell in sheet.iter("td") if "heat" in classes(cell)]
+        rates = np.array([float(cell.find("b/data").get("value")) for cell in cells])
+        shades = np.array([float(cell.get("style").removeprefix("--shade:")) for cell in cells])
         assert np.all(np.diff(shades[np.argsort(rates)]) >= 0)
         assert shades.min() >= 0
         assert shades.max() == pytest.approx(DEEPEST, abs=1e-3)
+        seen += 1
+    assert seen == 4
 
 
 def test_each_cell_stands_in_its_row_and_column(tree, results):

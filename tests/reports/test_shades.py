@@ -2,7 +2,7 @@
 
 import re
 
-from transect.reports.drawing.intersections import DEEPEST, MAP_HEIGHT, Field, Frame, heat_map
+from transect.reports.drawing.maps import DEEPEST, MAP_HEIGHT, Field, Frame, heat_map
 
 
 def attributes(text, pattern):

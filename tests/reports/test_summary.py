@@ -9,7 +9,7 @@ from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.summary import family_words
-from transect.reports.verdicts import cut, finding, groups, interaction_sentence, sentence, with_texts
+from transect.reports.verdicts import cut, finding, groups, interaction_sentence, sentence, told, with_texts
 
 SURE = {"p_adjusted": 0.001}
 TOLD = {"estimate": 0.3149, "low": 0.2401, "high": 0.3799, **SURE}
@@ -81,16 +81,16 @@ def test_verdicts_in_words(snapshot):
     }  # fmt: skip
     lines = []
     for name, made in cases.items():
-        (group,) = groups(made)
+        (group,) = groups(made, told(made))
         texts = [group.heading, *group.sentences]
         lines += [
             "",
             f"{name}: {group.kind} {group.mark}",
             *map(plain_text, texts),
-            with_texts(made.results).verdicts[0].text,
+            with_texts(made.results, told(made)).verdicts[0].text,
         ]
     snapshot("verdicts", "\n".join(lines))
-    assert "margin" not in plain_text(sentence(cases["found, beyond the margin"], 0))
+    assert "margin" not in plain_text(sentence(cases["found, beyond the margin"], 0).listed)
 
 
 def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size():
@@ -121,7 +121,8 @@ def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size()
 def test_four_verdicts_are_shown_and_the_rest_is_folded():
     results = make_results()
     results["verdicts"] = results["verdicts"][:1] * 12
-    shown, rest = cut(groups(document(results)))
+    made = document(results)
+    shown, rest = cut(groups(made, told(made)))
     assert sum(len(group.sentences) for group in shown) == 4
     assert sum(len(group.sentences) for group in rest) == 8
 

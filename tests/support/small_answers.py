@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 from pydantic import TypeAdapter
 
-from transect.analysis.sections import Answers
+from transect.analysis.sections.answers import Answers
 from transect.records import Attribute, Design, Task
 from transect.reports.records import Section
 from transect.runs.json_records import plain

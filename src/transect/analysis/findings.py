@@ -197,6 +197,7 @@ class Findings:
 
     answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
     in a population study their scores. mirrors: by target and outcome the earlier outcome whose differences these are.
+    outcomes: what was counted, by target and name.
     """
 
     spec: RunSpec
@@ -210,6 +211,12 @@ class Findings:
     differences: tuple[Float[np.ndarray, " n"], ...] = ()
     answers: tuple[Answers, ...] = ()
     mirrors: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    outcomes: Mapping[tuple[str, str], Outcome] = field(default_factory=dict)
+
+    def table(self, target: str, outcome: str) -> TransectOutcome | None:
+        """One outcome of an experiment; None of observed images."""
+        named = ((each.measure.target, each.measure.outcome) for each in self.answered)
+        return dict(zip(named, self.answered, strict=True)).get((target, outcome))
 
     @property
     def in_steps(self) -> bool:
@@ -236,16 +243,18 @@ def analyse(
     answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
     mirrors: dict[tuple[str, str], str] = {}
+    counted: dict[tuple[str, str], Outcome] = {}
     groups: Mapping[str, LevelLabels] = {}
     left_out = 0
     entries, answers = [], []
     for target in run.spec.targets:
         outcomes = TargetOutcomes(run, target)
-        values = {name: outcomes.outcome(name).values for name in run.outcomes(target)}
+        named = {name: outcomes.outcome(name) for name in run.outcomes(target)}
+        counted |= {(target.name, name): outcome for name, outcome in named.items()}
         rows = run.design.subjects if run.design.levels else 1
-        alike = mirrors_of({name: column.reshape(rows, -1) for name, column in values.items()})
+        alike = mirrors_of({name: outcome.values.reshape(rows, -1) for name, outcome in named.items()})
         mirrors |= {(target.name, name): other for name, other in alike.items()}
-        for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
+        for outcome in named.values():
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             table = _transect_outcome(run, target.name, outcome) if run.design.levels else None
             answered += [] if table is None else [table]
@@ -267,7 +276,7 @@ def analyse(
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec, entry, tuple(effects), tuple(rates), merge(galleries), run.design, run.attributes,
-        tuple(answered), tuple(differences), tuple(answers), mirrors,
+        tuple(answered), tuple(differences), tuple(answers), mirrors, counted,
     )  # fmt: skip
 
 

@@ -157,7 +157,11 @@ class Run:
 
 def read(path: Path) -> Run:
     """One finished run. Raises CorruptedPart or BadInput (not finished)."""
-    folder = FinishedRun(path, MEMORY)
+    return opened(FinishedRun(path, MEMORY))
+
+
+def opened(folder: FinishedRun) -> Run:
+    """As `read`, of a folder whose spec is read already."""
     return of_images(folder, folder.read_table("images", folder.spec.parts, without=("image",)))
 
 

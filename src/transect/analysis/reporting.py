@@ -8,29 +8,23 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
-from transect.analysis import findings, finished_run, rater_report
+from transect.analysis import findings, finished_run
 from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
-from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.replicated import replicating
 from transect.analysis.secondary_results import Further, analyse_further, interactions_of, with_always_valid
-from transect.analysis.sections import build as build_sections
-from transect.analysis.sections import canary_drift, curves, exclusion_comparison, interpolation, two_images
+from transect.analysis.sections import build as all_sections
 from transect.analysis.sections import directions as fitted_directions
-from transect.analysis.sections.answers import Answers
-from transect.analysis.sections.edits import adjusted_table, edit_failures_section, edit_validity_section, groups_of
-from transect.analysis.sections.ratings import BY_IMAGE, OF_PEOPLE, rated_section
+from transect.analysis.sections.places import RunFindings
 from transect.analysis.verdicts import ALPHA, Estimates, conclude, failed_edits, warnings_of
-from transect.datasets.labelled import SUBJECT
 from transect.effects.analysis import adjust, distinct_tests
 from transect.effects.clusters import clusters_of
 from transect.effects.intervals import SOURCES
@@ -39,11 +33,8 @@ from transect.effects.outcomes import FACE, span
 from transect.effects.preferences import PREFERRED
 from transect.effects.projection import PopulationShares, check_levels, read_shares
 from transect.effects.samples import SAME_FOR_ALL
-from transect.experiment.edits import EDITS, REFERENCE_TABLE
-from transect.experiment.small_runs import has_classes
-from transect.ratings.gates import Required, entries_of, stored
 from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
-from transect.ratings.rating_tables import attach, unknown_lines
+from transect.ratings.rating_tables import attach
 from transect.records import Attribute, Effect, Task
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
@@ -51,12 +42,11 @@ from transect.reports.wording import short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
-from transect.runs.folder import FinishedRun, read_spec, write_atomically
-from transect.runs.json_records import plain
-from transect.runs.layout import INTERPOLATION, runs_of
+from transect.runs.folder import FinishedRun, write_atomically
+from transect.runs.layout import runs_of
 from transect.runs.parts import stage
-from transect.runs.report_options import Bins, ReportSettings
-from transect.runs.spec import GeneratorDescription, RunSpec
+from transect.runs.report_options import ReportSettings
+from transect.runs.spec import RunSpec
 from transect.runs.table_inputs import TableLike, as_names
 from transect.runs.wording import spaced
 from transect.texts import say
@@ -95,16 +85,16 @@ def publish(
     tests = distinct_tests([*effects, *(effect for _, effect in crossed)])
     further = analyse_further(studies, controls or [None] * len(studies), shares, effects, crossed, ALPHA)
     names = [study.spec.name for study in studies for _ in study.effects]
-    entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
+    entries = [EffectEntry.of_effect(name, effect) for name, effect in zip(names, effects, strict=True)]
     worlds = replicating.replication_of(folder, studies, entries, margins or {})
-    built = [*build_sections([answers for study in studies for answers in study.answers]), *sections]
+    built = [*all_sections.build([answers for study in studies for answers in study.answers]), *sections]
     built = [*replicating.sections(worlds), *built]
     verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
         **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
-        "verdicts": plain(verdicts),
+        "verdicts": verdicts,
         "replicated": [] if worlds is None else list(worlds.answer),
-        "selection": plain(picked),
+        "selection": picked,
         "warnings": [*cautions, *failed_edits(sections), *warnings_of(studies, verdicts)],
     }
     stage("page")
@@ -150,7 +140,7 @@ def _extendable(study: Findings) -> tuple[Effect, ...]:
 def _results(
     studies: Sequence[Findings],
     effects: Sequence[Effect],
-    entries: Sequence[Mapping[str, object]],
+    entries: Sequence[EffectEntry],
     further: Further,
     sections: Sequence[Section],
     tests: int,
@@ -253,17 +243,9 @@ def citation(text: str) -> dict[str, str]:
     return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}
 
 
-def _effect_entry(study: str, effect: Effect) -> dict[str, object]:
-    """The effect under the names of `EffectEntry`, whose test keeps it in step with `Effect`."""
-    values = plain(effect)
-    return {"study": study, "from": values.pop("origin"), **values}
-
-
-def _parquet(entries: Sequence[Mapping[str, object]]) -> bytes:
-    flat = [
-        {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
-        for entry in entries
-    ]
+def _parquet(entries: Sequence[EffectEntry]) -> bytes:
+    rows = [entry.model_dump(mode="json", by_alias=True) for entry in entries]
+    flat = [{**row, **{name: json.dumps(row[name], sort_keys=True) for name in ("excluded", "spec")}} for row in rows]
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
     return sink.getvalue()
@@ -288,99 +270,6 @@ def _column(schema: Mapping[str, Any]) -> pa.DataType:
 EFFECTS: Final = pa.schema(
     [(name, _column(schema)) for name, schema in EffectEntry.model_json_schema(by_alias=True)["properties"].items()]
 )
-
-
-def gate_sections(run: Run) -> list[Section]:
-    """The section on the gates that a finished run requires; none where it requires none."""
-    required, spec = stored(run.folder.path), run.spec
-    if required is None:
-        return []
-    entries, reasons = entries_of(required, spec.generator), [str(reason) for reason in run.seen.gated if reason]
-    return [exclusion_comparison.gate_section(spec.name, entries, spec.design.levels, required.sha256, reasons)]
-
-
-def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:
-    """The section on gates that were required before the run, so that no image is left out."""
-    return exclusion_comparison.gate_section(name, entries_of(required, generator), {}, required.sha256, [])
-
-
-def edit_sections(run: Run, answers: Sequence[Answers], effects: Sequence[Effect]) -> list[Section]:
-    """The sections about a finished run's edits; none where they were not checked."""
-    if run.spec.edits is None:
-        return []
-    edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
-    rows = edits["cell"].to_numpy() >= 0
-    adjusted = adjusted_table(run, edits, np.flatnonzero(rows), effects)
-    about = [edit_validity_section(run.spec, run.attributes, edits, reference, run.people, adjusted)]
-    if not run.spec.generator.starts_from_photographs:
-        return about
-    failed = np.zeros(int(rows.sum()), dtype=np.bool_)
-    for name in (name for name in edits.column_names if name.startswith("fails.")):
-        failed |= edits[name].to_numpy(zero_copy_only=False)[rows]
-    names = run.spec.generator.label_levels
-    labels = {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
-    groups = groups_of(labels, names)
-    found = edit_failures_section(run.spec.name, run.design, run.attributes, failed, run.people, groups, answers)
-    return [*about, *([found] if found is not None else [])]
-
-
-def interpolation_sections(folder: Path) -> list[Section]:
-    """A section per target that has classes; none without the check, one that states it where it is unfinished."""
-    path = folder / INTERPOLATION
-    if not (path / "run.json").exists():
-        return []
-    if not _finished(FinishedRun(path)):
-        return [interpolation.unfinished_interpolation()]
-    run = finished_run.read(path)
-    targets = [target for target in run.spec.targets if has_classes(target.task)]
-    return [
-        interpolation.interpolation_section(replace(findings.answers_of(run, target), study="")) for target in targets
-    ]
-
-
-def _finished(run: FinishedRun) -> bool:
-    """Whether every image and every prediction of a target that has classes is there."""
-    targets = [target for target in run.spec.targets if has_classes(target.task)]
-    tables = ["images", *(table for target in targets for table in target.tables)]
-    return all(run.has_all(table, run.spec.parts) for table in tables)
-
-
-def rating_sections(run: Run, effects: Sequence[Effect], bins: Bins | None = None) -> list[Section]:
-    """The sections about a finished run's required gates, its ratings and its raters; none where there are none."""
-    seen = run.seen
-    gates = [*gate_sections(run), *_beside(run, effects, bins)]
-    if not (seen.columns or seen.people):
-        return gates
-    stages: list[list[Effect]] = []
-    if seen.pruning is not None:
-        steps = range(len(seen.pruning.steps))
-        stages = [*(_effects(run, seen.reasons_after(step), bins) for step in steps), list(effects)]
-    unordered = {attribute.name for attribute in run.spec.nominal}
-    unordered |= {name for name, question in {**seen.asked, **seen.asked_people}.items() if question.unordered}
-    kinds = {BY_IMAGE: seen.columns, OF_PEOPLE: seen.people}
-    unknown = unknown_lines(run.spec.name, seen)
-    ratings = rated_section(run.spec.name, kinds, unknown, unordered, seen.pruning, stages)
-    return [*gates, ratings, *rater_report.sections(run)]
-
-
-def _beside(run: Run, effects: Sequence[Effect], bins: Bins | None) -> list[Section]:
-    """The effects with and without the images that are left out; nothing where none is."""
-    left_out = int((run.seen.reasons != "").sum())
-    if not left_out:
-        return []
-    every = _effects(run, np.full(len(run.seen.reasons), "", dtype=object), bins)
-    return [exclusion_comparison.exclusion_section(run.spec.name, left_out, every, effects)]
-
-
-def _effects(run: Run, reasons: np.ndarray, bins: Bins | None) -> list[Effect]:
-    """Effects of the images that have no reason to be left out."""
-    stage = replace(run, seen=replace(run.seen, reasons=reasons))
-    effects: list[Effect] = []
-    for target in run.spec.targets:
-        outcomes = TargetOutcomes(stage, target)
-        for name in run.outcomes(target):
-            effects += findings.estimate(stage, target.name, outcomes.outcome(name), bins).effects
-    return effects
 
 
 def rate(
@@ -409,8 +298,9 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
     by, boundary = as_names(settings.by), settings.boundary
     interval = report_options.check_boundary(boundary) or report_options.BOUNDARY.read(folder)
     paths = runs_of(folder)
-    specs_of = [read_spec(path) for path in paths]  # refuses what is no audit before tables are read
-    runs = [finished_run.read(path) for path in paths]
+    folders = [FinishedRun(path, finished_run.MEMORY) for path in paths]
+    specs_of = [each.spec for each in folders]  # refuses what is no audit before tables are read
+    runs = [finished_run.opened(each) for each in folders]
     own = frozenset(name for spec in specs_of for name in spec.counted_by)
     perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
     by = tuple(resolved(name, own, perceived) for name in by)
@@ -448,24 +338,19 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         check_levels(population, _shown_levels(studies), attributes)
     controls = [findings.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
-    rated = [
-        section
-        for run, study in zip(runs, studies, strict=True)
-        for section in [*_changes(study), *_run_sections(run, study, cut_points)]
-    ]
+    found = [RunFindings(run, study, cut_points) for run, study in zip(runs, studies, strict=True)]
     notes += dict.fromkeys(note for spec in specs_of for note in truth_notes(spec))
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
-    fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
     return publish(
         folder,
         studies,
         [control for control, _ in controls],
         shares=populations,
         limits=notes,
-        sections=[*fitted, *interpolation_sections(folder), *rated],
+        sections=all_sections.of_runs(folder, found),
         margins=margin,
-        again=Estimates({run.spec.name: run for run in runs}, cut_points),
+        again=Estimates({each.run.spec.name: each for each in found}),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 
@@ -509,22 +394,3 @@ def truth_notes(spec: RunSpec) -> list[str]:
         for target in spec.targets
         if target.task is Task.DETECTION and target.truth is not None and target.truth.attribute != FACE
     ]
-
-
-def _changes(study: findings.Findings) -> list[Section]:
-    """The sections on curves along levels and on who changes; of steps λ the sensitivities show both."""
-    if study.in_steps:
-        return []
-    answered = [(outcome.measure, outcome.values) for outcome in study.answered]
-    who = next((clusters_of(outcome.people) for outcome in study.answered), None)
-    about = study.spec.name, study.design, study.attributes, answered, who
-    return [*curves.sections(*about), *curves.changing_sections(*about)]
-
-
-def _run_sections(run: finished_run.Run, study: findings.Findings, cut_points: report_options.Bins) -> list[Section]:
-    """The sections on one run's edits, calls, canaries and ratings."""
-    place = run.folder.path
-    about_calls = [*canary_drift.call_sections(place), *canary_drift.canary_sections(place)]
-    about_edits = edit_sections(run, study.answers, study.effects)
-    about_ratings = rating_sections(run, study.effects, cut_points)
-    return [*two_images.sections(run), *about_edits, *about_calls, *about_ratings]

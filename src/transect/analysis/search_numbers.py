@@ -17,8 +17,8 @@ import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
 from transect.analysis.findings import means
-from transect.analysis.reporting import section_of
 from transect.analysis.sections import canary_drift
+from transect.analysis.sections.exclusion_comparison import required_section
 from transect.designs.search import (
     APART,
     Harvest,
@@ -561,7 +561,7 @@ def numbers_of(search: SearchPlan, folder: RunFolder, history: History, parts: i
 
     sections = [*canary_drift.call_sections(folder.path), *canary_drift.canary_sections(folder.path)]
     if search.gates is not None:
-        sections.append(section_of(search.gates, "search", generator_entry(search.world)))
+        sections.append(required_section(search.gates, "search", generator_entry(search.world)))
     found = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
     return replace(
         summary(search, history, paid(folder, parts), sections),

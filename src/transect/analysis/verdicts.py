@@ -6,24 +6,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, final
 
 import numpy as np
 
 from transect.analysis.asked_answers import named, preferred
 from transect.analysis.findings import Findings, estimate, pairs_of_groups
-from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
 from transect.analysis.sections import spoken_answers
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
+from transect.analysis.sections.places import RunFindings
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
-from transect.effects.outcomes import OF_TRUTH, Outcome
+from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
     EQUIVALENCE,
-    Verdict,
+    holds_zero,
     is_shown,
     judge,
     largest,
@@ -36,9 +36,11 @@ from transect.effects.verdicts import (
 )
 from transect.experiment import edits as experiment_edits
 from transect.records import Effect, Task
+from transect.reports.entries import VerdictEntry
 from transect.reports.records import Section
+from transect.reports.results import PickedEntry, SelectionEntry
 from transect.reports.wording import short_name
-from transect.runs.report_options import Bins, margin_of
+from transect.runs.report_options import margin_of
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
 
@@ -151,37 +153,6 @@ _VerdictKey: TypeAlias = tuple[str, str, str, str]
 """Study, target, outcome, attribute."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AttributeVerdict:
-    """What the audit concludes about one attribute and one outcome of a target.
-
-    effect: index of the effect that the verdict rests on, the largest significant one where a difference was found;
-    None where none is estimable. Outcomes against a reference image, which matches itself, have no test: there a
-    difference is found where it exceeds the margin. check: the target is meant to react to the attribute. low, high:
-    the outermost ends of the 90 % intervals of all pairs of levels, or of observed groups. margin: NaN where none was
-    stated. subjects_needed: with which the data could tell; None where that is not known. subjects_to_confirm: with
-    which a difference as large as the one measured would be found, where that is beyond the margin and needs more than
-    there were; else None. reason: why not estimable, or why not judged: what speaks against all answers of the target,
-    unless a difference was found. A difference whose printed interval holds 0, corrected for selection or not, is not
-    found.
-    """
-
-    study: str
-    target: str
-    outcome: str
-    attribute: str
-    verdict: Verdict
-    effect: int | None
-    check: bool
-    margin: float
-    low: float
-    high: float
-    subjects_needed: int | None
-    reason: str = ""
-    subjects_to_confirm: int | None = None
-
-
 def judge_all(
     studies: Sequence[Findings],
     effects: Sequence[Effect],
@@ -190,12 +161,14 @@ def judge_all(
     *,
     tests: int = 0,
     unshown: Collection[int] = (),
-) -> tuple[AttributeVerdict, ...]:
+) -> tuple[VerdictEntry, ...]:
     """A verdict for each attribute and outcome, in the order of the effects; one for outcomes that mirror each other.
 
     effects: of all studies, in order, with adjusted p-values. Effects of the truth's own attribute on errors get no
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
+    Outcomes against a reference image, which matches itself, have no test: there a difference is found where it exceeds
+    the margin. A difference whose printed interval holds 0, corrected for selection or not, is not found.
     tests: of the page (default: those of the effects). unshown: effects whose interval holds 0 when corrected for
     selection.
     """
@@ -219,7 +192,7 @@ def judge_all(
     return tuple(verdicts)
 
 
-def leads(verdicts: Sequence[AttributeVerdict]) -> list[int]:
+def leads(verdicts: Sequence[VerdictEntry]) -> list[int]:
     """The effects of the differences found, without those that check the target, in the order of the verdicts."""
     return [
         verdict.effect
@@ -261,29 +234,29 @@ def _repeats(study: Findings, whose: _VerdictKey, margin: float, said: Mapping[_
 
 def _judged(
     whose: _VerdictKey, indices: Sequence[int], effects: Sequence[Effect], evidence: _Evidence, again: Estimates | None
-) -> AttributeVerdict:
+) -> VerdictEntry:
     study, target, outcome, attribute = whose
     doubt = next((not_judged(each) for each in evidence.study.answers if each.target == target), "")
     known = [index for index in indices if effects[index].estimable]
-    verdict = AttributeVerdict(
-        study, target, outcome, attribute, "not estimable", None,
-        check=attribute == truth_of(evidence.study, target), margin=evidence.margin, low=math.nan, high=math.nan,
-        subjects_needed=None, reason=effects[indices[0]].reason,
-    )  # fmt: skip
+    about = {
+        "study": study, "target": target, "outcome": outcome, "attribute": attribute, "margin": evidence.margin,
+        "check": attribute == truth_of(evidence.study, target), "effect": None, "low": None, "high": None,
+    }  # fmt: skip
     if not known:
-        return verdict
+        return VerdictEntry.made_of(**about, verdict="not estimable", reason=effects[indices[0]].reason)
     contrasts = [index for index in known if effects[index].kind == "contrast"]
     beyond = [index for index in contrasts if _beyond(effects[index], evidence, again)]
     lead = _lead(effects, beyond or known, evidence.shown)
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
     found = judge(bool(beyond) or lead in evidence.shown, low, high, evidence.margin)
+    about |= {"effect": lead, "low": low, "high": high}
     if doubt and found != "found":
-        return replace(verdict, verdict="not judged", effect=lead, low=low, high=high, reason=doubt)
-    verdict = replace(verdict, verdict=found, effect=lead, low=low, high=high, reason="")
+        return VerdictEntry.made_of(**about, verdict="not judged", reason=doubt)
     if found != "cannot tell":
-        return verdict
+        return VerdictEntry.made_of(**about, verdict=found)
     needed = largest([_needed_by(effects[index], evidence) for index in contrasts])
-    return replace(verdict, subjects_needed=needed, subjects_to_confirm=_confirming(effects[lead], evidence))
+    confirming = _confirming(effects[lead], evidence)
+    return VerdictEntry.made_of(**about, verdict=found, subjects_needed=needed, subjects_to_confirm=confirming)
 
 
 def _beyond(effect: Effect, evidence: _Evidence, again: Estimates | None) -> bool:
@@ -305,8 +278,7 @@ def _ends(
     whose: _VerdictKey, contrasts: Sequence[Effect], study: Findings, again: Estimates | None
 ) -> tuple[float, float]:
     name, target, outcome, attribute = whose
-    found = ((each.measure.target, each.measure.outcome) == (target, outcome) for each in study.answered)
-    answered = next((each for each, same in zip(study.answered, found, strict=True) if same), None)
+    answered = study.table(target, outcome)
     if answered is not None:
         axis = list(study.design.levels).index(attribute)
         return outermost(pairs_of_levels(answered.values, axis, answered.measure, people=answered.people))
@@ -355,30 +327,9 @@ FEW: Final = 3
 """Candidates up to which estimates stay as they are: hardly anything was picked."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """An effect by its index, its interval at the level of the selection, and its estimate drawn towards 0."""
-
-    effect: int
-    low: float
-    high: float
-    shrunken: float
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The effects that were picked of `of` candidates, and the level of each interval."""
-
-    of: int
-    confidence: float
-    effects: tuple[Picked, ...]
-
-
 def select(
     studies: Sequence[Findings], effects: Sequence[Effect], picked: Sequence[int], again: Estimates | None = None
-) -> Selection:
+) -> SelectionEntry:
     """The picked effects, with intervals whose false coverage rate is at most 5 % and shrunken estimates.
 
     effects: of all studies, in order. picked: indices into them, of differences that were found. Candidates are all
@@ -389,15 +340,15 @@ def select(
     candidates = [index for index in _candidates(studies) if effects[index].estimable]
     level = confidence_of(len(picked), len(candidates)) if picked else CONFIDENCE
     means = dict(zip(candidates, _shrunken([effects[index] for index in candidates]), strict=True))
-    chosen = tuple(_picked(index, names[index], effects[index], level, means[index], again) for index in picked)
-    return Selection(len(candidates), level, chosen)
+    chosen = [_picked(index, names[index], effects[index], level, means[index], again) for index in picked]
+    return SelectionEntry(of=len(candidates), confidence=level, effects=chosen)
 
 
-def _in_order(verdicts: Sequence[AttributeVerdict], effects: Sequence[Effect]) -> list[AttributeVerdict]:
+def _in_order(verdicts: Sequence[VerdictEntry], effects: Sequence[Effect]) -> list[VerdictEntry]:
     """As the page lists them: found, not judged, cannot tell, no difference; rates first, then by size; checks last."""
     ranks = ("found", "not judged", "cannot tell", "no difference", "not estimable")
 
-    def key(verdict: AttributeVerdict) -> tuple[bool, int, bool, float]:
+    def key(verdict: VerdictEntry) -> tuple[bool, int, bool, float]:
         effect = None if verdict.effect is None else effects[verdict.effect]
         other = effect is None or not effect.unit.startswith("proportion")
         return (
@@ -417,13 +368,13 @@ def conclude(
     again: Estimates | None = None,
     *,
     tests: int = 0,
-) -> tuple[list[AttributeVerdict], Selection]:
+) -> tuple[list[VerdictEntry], SelectionEntry]:
     """The verdicts as the page lists them, and the differences found with intervals corrected for their selection."""
     unshown: set[int] = set()
     while True:
         judged = _in_order(judge_all(studies, effects, margins, again, tests=tests, unshown=unshown), effects)
         picked = select(studies, effects, leads(judged), again)
-        more = {row.effect for row in picked.effects if row.low <= 0 <= row.high} - unshown
+        more = {row.effect for row in picked.effects if holds_zero(row.low, row.high)} - unshown
         if not more:
             return judged, picked
         unshown |= more
@@ -434,8 +385,7 @@ def conclude(
 class Estimates:
     """Effects of finished runs, by study, with intervals of another level; each level is estimated once."""
 
-    runs: Mapping[str, Run]
-    bins: Bins | None
+    studies: Mapping[str, RunFindings]
     _known: dict[tuple[str, str, str, float], tuple[Effect, ...]] = field(default_factory=dict, repr=False)
 
     def __call__(self, study: str, effect: Effect, confidence: float) -> Effect:
@@ -447,32 +397,29 @@ class Estimates:
 
     def pairs(self, study: str, effect: Effect, confidence: float) -> tuple[Effect, ...]:
         """The differences between every two groups of the effect's attribute: observed images, or two at once."""
-        run = self.runs[study]
+        about = self.studies[study]
+        run, bins = about.run, about.bins or {}
         if asked := named(run, effect.target):
             return tuple(each for each in preferred(run, asked, confidence)[0] if each.attribute == effect.attribute)
-        answered = _outcome(run, effect.target, effect.outcome)
-        return pairs_of_groups(run, effect.target, answered, effect.attribute, self.bins or {}, confidence)
+        outcome = about.findings.outcomes[effect.target, effect.outcome]
+        return pairs_of_groups(run, effect.target, outcome, effect.attribute, bins, confidence)
 
     def _estimated(self, study: str, target: str, outcome: str, confidence: float) -> tuple[Effect, ...]:
-        run = self.runs[study]
+        about = self.studies[study]
+        run, found = about.run, about.findings
         if asked := named(run, target):
             return preferred(run, asked, confidence)[0]
-        edges = {} if run.design.levels else dict(self.bins or {})
-        return estimate(run, target, _outcome(run, target, outcome), edges, confidence, max_order=0).effects
+        edges, table = {} if run.design.levels else dict(about.bins or {}), found.table(target, outcome)
+        counted = found.outcomes[target, outcome]
+        return estimate(run, target, counted, edges, confidence, max_order=0, table=table).effects
 
 
-def _outcome(run: Run, target: str, outcome: str) -> Outcome:
-    entry = next(entry for entry in run.spec.targets if entry.name == target)
-    return TargetOutcomes(run, entry).outcome(outcome)
-
-
-def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Estimates | None) -> Picked:
-    if level == CONFIDENCE:
-        return Picked(index, effect.low, effect.high, mean)
-    if again is None:
-        return Picked(index, np.nan, np.nan, mean)
-    wider = again(study, effect, level)
-    return Picked(index, wider.low, wider.high, mean)
+def _picked(index: int, study: str, effect: Effect, level: float, mean: float, again: Estimates | None) -> PickedEntry:
+    low, high = effect.low, effect.high
+    if level != CONFIDENCE:
+        wider = None if again is None else again(study, effect, level)
+        low, high = (np.nan, np.nan) if wider is None else (wider.low, wider.high)
+    return PickedEntry.made_of(effect=index, low=low, high=high, shrunken=mean)
 
 
 def _shrunken(effects: Sequence[Effect]) -> list[float]:
@@ -496,7 +443,7 @@ _SHOWN: Final = 3
 _FIX: Final = "check --preprocess, --output, --threshold and --task"
 
 
-def warnings_of(studies: Sequence[Findings], verdicts: Sequence[AttributeVerdict]) -> list[str]:
+def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -> list[str]:
     """The warnings about the targets and the images of some studies, each once."""
     lines: list[str] = []
     for study in studies:

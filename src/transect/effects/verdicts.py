@@ -38,8 +38,12 @@ def is_shown(p_adjusted: float | None, low: float | None, high: float | None, al
     >>> is_shown(0.01, 0.02, 0.1), is_shown(0.01, -0.02, 0.1), is_shown(0.01, None, None)
     (True, False, True)
     """
-    holds_zero = low is not None and high is not None and low <= 0 <= high
-    return p_adjusted is not None and p_adjusted <= alpha and not holds_zero
+    return p_adjusted is not None and p_adjusted <= alpha and not holds_zero(low, high)
+
+
+def holds_zero(low: float | None, high: float | None) -> bool:
+    """Whether there is an interval and 0 lies in it."""
+    return low is not None and high is not None and low <= 0 <= high
 
 
 def judge(significant: bool, low: float, high: float, margin: float) -> Verdict:

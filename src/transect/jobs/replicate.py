@@ -32,6 +32,8 @@ from transect.reports.blocks import Block, Bullets, DotPlot, Folded, Heading, Pa
 from transect.reports.columns import Column, Table
 from transect.reports.document import finite
 from transect.reports.drawing import svg as drawing
+from transect.reports.drawing.estimates import Mark, row
+from transect.reports.drawing.estimates import told as told_of
 from transect.reports.drawing.svg import Scale
 from transect.reports.wording import short_name
 from transect.runs import report_options, working_folders
@@ -271,14 +273,18 @@ def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
 
 
 def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -> Row:
-    mark = drawing.Mark(f"{world.world}: {about(finding)}", world.estimate, world.low, world.high, world.seen)
+    value, low, high = (end if math.isfinite(end) else None for end in (world.estimate, world.low, world.high))
+    mark = Mark(x=0.0, value=value, low=low, high=high)
+    told = told_of(mark, "; the world shows it" if world.seen else "; the world alone shows no effect")
+    title, ticks = f"{world.world}: {about(finding)}", drawing.ticks_across(scale, hundredfold=False)
+    drawn = row(name, title, told, [(mark, None, world.seen)], scale, ticks)
     if not math.isfinite(world.estimate):
-        value = f"not estimable: {world.reason}" if world.reason else "not estimable"
+        shown = f"not estimable: {world.reason}" if world.reason else "not estimable"
     else:
         ends, why = interval(world.low, world.high, finding.unit), f": {world.reason}" if world.reason else ""
-        value = f"{number(world.estimate, finding.unit, signed=True)} ({ends}{why})"
+        shown = f"{number(world.estimate, finding.unit, signed=True)} ({ends}{why})"
     label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
-    return Row(label, drawing.world(name, mark, scale), value, world.seen)
+    return Row(label, drawn, shown, world.seen)
 
 
 def _combined(numbers: ReplicateNumbers) -> Iterator[Block]:

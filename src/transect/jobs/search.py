@@ -43,7 +43,7 @@ from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Pa
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
-from transect.reports.drawing.intersections import MAP_HEIGHT, Field, Frame, heat_map
+from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
 from transect.runs.capabilities import for_attributes
 from transect.runs.folder import RunFolder, slug

@@ -31,8 +31,8 @@ from transect.runs.json_records import loads, plain
 from transect.runs.locks import lock_folder
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.parts import Progress, announced, stage
-from transect.targets.hf.loading import digests_of
 from transect.runs.pictures import png
+from transect.targets.hf.loading import digests_of
 
 if TYPE_CHECKING:
     from torch import Tensor

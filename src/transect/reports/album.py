@@ -5,15 +5,16 @@ The page shows the image that the target saw. Only an image larger than 160 px i
 
 from __future__ import annotations
 
-import base64
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from markupsafe import Markup
 
+from transect.reports.blocks import Block, Heading, Paragraph
+from transect.reports.builder import data_address
 from transect.reports.document import Document, pointer
+from transect.reports.drawing.svg import joined, tag
 from transect.reports.entries import ExampleEntry
 from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.wording import level, listed
@@ -37,66 +38,23 @@ FLIPS_SHARE = 0.25
 """Share of the bytes that pairs around a flip may take."""
 
 
-@final
-@dataclass(frozen=True)
-class Picture:
-    """One image of the page with its captions."""
-
-    place: str
-    source: str
-    width: int
-    height: int
-    alternative: str
-    varied: tuple[tuple[str, Markup], ...]
-    status: str
-    boxes: tuple[tuple[float, ...], ...]
-    expected: tuple[float, ...] | None
-    answer_yes: bool | None
+def _drawn_key(css: str, height: int, words: str) -> Markup:
+    box = tag("rect", class_=css, x=2, y=2, width=18, height=height - 4)
+    return tag("svg", box, width=22, height=height, aria_hidden="true") + f" {words}"
 
 
-@final
-@dataclass(frozen=True)
-class Row:
-    """One strip: its place in the results, what stays the same in it, and its pictures."""
-
-    place: str
-    target: Markup
-    fixed: Markup
-    pictures: tuple[Picture, ...]
-
-
-@final
-@dataclass(frozen=True)
-class FacePair:
-    """One group's mean faces of right and wrong answers, as addresses ("" without an answer); its name in words."""
-
-    place: str
-    name: str
-    right: str
-    wrong: str
-
-
-@final
-@dataclass(frozen=True)
-class Faces:
-    """The mean faces of one target in one study by one measure; words: what right and wrong are called there."""
-
-    study: str
-    target: str
-    measure: str
-    words: tuple[str, str]
-    pairs: tuple[FacePair, ...]
-
-
-@final
-@dataclass(frozen=True)
-class Flips:
-    """Subjects whose answer flips one way: their own image and the other; the target as it is and as text."""
-
-    place: str
-    target: str
-    called: Markup
-    pairs: tuple[tuple[Markup, tuple[Picture, ...]], ...]
+_BOX_KEY: Final = Markup(' <span class="key inline">{} {}</span>').format(
+    _drawn_key("box", 14, "box drawn by the detector"),
+    _drawn_key("expected", 14, "where this detector should draw the face"),
+)
+_FLIPS_KEY: Final = Markup(
+    "Each pair is a subject's own image and the nearest step at which the answer differs; the frame shows the answer: "
+    '<span class="key inline">{} {}</span>'
+).format(_drawn_key("says-no", 16, "no"), _drawn_key("says-yes", 16, "yes."))
+_MEAN_FACES: Final = (
+    "They show what wrongly answered images have in common, not why; a mean of few answers looks like one person's "
+    "face. Of more than 512 answers, 512 evenly spaced ones are taken."
+)
 
 
 def choose(gallery: Gallery, budget: int) -> Gallery:
@@ -158,17 +116,21 @@ def reduced(png: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def strip_rows(document: Document, study: int, shown: Gallery) -> tuple[Row, ...]:
-    """The strips of a study."""
+def strips(document: Document, study: int, shown: Gallery) -> list[Markup]:
+    """The strips of a study, each under its title and what stays the same in it."""
     name = document.results.studies[study].name
-    return tuple(
-        _strip_row(document, study, number, strip)
-        for number, strip in enumerate(shown.strips)
-        if strip.examples[0].study == name
-    )
+    made = []
+    for number, strip in enumerate(shown.strips):
+        if strip.examples[0].study == name:
+            place, fixed = pointer("gallery", "strips", number), _fixed(document, study, number)
+            target = document.text(f"{place}/examples/0/target")
+            about = tag("p", target + (Markup("; {}").format(fixed) if fixed else ""), class_="fine")
+            title = tag("h4", document.text(f"{place}/title"))
+            made.append(tag("div", title + about + _shots(document, study, place, strip), class_="strip"))
+    return made
 
 
-def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str]) -> Row | None:
+def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str]) -> Markup | None:
     """A strip of one study and target along one attribute, one whose answer changes where there is one; else None."""
     study, target, attribute = whose
     numbers = [
@@ -179,105 +141,153 @@ def strip_along(document: Document, shown: Gallery, whose: tuple[str, str, str])
     ]
     if not numbers:
         return None
-    return _strip_row(document, document.study(study), numbers[-1], shown.strips[numbers[-1]])
+    place, at = pointer("gallery", "strips", numbers[-1]), document.study(study)
+    said = _fixed(document, at, numbers[-1]) or document.text(f"{place}/title")
+    words = Markup("Example, with the answers of {}: {}").format(document.text(f"{place}/examples/0/target"), said)
+    shots = _shots(document, at, place, shown.strips[numbers[-1]])
+    return tag("div", tag("p", words, class_="fine") + shots, class_="strip first")
 
 
-def _strip_row(document: Document, study: int, number: int, strip: Strip) -> Row:
-    place = pointer("gallery", "strips", number)
-    entries = document.results.gallery.strips[number].examples
-    moving = _moving(entries)
+def _shots(document: Document, study: int, place: str, strip: Strip) -> Markup:
+    moving = _moving(strip.examples)
+    shots = (
+        _shot(document, study, f"{place}/examples/{index}", example, moving)
+        for index, example in enumerate(strip.examples)
+    )
+    return tag("div", joined(shots), class_="shots")
+
+
+def _fixed(document: Document, study: int, number: int) -> Markup:
+    """What stays the same in a strip: its subject, and attributes that do not move."""
+    place, entries = pointer("gallery", "strips", number), document.results.gallery.strips[number].examples
+    moving, first = _moving(entries), f"{place}/examples/0"
     fixed = [
-        Markup("{} {}").format(spaced(name), _level(document, study, f"{place}/examples/0", entries[0].cell, name))
+        Markup("{} {}").format(spaced(name), _level(document, study, first, entries[0].cell, name))
         for name in entries[0].cell
         if name not in moving
     ]
     if len({entry.subject for entry in entries}) == 1:
-        subject = Markup("subject {}").format(document.number(f"{place}/examples/0/subject", "name"))
-        fixed.insert(0, subject)
-    pictures = tuple(
-        _picture(document, study, f"{place}/examples/{index}", example, moving)
-        for index, example in enumerate(strip.examples)
-    )
-    return Row(place, document.text(f"{place}/examples/0/target"), listed(fixed), pictures)
+        fixed.insert(0, Markup("subject {}").format(document.number(f"{first}/subject", "name")))
+    return listed(fixed)
 
 
-def _moving(entries: list[ExampleEntry]) -> set[str]:
+def _moving(examples: Sequence[Example | ExampleEntry]) -> set[str]:
     """Attributes whose value differs within the strip."""
-    return {name for name in entries[0].cell if len({entry.cell.get(name) for entry in entries}) > 1}
+    return {name for name in examples[0].cell if len({each.cell.get(name) for each in examples}) > 1}
 
 
-def mean_faces(shown: Gallery) -> tuple[Faces, ...]:
-    """The mean faces of all targets of all studies."""
-    pairs: dict[tuple[str, str, str], list[FacePair]] = {}
-    for number, face in enumerate(shown.faces):
-        name = f"{spaced(face.by)}: {face.group}" if face.by else "all images"
-        name = face.group if "×" in face.by else name  # it names the attributes itself
-        right, wrong = (_address(png) if png else "" for png in (face.right_png, face.wrong_png))
-        pair = FacePair(pointer("gallery", "faces", number), name, right, wrong)
-        pairs.setdefault((face.study, face.target, face.measure), []).append(pair)
-    return tuple(
-        Faces(*whose, FOUND if whose[2] == "detection" else RIGHT, tuple(group)) for whose, group in pairs.items()
-    )
+def mean_faces(document: Document, shown: Gallery, study: str, target: str) -> list[Block]:
+    """The mean faces of one target in one study, by measure; none where there are none."""
+    whose = [(k, face) for k, face in enumerate(shown.faces) if (face.study, face.target) == (study, target)]
+    if not whose:
+        return []
+    some = len(shown.faces) < document.results.gallery.faces_total
+    blocks: list[Block] = [
+        Heading("Mean faces of right and wrong answers"),
+        Paragraph(_MEAN_FACES + (" Some do not fit on this page." if some else "")),
+    ]
+    for measure in dict.fromkeys(face.measure for _, face in whose):
+        pairs = [_mean_face(document, k, face) for k, face in whose if face.measure == measure]
+        blocks += [Heading(measure.capitalize(), 4), tag("div", joined(pairs), class_="faces")]
+    return blocks
 
 
-def _address(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+def _mean_face(document: Document, number: int, face: MeanFace) -> Markup:
+    name = f"{spaced(face.by)}: {face.group}" if face.by else "all images"
+    name = face.group if "×" in face.by else name  # it names the attributes itself
+    two = []
+    words = FOUND if face.measure == "detection" else RIGHT
+    for word, answer, png in zip(words, RIGHT, (face.right_png, face.wrong_png), strict=True):
+        missing = tag("span", "–", class_="missing")
+        image = tag("img", src=data_address(png), alt=f"Mean face, {word}, {name}") if png else missing
+        count = document.number(pointer("gallery", "faces", number, answer), "count")
+        two.append(tag("div", image + tag("span", Markup("{} {}").format(count, word), class_="fine")))
+    return tag("figure", tag("figcaption", name) + tag("div", joined(two), class_="two"))
 
 
-def flip_rows(document: Document, shown: Gallery) -> tuple[Flips, ...]:
-    """The pairs around flips of all studies."""
-    return tuple(
-        _flips(document, document.study(strip.examples[0].study), number, strip)
-        for number, strip in enumerate(shown.flips)
-    )
+def flips(document: Document, shown: Gallery, target: str) -> list[Block]:
+    """The pairs around flips of a target, of all studies; none where there are none."""
+    chosen = [(k, strip) for k, strip in enumerate(shown.flips) if strip.examples[0].target == target]
+    if not chosen:
+        return []
+    entry, counted = document.results.gallery, Markup("")
+    if entry.flips_shown < entry.flips_total:
+        total = document.counted("/gallery/flips_total", "such gallery", "such galleries")
+        shown_here = document.number("/gallery/flips_shown", "count")
+        counted = Markup(" {} of {} fit on this page.").format(shown_here, total)
+    key = box_key([example for _, strip in chosen for example in strip.examples])
+    return [Heading("Images around a flip"), Paragraph(_FLIPS_KEY + key + counted), *(
+        _flips(document, document.study(strip.examples[0].study), number, strip) for number, strip in chosen
+    )]  # fmt: skip
 
 
-def _flips(document: Document, study: int, number: int, strip: Strip) -> Flips:
-    place = pointer("gallery", "flips", number)
-    moving = _moving(document.results.gallery.flips[number].examples)
-    pairs = []
+def _flips(document: Document, study: int, number: int, strip: Strip) -> Markup:
+    place, moving, pairs = pointer("gallery", "flips", number), _moving(strip.examples), []
     for first in range(0, len(strip.examples), 2):
-        at = [f"{place}/examples/{index}" for index in (first, first + 1)]
-        both = zip(at, strip.examples[first : first + 2], strict=True)
-        subject = Markup("subject {}").format(document.number(f"{at[0]}/subject", "name"))
-        pictures = (_picture(document, study, here, example, moving) for here, example in both)
-        # A level is said to be a step, since its number alone could be a value of the attribute.
-        in_steps = (
-            replace(picture, varied=tuple((f"{name}, λ", value) for name, value in picture.varied))
-            for picture in pictures
+        subject = Markup("subject {}").format(document.number(f"{place}/examples/{first}/subject", "name"))
+        shots = joined(
+            _shot(document, study, f"{place}/examples/{k}", strip.examples[k], moving, framed=True)
+            for k in (first, first + 1)
         )
-        pairs.append((subject, tuple(in_steps)))
-    called = document.text(f"{place}/examples/0/target")
-    return Flips(place, strip.examples[0].target, called, tuple(pairs))
+        both = tag("p", subject, class_="fine") + tag("div", shots, class_="shots")
+        pairs.append(tag("div", both, class_="pair"))
+    title = tag("h4", document.text(f"{place}/title"))
+    return tag("div", title + tag("div", joined(pairs), class_="pairs"), class_="strip")
 
 
-def failure_pictures(document: Document, study: int, shown: Gallery) -> tuple[Picture, ...]:
+def failures(document: Document, study: int, shown: Gallery) -> Markup:
     """The images of a study on which a target failed or was wrong."""
-    name = document.results.studies[study].name
-    return tuple(
-        _picture(document, study, pointer("gallery", "failures", index), example, set(example.cell))
-        for index, example in enumerate(shown.failures)
-        if example.study == name
-    )
+    entry = document.results.studies[study]
+    several = len(entry.targets) > 1
+    shots = [
+        _shot(document, study, pointer("gallery", "failures", index), each, set(each.cell), with_target=several)
+        for index, each in enumerate(shown.failures)
+        if each.study == entry.name
+    ]
+    return tag("div", joined(shots), class_="shots") if shots else Markup()
 
 
-def _picture(document: Document, study: int, place: str, example: Example, named: set[str]) -> Picture:
-    png = reduced(example.png)
+def box_key(examples: Iterable[Example]) -> Markup:
+    """What the boxes on pictures mean; nothing where there are none."""
+    boxed = any(example.boxes or example.expected_box is not None for example in examples)
+    return _BOX_KEY if boxed else Markup()
+
+
+def _shot(
+    document: Document, study: int, place: str, example: Example, named: set[str], *, with_target: bool = False,
+    framed: bool = False,
+) -> Markup:  # fmt: skip
+    """A picture with its caption. framed: a frame shows the answer, not whether it is right, and levels are steps λ."""
+    step = ", λ" if framed else ""  # its number alone could be a value of the attribute
+    varied = [
+        (spaced(name) + step, _level(document, study, place, example.cell, name))
+        for name in example.cell
+        if name in named
+    ]
+    words = [tag("span", Markup("{} <b>{}</b>").format(*each), class_="set") for each in varied]
+    words += [tag("span", document.text(f"{place}/target"), class_="set")] if with_target else []
+    status = "failed" if example.failed else "wrong" if example.wrong else ""
+    badge = tag("span", "no answer" if example.failed else status, class_="badge") + " " if status else Markup()
+    words.append(tag("span", badge + document.text(f"{place}/answer"), class_="reply"))
     width, height = example.size
-    return Picture(
-        place=place,
-        source=_address(png),
-        width=width,
-        height=height,
-        alternative=_alternative(document, study, place, example),
-        varied=tuple(
-            (spaced(name), _level(document, study, place, example.cell, name)) for name in example.cell if name in named
-        ),
-        status="failed" if example.failed else "wrong" if example.wrong else "",
-        boxes=tuple(_rectangle(box) for box in example.boxes),
-        expected=None if example.expected_box is None else _rectangle(example.expected_box),
-        answer_yes=example.answer_yes,
-    )
+    alternative = _alternative(document, study, place, example)
+    image = tag("img", src=data_address(reduced(example.png)), width=width, height=height, alt=alternative)
+    frame = tag("div", image + _overlay(example), class_="frame")
+    css = f"says-{'yes' if example.answer_yes else 'no'}" if framed else status
+    return tag("figure", frame + tag("figcaption", Markup(" ").join(words)), class_=f"shot {css}".strip())
+
+
+def _overlay(example: Example) -> Markup:
+    """The boxes over a picture, each on a ground that it stands out from."""
+    expected = () if example.expected_box is None else (example.expected_box,)
+    boxes = [
+        tag("rect", class_=css, vector_effect="non-scaling-stroke", x=x, y=y, width=width, height=height)
+        for kinds, each in ((("ground", "expected"), expected), (("halo", "box"), example.boxes))
+        for x, y, width, height in map(_rectangle, each)
+        for css in kinds
+    ]
+    size = " ".join(map(str, example.size))
+    return tag("svg", joined(boxes), class_="overlay", viewBox=f"0 0 {size}", aria_hidden="true") if boxes else Markup()
 
 
 def _rectangle(box: tuple[float, ...]) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ A text is escaped unless it is `Markup`. A block that is `Markup` already is a d
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, final
@@ -15,11 +14,9 @@ from markupsafe import Markup
 
 from transect.reports.columns import Item, Table
 from transect.reports.document import Printer
-from transect.reports.drawing.levels import Crossing
 from transect.reports.drawing.svg import Tick
-from transect.reports.records import Figure
 
-_NO_KEY: Final = Markup()
+NOTHING: Final = Markup()
 Cell = Literal["text", "interval", "difference", "points", "fixed", "count", "plain"]
 """How a cell of a table of records is printed."""
 
@@ -45,10 +42,11 @@ class Heading:
 @final
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of the page, set off: sentences, then remarks in small type."""
+    """The answer of the page, set off: sentences, remarks in small type, and what else belongs to it."""
 
     sentences: Sequence[str]
     remarks: Sequence[str] = ()
+    blocks: Sequence[Block] = ()
 
 
 @final
@@ -72,9 +70,10 @@ class Bullets:
 @final
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of texts. numbers: columns that are aligned to the right; names: the column that names the row.
+    """A table of texts. numbers: columns that are aligned to the right; names: the column that names the row, or -1.
 
-    caption: shown above the table; the title alone is read by screen readers.
+    caption: shown above the table; the title alone is read by screen readers. shades: of each cell a number from -1 to
+    1 whose size is its shade and whose sign its color, or None; () for no shade.
     """
 
     title: str
@@ -83,6 +82,7 @@ class TextTable:
     caption: str = ""
     numbers: Collection[int] = ()
     names: int = 0
+    shades: Sequence[Sequence[float | None]] = ()
 
     def texts(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The headings and rows without markup."""
@@ -103,18 +103,29 @@ class Row:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DotPlot:
-    """Rows of a common axis. unit: text at the right end of the axis. style: a class of the style sheet.
+class Axis:
+    """The labels of an axis. unit: text at its right end."""
 
-    numbers: what is saved as its numbers, by default the rows.
+    ticks: Sequence[Tick]
+    unit: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DotPlot:
+    """Rows of a common axis, or of several, each followed by its rows, under headings.
+
+    unit: text at the right end of the first axis. style: a class of the style sheet. numbers: what is saved as its
+    numbers, by default the rows. key: of its marks.
     """
 
     caption: str
     ticks: Sequence[Tick]
-    rows: Sequence[Row]
+    rows: Sequence[Row | Heading | Axis]
     unit: str = ""
     style: str = ""
     numbers: TextTable | Table[Any] | None = None
+    key: Markup = NOTHING
 
 
 @final
@@ -135,25 +146,32 @@ class Dots(Generic[Item]):
 @final
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing with a caption above and the name of its axis below. numbers: what is saved as its numbers."""
+    """A drawing with a caption above and the name of its axis below. numbers: what is saved as its numbers.
+
+    key: of its lines; below: what stands under it; style: of a panel among others.
+    """
 
     caption: str
     drawing: Markup
     across: str = ""
     numbers: TextTable | Table[Any] | None = None
+    key: Markup = NOTHING
+    below: Markup = NOTHING
+    style: str = "panel"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Plots:
     """Drawings beside each other, as many as the width allows. numbers: what is saved as their numbers; key:
-    of their lines.
+    of their lines; caption: of all of them.
     """
 
     plots: Sequence[Plot]
     style: str = "panels"
     numbers: TextTable | Table[Any] | None = None
-    key: Markup = _NO_KEY
+    key: Markup = NOTHING
+    caption: str = ""
 
 
 @final
@@ -175,6 +193,17 @@ class Folded:
     long: bool = False
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Subsection:
+    """Blocks under a heading of their own within a part. contents: its name among the contents; "" without an entry."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+    contents: str = ""
+
+
 Block = (
     Paragraph
     | Heading
@@ -189,6 +218,7 @@ Block = (
     | Plots
     | Picture
     | Folded
+    | Subsection
     | Markup
 )
 
@@ -198,8 +228,8 @@ Block = (
 class Part:
     """A part of the page under a heading, with an entry in the contents.
 
-    contents: a shorter name there; within: names and words of the places below it. study: begins a sheet of paper.
-    folded: closed until it is asked for, by its heading or by a link; open on paper.
+    contents: a shorter name there; within: names and words of the places below it, beside those of its subsections.
+    study: begins a sheet of paper. folded: closed until it is asked for, by its heading or by a link; open on paper.
     """
 
     name: str
@@ -209,6 +239,12 @@ class Part:
     within: Sequence[tuple[str, str]] = ()
     study: bool = False
     folded: bool = False
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """Names and words of the places below it."""
+        named = [(each.name, each.contents) for each in self.blocks if isinstance(each, Subsection) and each.contents]
+        return [*self.within, *named]
 
 
 @final
@@ -259,35 +295,3 @@ def works_cited(doc: Printer) -> tuple[Heading, Bullets]:
 def summary(answer: Answer, *blocks: Block) -> Part:
     """The first part of a page: its answer and what to know before reading on."""
     return Part("summary", "Summary", (answer, *blocks))
-
-
-_POINT: Final = ("value", "low", "high", "n", "reason")
-_RATE: Final = ("study", "target", "outcome", "cell", "rate", "low", "high", "unit", "n_subjects", "n_images", "reason")
-
-
-def figure_numbers(figure: Figure) -> TextTable:
-    """Every point of a section's figure: its place, value, interval and number of images or subjects."""
-    rows = [
-        (panel.heading, series.name, _text(point.label or point.x), *(_text(getattr(point, key)) for key in _POINT))
-        for panel in figure.panels
-        for series in panel.series
-        for point in series.points
-    ]
-    return TextTable(figure.title, ("panel", "series", "at", *_POINT), rows)
-
-
-def crossing_numbers(doc: Printer, crossing: Crossing) -> TextTable:
-    """The rates behind the curves and the dots of two attributes at once, each once, in the order of results.json."""
-    curves = (point.place for _, panel in crossing.panels for series in panel.series for point in series.points)
-    dots = (place for scatter in crossing.scatters for dot in scatter.dots for place in dot.places)
-    rates = {place.removesuffix("/rate") for place in itertools.chain(curves, dots)}
-    places = sorted(rates, key=lambda place: int(place.rsplit("/", 1)[1]))
-    rows = [[_text(doc.value(place).get(key)) for key in _RATE] for place in places]
-    return TextTable(f"Rates of {crossing.words}", _RATE, rows)
-
-
-def _text(value: object) -> str:
-    """A cell: empty for null, the levels of a cell as name=level."""
-    if isinstance(value, dict):
-        return "; ".join(f"{name}={level}" for name, level in value.items())
-    return "" if value is None else str(value)

@@ -5,19 +5,20 @@ short page.
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, assert_never
-from urllib.parse import quote
+from string import Template
+from typing import Any, ClassVar, assert_never
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from transect import __version__
 from transect.reports.blocks import (
     Answer,
+    Axis,
     Block,
     Bullets,
     DotPlot,
@@ -32,46 +33,16 @@ from transect.reports.blocks import (
     Plot,
     Plots,
     Row,
+    Subsection,
     TextTable,
-    crossing_numbers,
-    figure_numbers,
     summary,
 )
 from transect.reports.columns import Table, shown
-from transect.reports.document import pointer
-from transect.reports.drawing import levels, sections, svg
-from transect.reports.drawing.intersections import MANY_TABLES
+from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
-from transect.reports.wording import (
-    ATTRIBUTE_NOTE,
-    correction_name,
-    effect_style,
-    level,
-    outcome_words,
-    rate_style,
-    unit_words,
-    with_unit,
-)
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.result import JobResult, Numbers_co
-from transect.runs.wording import spaced
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-
-_OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%-._~"
-
-
-def render(template: str, /, **content: object) -> str:
-    """A page as one HTML text: no network, no script, no other file. template: its name, without `.html.j2`."""
-    return environment().get_template(f"{template}.html.j2").render(content)
-
-
-def fragment(template: str, /, **content: object) -> Markup:
-    """A part of a page from a template, which escapes what it fills in."""
-    return Markup(render(template, **content))  # noqa: S704 - escaped by the template
 
 
 def data_address(image: bytes | None) -> str:
@@ -83,48 +54,11 @@ def data_address(image: bytes | None) -> str:
 
 
 @cache
-def environment() -> Environment:
-    """The templates with their filters."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("transect.reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
-    )
-    environment.filters |= {
-        "savable": savable,
-        "spaced": spaced,
-        "unit_words": unit_words,
-        "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
-        "address": lambda url: quote(url, safe=_OF_ADDRESSES),
-        "effect_place": lambda index: pointer("effects", index),
-    }
-    environment.tests["web_address"] = lambda url: url.startswith(("https://", "http://"))
-    environment.globals |= {
-        "version": __version__,
-        "svg": svg,
-        "draw_levels": levels.draw,
-        "crossing_numbers": crossing_numbers,
-        "figure_numbers": figure_numbers,
-        "draw_scatter": levels.draw_scatter,
-        "draw_panel": sections.draw,
-        "draw_row": sections.draw_row,
-        "attribute_note": ATTRIBUTE_NOTE,
-        "pointer": pointer,
-        "effect_style": effect_style,
-        "rate_style": rate_style,
-        "outcome_words": outcome_words,
-        "level": level,
-        "with_unit": with_unit,
-        "correction_name": correction_name,
-        "most_series": levels.SERIES,
-        "many_tables": MANY_TABLES,
-    }
-    return environment
+def _frame() -> Template:
+    """The text of every page around its title, contents and parts, with the style sheet."""
+    folder = files("transect.reports").joinpath("templates")
+    base, style = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("base.html", "style.css"))
+    return Template(Template(base).safe_substitute(css=style.replace("$", "$$"), version=__version__))
 
 
 def write(page: Page, path: Path, numbers: object = None) -> Path:
@@ -142,12 +76,13 @@ def build(page: Page) -> str:
     header = tag("header", tag("h1", page.heading or page.title) + drawn(page.cautions) + question)
     footer = tag("footer", tag("p", page.footer, class_="fine")) if page.footer else Markup()
     main = joined([header, *(_part(part) for part in page.parts), footer])
-    return render("base", title=page.title, style=page.style, contents=contents, main=main)
+    texts = {"title": escape(page.title), "style": escape(page.style), "contents": contents, "main": main}
+    return _frame().substitute(texts)
 
 
 def _entry(part: Part) -> Markup:
-    within = joined(tag("li", tag("a", words, href=f"#{name}")) for name, words in part.within)
-    below = tag("ul", within) if part.within else Markup()
+    within = joined(tag("li", tag("a", words, href=f"#{name}")) for name, words in part.places)
+    below = tag("ul", within) if within else Markup()
     return tag("li", tag("a", part.contents or part.title, href=f"#{part.name}") + below)
 
 
@@ -176,7 +111,7 @@ def _block(block: Block) -> Markup:
         case Facts():
             return _facts(block)
         case Bullets():
-            return tag("ul", joined(tag("li", item) for item in block.items), class_=block.style)
+            return tag("ul", joined(tag("li", item) for item in block.items), class_=block.style or None)
         case TextTable() | Table():
             return _table(block)
         case DotPlot() | Dots():
@@ -185,17 +120,20 @@ def _block(block: Block) -> Markup:
         case Plot():
             return savable(_plot(block), block.numbers)
         case Plots():
-            plots = joined(_plot(plot, "panel") for plot in block.plots)
-            return savable(block.key + tag("div", plots, class_=block.style), block.numbers)
+            return savable(_plots(block), block.numbers)
         case _:
             return _enclosing(block)
 
 
-def _enclosing(block: Answer | Picture | Folded) -> Markup:
+def _enclosing(block: Answer | Picture | Folded | Subsection) -> Markup:
     match block:
         case Answer():
-            texts = [Paragraph(text) for text in block.sentences]
-            return tag("div", drawn([*texts, *(Paragraph(text, "fine") for text in block.remarks)]), class_="answer")
+            texts = [*map(Paragraph, block.sentences), *(Paragraph(text, "fine") for text in block.remarks)]
+            return tag("div", drawn([*texts, *block.blocks]), class_="answer")
+        case Subsection():
+            heading = tag("h3", block.title, id=f"{block.name}-heading")
+            inner = heading + drawn(block.blocks)
+            return tag("section", inner, id=block.name, aria_labelledby=f"{block.name}-heading")
         case Picture():
             image = tag("img", src=data_address(block.png), alt=block.caption)
             return tag("figure", image + tag("figcaption", block.caption), class_="sheet")
@@ -215,14 +153,15 @@ def _facts(block: Facts) -> Markup:
 
 def _table(block: TextTable | Table[Any]) -> Markup:
     if isinstance(block, Table):
-        block = TextTable(block.title, *block.texts(), block.caption, numbers=block.numbers)
+        block = TextTable(block.title, *block.texts(), block.caption, block.numbers, block.names)
     aligned = ["n" if place in block.numbers else None for place in range(len(block.headings))]
     head = [tag("th", text, scope="col", class_=css) for text, css in zip(block.headings, aligned, strict=True)]
     rows = []
-    for row in block.rows:
+    for line, row in enumerate(block.rows):
+        shades = block.shades[line] if block.shades else [None] * len(row)
         cells = [
-            tag("th", text, scope="row", class_=css) if place == block.names else tag("td", text, class_=css)
-            for place, (text, css) in enumerate(zip(row, aligned, strict=True))
+            tag("th", text, scope="row", class_=css) if place == block.names else _cell(text, css, shade)
+            for place, (text, css, shade) in enumerate(zip(row, aligned, shades, strict=True))
         ]
         rows.append(tag("tr", Markup("").join(cells)))
     caption = tag("caption", block.caption) if block.caption else Markup()
@@ -232,15 +171,19 @@ def _table(block: TextTable | Table[Any]) -> Markup:
     return tag("div", table, class_="scroll", role="region", tabindex=0, aria_label=words)
 
 
-def _dots(block: DotPlot) -> Markup:
-    ends = tag("span", class_="label"), tag("span", block.unit, class_="value fine")
-    axis = tag("div", ends[0] + ticks(block.ticks) + ends[1], class_="effect axis", aria_hidden="true")
-    caption = tag("figcaption", block.caption) if block.caption else Markup()
+def _cell(text: str, css: str | None, shade: float | None) -> Markup:
+    if shade is None:
+        return tag("td", text, class_=css)
     return tag(
-        "figure",
-        joined([caption, axis if block.ticks else Markup(), *map(_row, block.rows)]),
-        class_=f"forest {block.style}".strip(),
+        "td", text, class_="n heat below" if shade < 0 else "n heat", style=f"--shade:{round(abs(shade) / 2, 3)}"
     )
+
+
+def _dots(block: DotPlot) -> Markup:
+    axis = [Axis(block.ticks, block.unit)] if block.ticks else []
+    caption = tag("figcaption", block.caption) if block.caption else Markup()
+    rows = joined([caption, block.key, *map(_row, [*axis, *block.rows])])
+    return tag("figure", rows, class_=f"forest {block.style}".strip())
 
 
 def _dot_plot(block: Dots[Any]) -> DotPlot:
@@ -255,14 +198,26 @@ def _dot_plot(block: Dots[Any]) -> DotPlot:
     return DotPlot(block.caption, scale, rows, "%")
 
 
-def _row(row: Row) -> Markup:
-    label, value = tag("p", row.label, class_="label"), tag("p", row.value, class_="value")
-    return tag("div", label + row.drawing + value, class_="effect sure" if row.strong else "effect")
+def _row(row: Row | Heading | Axis) -> Markup:
+    match row:
+        case Heading():
+            return tag("h4", row.text, class_="group")
+        case Axis():
+            ends = tag("span", "", class_="label"), tag("span", row.unit, class_="value fine")
+            return tag("div", ends[0] + ticks(row.ticks) + ends[1], class_="effect axis", aria_hidden="true")
+        case _:
+            label, value = tag("p", row.label, class_="label"), tag("p", row.value, class_="value")
+            return tag("div", label + row.drawing + value, class_="effect sure" if row.strong else "effect")
 
 
 def _plot(plot: Plot, css: str | None = None) -> Markup:
     across = tag("p", plot.across, class_="fine across") if plot.across else Markup()
-    return tag("figure", tag("figcaption", plot.caption) + plot.drawing + across, class_=css)
+    return tag("figure", tag("figcaption", plot.caption) + plot.key + plot.drawing + across + plot.below, class_=css)
+
+
+def _plots(block: Plots) -> Markup:
+    plots = block.key + tag("div", joined(_plot(plot, plot.style) for plot in block.plots), class_=block.style)
+    return tag("figure", tag("figcaption", block.caption) + plots, class_="forest") if block.caption else plots
 
 
 class ShortPageResult(JobResult[Numbers_co]):

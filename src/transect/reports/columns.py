@@ -41,12 +41,13 @@ class Column(Generic[Item]):
 @final
 @dataclass(frozen=True, slots=True)
 class Table(Generic[Item]):
-    """A table of records. caption: shown above the table."""
+    """A table of records. caption: shown above the table; names: the column that names the row."""
 
     title: str
     records: Sequence[Item]
     columns: Sequence[Column[Item]]
     caption: str = ""
+    names: int = 0
 
     def texts(self) -> tuple[list[str], list[list[str]]]:
         """The headings, and the values of each record as texts."""
@@ -96,7 +97,7 @@ def shown(value: Any, form: Form) -> str:
         case "points interval":
             return _with_ends(value, lambda number: decimals(number, 1, "+"))
         case _:
-            return str(value)
+            return value if isinstance(value, str) else str(value)  # also what is printed of a document, with its place
 
 
 def _with_ends(value: Any, text: Callable[[float], str]) -> str:

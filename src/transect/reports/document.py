@@ -12,13 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, Generic, Literal, TypeVar, final
 
 from markupsafe import Markup, escape
 
 from transect.reports.entries import JsonObject
 from transect.reports.results import Results, tree
 
+Shown_co = TypeVar("Shown_co", covariant=True)
 Style = Literal["points", "percent", "p", "count", "plain", "name", "fixed"]
 """How a number is rounded.
 
@@ -74,6 +75,57 @@ def decimals_for(low: float | None, high: float | None) -> int:
     return next((d for d in range(int(high - low <= _NARROW), 3) if 100 * smallest >= 0.5 * 10.0**-d), 3)
 
 
+@final
+@dataclass(frozen=True)
+class Entry(Generic[Shown_co]):
+    """An object of a document: the record, and where it stands, from which its numbers and texts are printed."""
+
+    document: Printer
+    place: str
+    row: Shown_co
+
+    def number(self, key: str, style: Style = "plain", decimals: int = 1, **shown: Any) -> Markup:
+        """The number at a key, as `Printer.number` prints it."""
+        return self.document.number(f"{self.place}/{key}", style, decimals, **shown)
+
+    def text(self, key: str) -> Markup:
+        """The text at a key."""
+        return self.document.text(f"{self.place}/{key}")
+
+    def count(self, key: str) -> Markup:
+        """The count at a key."""
+        return self.number(key, "count")
+
+    def counted(self, key: str, noun: str, plural: str = "") -> Markup:
+        """The count at a key with its noun."""
+        return self.document.counted(f"{self.place}/{key}", noun, plural)
+
+    def level(self, key: str) -> Markup:
+        """The confidence level at a key, in per cent."""
+        return self.document.level(f"{self.place}/{key}")
+
+    def estimate(self, style: Style, key: str = "estimate", *, signed: bool = True) -> Markup:
+        """The estimate with its sign, or why there is none."""
+        shown = self.number(key, style, signed=signed)
+        if getattr(self.row, key) is not None:
+            return shown + ("%" if style == "percent" else "")
+        return shown + (Markup(": {}").format(self.text("reason")) if getattr(self.row, "reason", "") else "")
+
+    def interval(self, style: Style, prefix: str = "", *, signed: bool = False) -> Markup:
+        """The ends of the interval, or that there is none."""
+        if getattr(self.row, f"{prefix}low") is None:
+            return Markup('<span class="none">no interval</span>')
+        low, high = (self.number(f"{prefix}{end}", style, signed=signed) for end in ("low", "high"))
+        return Markup("{} to {}").format(low, high)
+
+    def tally(self, key: str) -> Markup:
+        """The counts of an object by their names."""
+        counts = getattr(self.row, key)
+        at = {name: f"{self.place}/{key}{pointer(name)}" for name, count in counts.items() if count}
+        shown = [Markup("{}: {}").format(self.document.key(x), self.document.number(x, "count")) for x in at.values()]
+        return Markup("; ").join(shown) or Markup("none")
+
+
 class Printer(ABC):
     """The only printer of the numbers and names of a JSON document."""
 
@@ -92,9 +144,13 @@ class Printer(ABC):
         keys = items if isinstance(items, dict) else range(len(items))
         return [place + pointer(key) for key in keys]
 
+    def texts(self, place: str) -> list[Markup]:
+        """The texts of a list."""
+        return [self.text(item) for item in self.places(place)]
+
     def listed(self, place: str, separator: str = ", ") -> Markup:
         """The texts of a list, one after the other."""
-        return escape(separator).join(self.text(item) for item in self.places(place))
+        return escape(separator).join(self.texts(place))
 
     def number(
         self,
@@ -185,6 +241,15 @@ class Document(Printer):
     def study(self, name: str) -> int:
         """The number of the study of this name, which `results.read` has checked to be there."""
         return next(number for number, study in enumerate(self.results.studies) if study.name == name)
+
+    def entries(self, name: str, study: str | None = None) -> list[Entry[Any]]:
+        """The entries of a list of the results; study: those about it alone."""
+        rows = enumerate(getattr(self.results, name))
+        return [Entry(self, pointer(name, k), row) for k, row in rows if study is None or row.study == study]
+
+    def entry(self, name: str, index: int) -> Entry[Any]:
+        """One entry of a list of the results."""
+        return Entry(self, pointer(name, index), getattr(self.results, name)[index])
 
     @cached_property
     def tree(self) -> JsonObject:

@@ -5,12 +5,13 @@ pictures, standing limits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transect.records import Basis
+from transect.records import Basis, Effect
 from transect.reports.records import Count, Estimate, Number
+from transect.runs.json_records import plain
 
 __all__ = ["Count", "Estimate", "JsonObject", "Model", "Number", "Probability"]
 
@@ -22,6 +23,11 @@ class Model(BaseModel):
     """Frozen, nothing unknown, no silent conversion of text into numbers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @classmethod
+    def made_of(cls, **values: object) -> Self:
+        """The entry of some values, which may be records; what is not finite is null."""
+        return cls.model_validate(plain(values))
 
 
 class OfTarget(Model):
@@ -78,6 +84,12 @@ class EffectEntry(EstimatedEntry):
     always_reason: str = Field(
         default="", description="why there is no always-valid interval; empty where there is one"
     )
+
+    @classmethod
+    def of_effect(cls, study: str, effect: Effect) -> Self:
+        """The effect of a study, whose fields it has; its first level is `from`."""
+        values = plain(effect)
+        return cls.model_validate({"study": study, "from": values.pop("origin"), **values})
 
 
 class ComparedEntry(EstimatedEntry):

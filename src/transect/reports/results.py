@@ -267,7 +267,8 @@ def read(results: Mapping[str, Any]) -> Results:
     if place := _infinite(results):
         raise BadInput(f"results do not fit results.schema.json at {place}: expected a finite number, got infinity")
     try:
-        return Results.model_validate(plain(results))
+        whole = {key: value if _is_made(value) else plain(value) for key, value in results.items()}
+        return Results.model_validate(whole)
     except ValidationError as failure:
         first = failure.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "results"
@@ -277,6 +278,11 @@ def read(results: Mapping[str, Any]) -> Results:
             f"results do not fit results.schema.json at {place}: {expectation(first)}{value}{count}; "
             "fix what wrote them"
         ) from None
+
+
+def _is_made(value: object) -> bool:
+    """Whether it is an entry already, or a list of them."""
+    return isinstance(value, Model) or (isinstance(value, list) and bool(value) and isinstance(value[0], Model))
 
 
 def _infinite(value: object) -> str:

@@ -537,6 +537,8 @@ class SavedFigure:
 def savable(figure: Markup, numbers: TextTable | Table[Any] | None = None) -> Markup:
     """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
+    if isinstance(numbers, Table):
+        numbers = TextTable(numbers.title, *numbers.texts())
     if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
         return figure
     rows = _rows_of_table(numbers) if numbers is not None else _rows(tree)
@@ -597,16 +599,7 @@ def _cell(text: str) -> Node:
 
 
 def _rows(tree: Node) -> list[list[str]]:
-    """The numbers of a figure: of its tables, or else of the rows of its dot plots."""
-    found: list[list[str]] = []
-    for table in tree.find(name="table"):
-        head = [node for row in table.find(name="thead")[:1] for node in row.find(name="th")]
-        body = [row.elements for part in table.find(name="tbody") for row in part.find(name="tr")]
-        found += _spread(head, body)
-    return found or _dotted(tree)
-
-
-def _dotted(tree: Node) -> list[list[str]]:
+    """The numbers of a figure that gives none: of the rows of its dot plots."""
     rows = [
         [row.find(css="label")[0], row.find(css="value")[0]]
         for row in tree.find(css="effect")

@@ -5,13 +5,13 @@ A sentence is Markup whose numbers are printed by the document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
-from transect.reports.document import Document, Style, breakable, decimals_for, pointer, rounded
+from transect.reports.document import Document, Entry, Style, breakable, decimals_for, rounded
 from transect.reports.entries import (
     MARKS,
     ON_FIRST_SCREEN,
@@ -22,22 +22,24 @@ from transect.reports.entries import (
     doubted,
     kind_of,
 )
-from transect.reports.results import Results, StudyEntry, names_of
+from transect.reports.results import PickedEntry, Results, StudyEntry, names_of
 from transect.reports.wording import effect_style, level, listed, outcome_words, rate_style, short_name, with_unit
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
+Effect = Entry[EffectEntry]
+Judged = Entry[VerdictEntry]
+Crossed = Entry[ComparedEntry]
+Worded = TypeVar("Worded", VerdictEntry, FoundInteraction)
 UNADJUSTED: Final = "not adjusted for other attributes"
 """Which estimate a verdict on observed images rests on."""
 
 
 def finding(document: Document, index: int) -> Markup:
     """A difference that was found, in words: who changes, by how much, and how sure that is."""
-    effect = document.results.effects[index]
-    study = document.study(effect.study)
-    entry = document.results.studies[study]
-    subject = Markup("the ") + measured(document, entry, effect.outcome, effect.unit, pointer("effects", index))
-    return _difference(document, study, index, subject) + _few_subjects(document, entry, effect, index)
+    effect = document.entry("effects", index)
+    about = Markup("the ") + measured(document, effect, effect.row.unit)
+    return _difference(document, effect, about) + _few_subjects(document, effect)
 
 
 def noun(study: StudyEntry) -> tuple[str, str]:
@@ -53,119 +55,120 @@ def people_repeat(study: StudyEntry) -> bool:
     return study.basis == "experimental" and isinstance(design, dict) and study.subjects < design.get("subjects", 0)
 
 
-def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, index: int) -> Markup:
+def _study(document: Document, row: Entry[Any]) -> Entry[StudyEntry]:
+    return document.entry("studies", document.study(row.row.study))
+
+
+def _few_subjects(document: Document, effect: Effect) -> Markup:
     """On how many subjects an effect rests, where exclusions left fewer than took part."""
-    if effect.n_subjects >= study.subjects:
+    study = _study(document, effect)
+    if effect.row.n_subjects >= study.row.subjects:
         return Markup()
-    return Markup(" It rests on {} of {}.").format(
-        document.number(pointer("effects", index, "n_subjects"), "count"),
-        document.counted(pointer("studies", document.study(study.name), "subjects"), *noun(study)),
-    )
+    of = study.counted("subjects", *noun(study.row))
+    return Markup(" It rests on {} of {}.").format(effect.count("n_subjects"), of)
 
 
-def _difference(document: Document, study: int, index: int, subject: Markup) -> Markup:
-    effect = document.results.effects[index]
-    falls = effect.estimate is not None and effect.estimate < 0
+def _difference(document: Document, effect: Effect, subject: Markup) -> Markup:
+    falls, experimental = (effect.row.estimate or 0.0) < 0, effect.row.basis == "experimental"
     caused = Markup("{change} {verb} {subject} by <strong>{size}</strong> ({interval}).")
     associated = Markup(
         "{change} {subject} is {verb} by <strong>{size}</strong> ({interval}): an association, {unadjusted}."
     )
-    experimental = effect.basis == "experimental"
     verbs = ("raises", "lowers") if experimental else ("higher", "lower")
     return (caused if experimental else associated).format(
-        change=change(document, study, effect, index),
+        change=_change(document, effect),
         verb=verbs[falls],
         subject=subject,
-        size=size_words(document, index, negated=falls),
+        size=_size(effect, negated=falls),
         unadjusted=UNADJUSTED,
-        interval=interval_words(document, index, negated=falls),
+        interval=_interval(document, effect, negated=falls),
     )
 
 
-def change(document: Document, study: int, effect: EffectEntry, index: int) -> Markup:
+def _levels(document: Document, effect: Effect) -> tuple[Markup, Markup]:
+    """The two levels that are compared."""
+    study, row = document.study(effect.row.study), effect.row
+    ends = ((row.origin, "from"), (row.to, "to"))
+    origin, to = (level(document, study, row.attribute, value, f"{effect.place}/{key}") for value, key in ends)
+    return origin, to
+
+
+def _change(document: Document, effect: Effect) -> Markup:
     """What is changed, or differs where we did not set it, as the opening of a sentence."""
-    place = pointer("effects", index)
-    words, unit = spaced(effect.attribute), with_unit(document, study, effect.attribute)
-    experimental = effect.basis == "experimental"
-    if effect.kind == "slope":
+    row, experimental = effect.row, effect.row.basis == "experimental"
+    words, unit = spaced(row.attribute), with_unit(document, document.study(row.study), row.attribute)
+    if row.kind == "slope":
         opening = Markup("Each further unit of {}{}") if experimental else Markup("Per further unit of {}{},")
         return opening.format(words, unit)
-    if effect.origin is None or effect.to is None:
-        name = document.text(f"{place}/name")
-        return name if experimental else Markup("{}:").format(name)
-    origin = level(document, study, effect.attribute, effect.origin, f"{place}/from")
-    to = level(document, study, effect.attribute, effect.to, f"{place}/to")
+    if row.origin is None or row.to is None:
+        return effect.text("name") if experimental else Markup("{}:").format(effect.text("name"))
+    origin, to = _levels(document, effect)
     if not experimental:
         return Markup("Where {} is {} instead of {}{},").format(words, to, origin, unit)
     return Markup("Going from {} {} to {}{}").format(words, origin, to, unit)
 
 
-def measured(document: Document, study: StudyEntry, outcome: str, unit: str, row: str) -> Markup:
-    """The outcome in words, with the target where the report has several. row: the place of what names the target."""
-    name = document.value(f"{row}/target")
+def measured(document: Document, row: Entry[Any], unit: str) -> Markup:
+    """The outcome of an entry in words, with its target where the report has several."""
+    study, name = _study(document, row).row, row.row.target
     task = next((target.task for target in study.targets if target.name == name), "")
-    words = escape(outcome_words(outcome, unit, task)) + _world(document, study)
+    words = escape(outcome_words(row.row.outcome, unit, task)) + _world(document, row)
     if len({called for each in document.results.studies for called in names_of(each)}) == 1:
         return words
-    return Markup('{} of <span title="{}">{}</span>').format(words, name, breakable(short_name(str(name))))
+    return Markup('{} of <span title="{}">{}</span>').format(words, name, breakable(short_name(name)))
 
 
-def _world(document: Document, study: StudyEntry) -> Markup:
+def _world(document: Document, row: Entry[Any]) -> Markup:
     """In which world, where the report has experiments in several."""
     experiments = [each for each in document.results.studies if each.basis == "experimental"]
     if len({each.spec["generator"].get("name") for each in experiments}) < 2:
         return Markup()
-    return Markup(" in {}").format(document.text(pointer("studies", document.study(study.name), "name")))
+    return Markup(" in {}").format(_study(document, row).text("name"))
 
 
-def size_words(document: Document, index: int, *, negated: bool = False, signed: bool = False) -> Markup:
+def _size(effect: Effect, *, negated: bool = False, signed: bool = False) -> Markup:
     """The estimate of an effect with its unit."""
-    effect = document.results.effects[index]
-    style = effect_style(effect.unit)
-    decimals = decimals_for(effect.low, effect.high)
-    size = document.number(pointer("effects", index, "estimate"), style, decimals, negated=negated, signed=signed)
-    unit = effect.unit.split(" per ")[0]
-    words = " points" if style == "points" else "" if unit in ("score", "") else f" {unit}"
-    return Markup("{}{}").format(size, words)
+    style, decimals = effect_style(effect.row.unit), decimals_for(effect.row.low, effect.row.high)
+    size, unit = effect.number("estimate", style, decimals, negated=negated, signed=signed), effect.row.unit
+    unit = unit.split(" per ")[0]
+    return Markup("{}{}").format(size, _points(style) or ("" if unit in ("score", "") else f" {unit}"))
 
 
-def interval_words(document: Document, index: int, *, negated: bool = False) -> Markup:
+def _points(style: Style) -> str:
+    return " points" if style == "points" else ""
+
+
+def _ends(row: Entry[Any], style: Style, decimals: int, *, negated: bool) -> Markup:
+    names = ("high", "low") if negated else ("low", "high")
+    low, high = (row.number(end, style, decimals, negated=negated) for end in names)
+    return Markup("{} to {}").format(low, high)
+
+
+def _interval(document: Document, effect: Effect, *, negated: bool = False) -> Markup:
     """The interval of an effect; of a picked one also what its selection leaves: a wider one, a smaller estimate."""
-    effect = document.results.effects[index]
-    if effect.low is None or effect.high is None:
+    row = effect.row
+    if row.low is None or row.high is None:
         return Markup("no interval can be given")
-    style, decimals = effect_style(effect.unit), decimals_for(effect.low, effect.high)
-
-    def ends(place: str) -> Markup:
-        names = ("high", "low") if negated else ("low", "high")
-        low, high = (document.number(f"{place}/{end}", style, decimals, negated=negated) for end in names)
-        return Markup("{} to {}").format(low, high)
-
-    interval = Markup("{} % interval {}").format(document.level("/family/confidence"), ends(pointer("effects", index)))
-    place = _picked_at(document, index)
-    if not place:
+    style, decimals = effect_style(row.unit), decimals_for(row.low, row.high)
+    shown = _ends(effect, style, decimals, negated=negated)
+    interval = Markup("{} % interval {}").format(document.level("/family/confidence"), shown)
+    picked = _picked(document, effect)
+    if picked is None:
         return interval
-    likely = _likely(document, place, style, decimals, negated=negated)
-    words = Markup(", likely {}").format(likely) if likely else ""
+    ends, words = _ends(picked, style, decimals, negated=negated), Markup("")
+    drawn = picked.row.shrunken
+    if drawn is not None and rounded(row.estimate or 0.0, style, decimals) != rounded(drawn, style, decimals):
+        words = Markup(", likely {}").format(picked.number("shrunken", style, decimals, negated=negated))
     corrected = Markup("{}; corrected for selection, {} %: {}{}")
-    return corrected.format(interval, document.level("/selection/confidence"), ends(place), words)
+    return corrected.format(interval, document.level("/selection/confidence"), ends, words)
 
 
-def _picked_at(document: Document, index: int) -> str:
-    """Where the interval that allows for the selection of an effect stands; "" where it was not picked of more."""
+def _picked(document: Document, effect: Effect) -> Entry[PickedEntry] | None:
+    """The interval that allows for the selection of an effect; None where it was not picked of more."""
     selection = document.results.selection
-    picked = len(selection.effects) < selection.of
-    at = (place for place, row in enumerate(selection.effects) if row.effect == index and row.low is not None)
-    return next((pointer("selection", "effects", place) for place in at if picked), "")
-
-
-def _likely(document: Document, place: str, style: Style, decimals: int, *, negated: bool) -> Markup:
-    """The estimate of a picked effect drawn towards 0, where that can be seen."""
-    drawn = document.value(f"{place}/shrunken")
-    measured = document.value(pointer("effects", document.value(f"{place}/effect"), "estimate"))
-    if drawn is None or rounded(measured, style, decimals) == rounded(drawn, style, decimals):
-        return Markup()
-    return document.number(f"{place}/shrunken", style, decimals, negated=negated)
+    rows = [Entry(document, f"/selection/effects/{k}", row) for k, row in enumerate(selection.effects)]
+    own = (each for each in rows if effect.place == f"/effects/{each.row.effect}" and each.row.low is not None)
+    return next(own, None) if len(rows) < selection.of else None
 
 
 _HEADINGS: Final = {
@@ -189,16 +192,40 @@ class Group:
     sentences: tuple[Markup, ...]
 
 
-def groups(document: Document) -> tuple[Group, ...]:
-    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
+@final
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A verdict in words: alone, and under the heading of its kind, which may state the margin."""
+
+    alone: Markup
+    listed: Markup
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All verdicts of some results in words, and the interactions that were found."""
+
+    verdicts: tuple[Sentence, ...]
+    interactions: tuple[Markup, ...]
+
+
+def told(document: Document) -> Told:
+    """Every verdict and every found interaction, each put into words once."""
     results = document.results
+    verdicts = tuple(sentence(document, index) for index in range(len(results.verdicts)))
+    found = range(len(results.found_interactions))
+    return Told(verdicts, tuple(interaction_sentence(document, index) for index in found))
+
+
+def groups(document: Document, sentences: Told) -> tuple[Group, ...]:
+    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
-    for index, entry in enumerate(results.verdicts):
+    for entry, words in zip(document.results.verdicts, sentences.verdicts, strict=True):
         if entry.verdict != "not judged":
-            rows[_kind(entry)].append(sentence(document, index))
+            rows[_kind(entry)].append(words.listed)
     rows["not judged"] = _not_judged(document)
-    pairs = [interaction_sentence(document, index) for index in range(len(results.found_interactions))]
-    rows["found"] = _in_turn(rows["found"], pairs)
+    rows["found"] = _in_turn(rows["found"], sentences.interactions)
     return tuple(
         Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
         for kind, mark in MARKS.items()
@@ -214,16 +241,14 @@ def _not_judged(document: Document) -> list[Markup]:
     """A sentence for each target whose answers cannot be judged, with all attributes that this is about."""
     rows = ((row.verdict, row.target, row.reason, row.attribute) for row in document.results.verdicts)
     return [
-        _doubted(document, listed([spaced(name) for name in places]), min(places.values()))
+        _doubted(document.entry("verdicts", min(places.values())), listed([spaced(name) for name in places]))
         for places in doubted(rows).values()
     ]
 
 
-def _doubted(document: Document, attributes: Markup, index: int) -> Markup:
-    place = pointer("verdicts", index)
-    target = short_name(document.results.verdicts[index].target)
-    reason = document.text(f"{place}/reason")
-    return Markup("Nothing is concluded about {} for <b>{}</b>: {}.").format(attributes, target, reason)
+def _doubted(verdict: Judged, attributes: Markup) -> Markup:
+    said = Markup("Nothing is concluded about {} for <b>{}</b>: {}.")
+    return said.format(attributes, short_name(verdict.row.target), verdict.text("reason"))
 
 
 def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]:
@@ -253,165 +278,147 @@ def cut(all_groups: Sequence[Group], most: int = ON_FIRST_SCREEN) -> tuple[tuple
 
 def _common_margin(document: Document, verdict: str) -> Markup:
     """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
-    results = document.results
-    places = [i for i, entry in enumerate(results.verdicts) if _kind(entry) == verdict]
-    units = {_unit(results, results.verdicts[i]) for i in places}
-    margins = {results.verdicts[i].margin for i in places}
-    if units != {"proportion"} or len(margins) != 1 or None in margins:
+    rows: list[Judged] = [row for row in document.entries("verdicts") if _kind(row.row) == verdict]
+    if {_unit(document, row) for row in rows} != {"proportion"}:
         return Markup()
-    return _margin(document, places[0])
+    margins = {row.row.margin for row in rows}
+    return Markup() if len(margins) != 1 or None in margins else _margin(document, rows[0])
 
 
-def _unit(results: Results, entry: VerdictEntry) -> str:
-    return "" if entry.effect is None else results.effects[entry.effect].unit.partition(" per ")[0]
+def _effect(document: Document, verdict: Judged) -> Effect | None:
+    """The effect that a verdict rests on."""
+    return None if verdict.row.effect is None else document.entry("effects", verdict.row.effect)
 
 
-def sentence(document: Document, index: int, *, alone: bool = False) -> Markup:
-    """One verdict in words. alone: without the heading of its group, which may state the margin."""
-    entry = document.results.verdicts[index]
-    if entry.effect is None:
+def _unit(document: Document, verdict: Judged) -> str:
+    effect = _effect(document, verdict)
+    return "" if effect is None else effect.row.unit.partition(" per ")[0]
+
+
+def sentence(document: Document, index: int) -> Sentence:
+    """One verdict in words."""
+    verdict: Judged = document.entry("verdicts", index)
+    effect = _effect(document, verdict)
+    if effect is not None and verdict.row.verdict == "no difference":
+        return _none(document, verdict, effect)
+    if effect is not None and verdict.row.verdict == "cannot tell":
+        return _unclear(document, verdict, effect)
+    words = _alike(document, verdict, effect)
+    return Sentence(words, words)
+
+
+def _alike(document: Document, verdict: Judged, effect: Effect | None) -> Markup:
+    """A verdict whose words are the same alone and under a heading."""
+    attribute = spaced(verdict.row.attribute)
+    if effect is None:
         text = Markup("<b>{}</b>: the difference in {} is not estimable ({}).")
-        words = measured(document, _study(document, entry), entry.outcome, "", pointer("verdicts", index))
-        return text.format(spaced(entry.attribute), words, document.text(pointer("verdicts", index, "reason")))
-    if entry.verdict == "found":
-        return finding(document, entry.effect) + _at_threshold(document, entry.effect) + _within(document, index)
-    if entry.verdict == "not judged":
-        return _doubted(document, escape(spaced(entry.attribute)), index)
-    if entry.verdict == "no difference":
-        return _none(document, index, entry.effect, alone)
-    return _unclear(document, index, entry.effect, alone)
+        return text.format(attribute, measured(document, verdict, ""), verdict.text("reason"))
+    if verdict.row.verdict != "found":
+        return _doubted(verdict, escape(attribute))
+    untested = " The interval is for this run's threshold of a match, and not for another."
+    found = finding(document, verdict.row.effect or 0)
+    return found + (untested if effect.row.p is None else "") + _within(document, verdict)
 
 
-def _at_threshold(document: Document, effect: int) -> Markup:
-    """Of an outcome without a test, which is a non-match: that the interval says nothing of other thresholds."""
-    if document.results.effects[effect].p is not None:
-        return Markup()
-    return Markup(" The interval is for this run's threshold of a match, and not for another.")
-
-
-def _within(document: Document, index: int) -> Markup:
+def _within(document: Document, verdict: Judged) -> Markup:
     """That a difference that was found is smaller than the margin."""
-    entry = document.results.verdicts[index]
-    if entry.margin is None or entry.low is None or entry.high is None:
+    row = verdict.row
+    if row.margin is None or row.low is None or row.high is None:
         return Markup()
-    if not (-entry.margin < entry.low and entry.high < entry.margin):
+    if not (-row.margin < row.low and row.high < row.margin):
         return Markup()
-    return Markup(" It is smaller than the margin of {}.").format(_margin(document, index))
+    return Markup(" It is smaller than the margin of {}.").format(_margin(document, verdict))
 
 
-def _margin(document: Document, index: int) -> Markup:
-    entry = document.results.verdicts[index]
-    unit = _unit(document.results, entry)
-    style = effect_style(unit)
-    whole = entry.margin is not None and abs(100 * entry.margin - round(100 * entry.margin)) < 1e-9
-    number = document.number(pointer("verdicts", index, "margin"), style, 0 if whole else 1)
-    return Markup("{}{}").format(number, " points" if style == "points" else "")
+def _margin(document: Document, verdict: Judged) -> Markup:
+    style, margin = effect_style(_unit(document, verdict)), verdict.row.margin
+    whole = margin is not None and abs(100 * margin - round(100 * margin)) < 1e-9
+    return Markup("{}{}").format(verdict.number("margin", style, 0 if whole else 1), _points(style))
 
 
-def _subject(document: Document, index: int) -> Markup:
+def _subject(document: Document, verdict: Judged) -> Markup:
     """Attribute and outcome, as the opening of a row."""
-    entry = document.results.verdicts[index]
-    unit, place = _unit(document.results, entry), pointer("verdicts", index)
-    words = measured(document, _study(document, entry), entry.outcome, unit, place)
-    return Markup("<b>{}</b>, {}").format(spaced(entry.attribute).capitalize(), words)
+    words = measured(document, verdict, _unit(document, verdict))
+    return Markup("<b>{}</b>, {}").format(spaced(verdict.row.attribute).capitalize(), words)
 
 
-def _none(document: Document, index: int, effect: int, alone: bool) -> Markup:
-    entry = document.results.verdicts[index]
-    style, decimals = effect_style(_unit(document.results, entry)), decimals_for(entry.low, entry.high)
-    ends = (document.number(pointer("verdicts", index, end), style, decimals, signed=True) for end in ("low", "high"))
-    compared = (
-        "differences" if document.results.effects[effect].basis == "experimental" else f"{UNADJUSTED}, groups differ by"
-    )
-    span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, " points" if style == "points" else "")
-    if alone:
-        text = Markup("{}: no difference larger than {}; {}.")
-        return text.format(_subject(document, index), _margin(document, index), span)
-    return Markup("{}: {}.").format(_subject(document, index), span)
+def _none(document: Document, verdict: Judged, effect: Effect) -> Sentence:
+    style = effect_style(_unit(document, verdict))
+    decimals = decimals_for(verdict.row.low, verdict.row.high)
+    ends = (verdict.number(end, style, decimals, signed=True) for end in ("low", "high"))
+    compared = "differences" if effect.row.basis == "experimental" else f"{UNADJUSTED}, groups differ by"
+    span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, _points(style))
+    subject = _subject(document, verdict)
+    alone = Markup("{}: no difference larger than {}; {}.").format(subject, _margin(document, verdict), span)
+    return Sentence(alone, Markup("{}: {}.").format(subject, span))
 
 
-def _unclear(document: Document, index: int, effect: int, alone: bool) -> Markup:
-    row = document.results.effects[effect]
+def _unclear(document: Document, verdict: Judged, effect: Effect) -> Sentence:
+    row, subject = effect.row, _subject(document, verdict)
+    change = Markup("{} {}").format(_size(effect, signed=True), _from_to(document, effect))
     if row.low is None:
-        why = document.text(pointer("effects", effect, "reason")) if row.reason else Markup("no interval")
-        change = Markup("{} {}").format(size_words(document, effect, signed=True), _from_to(document, row, effect))
-        return Markup("{}: {}, without an interval ({}).").format(_subject(document, index), change, why)
-    return Markup("{}: {} {}{} ({}{}); {}.").format(
-        _subject(document, index),
-        size_words(document, effect, signed=True),
-        _from_to(document, row, effect),
-        "" if row.basis == "experimental" else f", an association, {UNADJUSTED}",
-        interval_words(document, effect),
-        _adjusted(document, row, effect),
-        _needs(document, index, alone),
-    )
+        why = effect.text("reason") if row.reason else Markup("no interval")
+        words = Markup("{}: {}, without an interval ({}).").format(subject, change, why)
+        return Sentence(words, words)
+    associated = "" if row.basis == "experimental" else f", an association, {UNADJUSTED}"
+    interval = _interval(document, effect) + _adjusted(document, effect)
+    opening = Markup("{}: {}{} ({})").format(subject, change, associated, interval)
+    alone, under = (Markup("{}; {}.").format(opening, needs) for needs in _needs(document, verdict, effect))
+    return Sentence(alone, under)
 
 
-def _adjusted(document: Document, row: EffectEntry, effect: int) -> Markup:
+def _adjusted(document: Document, effect: Effect) -> Markup:
     """That a difference whose interval alone excludes zero is not shown once all comparisons are corrected for."""
+    row = effect.row
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
-    return Markup(" for it alone; not shown among {}, adjusted p {}").format(
-        document.counted("/family/size", "test"), document.number(pointer("effects", effect, "p_adjusted"), "p")
-    )
+    tests, p = document.counted("/family/size", "test"), effect.number("p_adjusted", "p")
+    return Markup(" for it alone; not shown among {}, adjusted p {}").format(tests, p)
 
 
-def _from_to(document: Document, row: EffectEntry, effect: int) -> Markup:
-    study = document.study(row.study)
+def _from_to(document: Document, effect: Effect) -> Markup:
+    row = effect.row
+    unit = with_unit(document, document.study(row.study), row.attribute)
     if row.kind == "slope" or row.origin is None or row.to is None:
-        return Markup("per unit{}").format(with_unit(document, study, row.attribute))
-    place = pointer("effects", effect)
-    ends = [
-        level(document, study, row.attribute, value, f"{place}/{key}")
-        for value, key in ((row.origin, "from"), (row.to, "to"))
-    ]
+        return Markup("per unit{}").format(unit)
     template = Markup("from {} to {}{}") if row.basis == "experimental" else Markup("with {1} against {0}{2}")
-    return template.format(*ends, with_unit(document, study, row.attribute))
+    return template.format(*_levels(document, effect), unit)
 
 
-def _needs(document: Document, index: int, alone: bool) -> Markup:
-    entry = document.results.verdicts[index]
-    if entry.margin is None:
-        return Markup("state the smallest difference that matters (--margin {}=…)").format(entry.outcome)
-    if entry.subjects_needed is None:
-        return Markup("how many subjects could tell is not known")
-    had = document.number(pointer("effects", entry.effect or 0, "n_subjects"), "count")
-    if entry.subjects_to_confirm is not None and entry.subjects_to_confirm <= entry.subjects_needed / 2:
-        return Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
-            document.counted(pointer("verdicts", index, "subjects_to_confirm"), *noun(_study(document, entry))),
-            had,
-            document.number(pointer("verdicts", index, "subjects_needed"), "count"),
-            _margin(document, index),
+def _needs(document: Document, verdict: Judged, effect: Effect) -> tuple[Markup, Markup]:
+    """What it takes to tell, alone and under a heading that may state the margin."""
+    row, words = verdict.row, noun(_study(document, verdict).row)
+    if row.margin is None:
+        return (Markup("state the smallest difference that matters (--margin {}=…)").format(row.outcome),) * 2
+    if row.subjects_needed is None:
+        return (Markup("how many subjects could tell is not known"),) * 2
+    had, margin = effect.count("n_subjects"), _margin(document, verdict)
+    if row.subjects_to_confirm is not None and row.subjects_to_confirm <= row.subjects_needed / 2:
+        confirming = Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
+            verdict.counted("subjects_to_confirm", *words), had, verdict.count("subjects_needed"), margin
         )
-    needed = Markup("{}, had {}").format(
-        document.counted(pointer("verdicts", index, "subjects_needed"), *noun(_study(document, entry))), had
-    )
-    if not alone and _common_margin(document, "cannot tell"):
-        return Markup("needs {}").format(needed)
-    return Markup("needs {}, to tell {} from none").format(needed, _margin(document, index))
-
-
-def _study(document: Document, row: VerdictEntry | ComparedEntry) -> StudyEntry:
-    return document.results.studies[document.study(row.study)]
+        return confirming, confirming
+    needed = Markup("needs {}, had {}").format(verdict.counted("subjects_needed", *words), had)
+    alone = Markup("{}, to tell {} from none").format(needed, margin)
+    return alone, needed if _common_margin(document, "cannot tell") else alone
 
 
 def interaction_sentence(document: Document, index: int) -> Markup:
     """One interaction in words: the rates at the ends of one attribute, at either end of the other."""
-    found = document.results.found_interactions[index]
-    row = document.results.interactions[found.interaction]
-    study = document.study(row.study)
-    place = pointer("interactions", found.interaction)
-    words = measured(document, document.results.studies[study], row.outcome, row.unit, place)
+    found: Entry[FoundInteraction] = document.entry("found_interactions", index)
+    crossed: Crossed = document.entry("interactions", found.row.interaction)
+    row, study = crossed.row, document.study(crossed.row.study)
+    words = measured(document, crossed, row.unit)
     cells = _corners(document.results, row) if row.order == 2 else {}
     names = Markup(" × ").join(spaced(name) for name in row.attributes).capitalize()
     if not cells:
         text = Markup("<b>{}</b>, {}: together they differ by {} from the sum of their parts.")
-        return text.format(names, words, _amount(document, index, found, row))
+        return text.format(names, words, _amount(document, found, crossed))
     scene, end, order = _widest(document, cells)
     sides = [_side(document, study, row, cells, (scene, which), order) for which in (end, 1 - end)]
     where = level(document, study, row.attributes[scene], _end(row, scene, end), "")
     text = Markup("<b>{}</b>, {}: {}; {}. The gap with {} {} is larger by {}.")
-    amount = _amount(document, index, found, row, negated=(row.estimate or 0.0) < 0)
+    amount = _amount(document, found, crossed, negated=(row.estimate or 0.0) < 0)
     return text.format(names, words, *sides, spaced(row.attributes[scene]), where, amount)
 
 
@@ -461,46 +468,36 @@ def _side(
     scene, end = at
     other, style = 1 - scene, rate_style(row.unit)
     sign = " %" if style == "percent" else ""
-    places = [pointer("rates", cells[_corner(scene, end, side)], "rate") for side in order]
+    rates = [document.entry("rates", cells[_corner(scene, end, side)]).number("rate", style) for side in order]
     names = [level(document, study, row.attributes[other], _end(row, other, side), "") for side in order]
     return Markup("with {} {}, {}{} at {} {} against {}{} at {}").format(
         spaced(row.attributes[scene]),
         level(document, study, row.attributes[scene], _end(row, scene, end), ""),
-        document.number(places[0], style), sign, spaced(row.attributes[other]), names[0],
-        document.number(places[1], style), sign, names[1],
+        rates[0], sign, spaced(row.attributes[other]), names[0], rates[1], sign, names[1],
     )  # fmt: skip
 
 
-def _amount(
-    document: Document, index: int, found: FoundInteraction, row: ComparedEntry, *, negated: bool = False
-) -> Markup:
-    style = effect_style(row.unit)
-    place, decimals = pointer("found_interactions", index), decimals_for(found.low, found.high)
-    size = document.number(pointer("interactions", found.interaction, "estimate"), style, decimals, negated=negated)
-    points = " points" if style == "points" else ""
-    if found.low is None or found.high is None:
-        return Markup("{}{}").format(size, points)
-    ends = ("high", "low") if negated else ("low", "high")
-    own, corrected = (
-        [document.number(f"{at}/{end}", style, decimals, negated=negated) for end in ends]
-        for at in (pointer("interactions", found.interaction), place)
-    )
-    p = document.number(pointer("interactions", found.interaction, "p_adjusted"), "p")
-    text = Markup("{}{} (adjusted p {}; {} % interval {} to {}{})")
-    level = document.level(f"{place}/confidence")
-    wider = Markup("; corrected for selection, {} %: {} to {}").format(level, *corrected) if own != corrected else ""
-    return text.format(size, points, p, document.level("/family/confidence"), *own, wider)
+def _amount(document: Document, found: Entry[FoundInteraction], crossed: Crossed, *, negated: bool = False) -> Markup:
+    style, decimals = effect_style(crossed.row.unit), decimals_for(found.row.low, found.row.high)
+    size = crossed.number("estimate", style, decimals, negated=negated) + _points(style)
+    if found.row.low is None or found.row.high is None:
+        return size
+    own, corrected = (_ends(each, style, decimals, negated=negated) for each in (crossed, found))
+    wider = Markup("; corrected for selection, {} %: {}").format(found.level("confidence"), corrected)
+    text, p = Markup("{} (adjusted p {}; {} % interval {}{})"), crossed.number("p_adjusted", "p")
+    return text.format(size, p, document.level("/family/confidence"), own, wider if own != corrected else "")
 
 
-def with_texts(results: Results) -> Results:
+def with_texts(results: Results, sentences: Told) -> Results:
     """The results with every verdict and every found interaction in words."""
-    document = Document(results)
-    verdicts = [
-        entry.model_copy(update={"text": sentence(document, index, alone=True).striptags()})
-        for index, entry in enumerate(results.verdicts)
-    ]
-    found = [
-        entry.model_copy(update={"text": interaction_sentence(document, index).striptags()})
-        for index, entry in enumerate(results.found_interactions)
-    ]
-    return results.model_copy(update={"verdicts": verdicts, "found_interactions": found})
+    texts = (words.alone for words in sentences.verdicts)
+    return results.model_copy(
+        update={
+            "verdicts": _with_text(results.verdicts, texts),
+            "found_interactions": _with_text(results.found_interactions, sentences.interactions),
+        }
+    )
+
+
+def _with_text(entries: Sequence[Worded], texts: Iterable[Markup]) -> list[Worded]:
+    return [each.model_copy(update={"text": text.striptags()}) for each, text in zip(entries, texts, strict=True)]

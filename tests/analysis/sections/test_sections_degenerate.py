@@ -132,5 +132,5 @@ def test_any_table_makes_sections_that_the_page_accepts(scores, truth, glasses, 
     some = {"scores": scores, "truth": truth, "truth_attribute": "smile"}
     walk = stepped([-1.0, -0.5, 0.0, 0.5, 1.0, 0.75], scores=np.reshape(scores, (4, 6)), truth=np.reshape(truth, (4, 6)), truth_attribute="smile")  # fmt: skip
     found = [answers(TRIED, perceived={"smile": seen, "age": age}, **some), answers(Design({}, 24), values=values, **some)]  # fmt: skip
-    for one in build([*found, walk]):
+    for one in build.build([*found, walk]):
         checked(one)

@@ -42,7 +42,6 @@ from transect.reports.results import StudyEntry
 from transect.reports.wording import short_name
 from transect.runs import report_options as margin_files
 from transect.runs import tables as columns
-from transect.runs.json_records import plain
 from transect.runs.layout import runs_of
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted, spaced
@@ -552,18 +551,17 @@ _TEXT: Final = (
 
 
 def replication_of(
-    folder: Path, studies: Sequence[Findings], entries: Sequence[Mapping[str, object]], margins: Mapping[str, float]
+    folder: Path, studies: Sequence[Findings], entries: Sequence[EffectEntry], margins: Mapping[str, float]
 ) -> ReplicateNumbers | None:
     """What is said of the effects that several worlds of a report share; None where it has experiments in one alone."""
     if not in_several_worlds(studies):
         return None
     experiments = [study for study in studies if study.design.levels and not study.in_steps]
     observed = [study for study in studies if not study.design.levels]
-    rows = [EffectEntry.model_validate(plain(dict(entry))) for entry in entries]
     places = {path.name: path for path in runs_of(folder)}
-    known = {study.spec.name: StudyEntry.model_validate(plain(dict(study.entry))) for study in studies}
+    known = {study.spec.name: StudyEntry.made_of(**study.entry) for study in studies}
     names = [study.spec.name for study in (*experiments, *observed)]
-    found = [reading.audited(known[name], rows, folder, places.get(name, folder)) for name in names]
+    found = [reading.audited(known[name], entries, folder, places.get(name, folder)) for name in names]
     readings = reading.numbered(found)
     try:
         return replicated(readings, margins)

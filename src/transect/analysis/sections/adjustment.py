@@ -26,6 +26,7 @@ from transect.analysis.sections.answers import (
     whole,
     words,
 )
+from transect.analysis.sections.places import placed
 from transect.effects.confounding import E_VALUE, PARTIAL_R2, EValue, e_value, linear_robustness
 from transect.effects.doubly_robust import (
     AIPW_SOURCE,
@@ -83,6 +84,12 @@ _BESIDE: Final = (
 )
 
 
+def _adjustable(answers: Answers) -> bool:
+    """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
+    return answers.judged and bool(answers.perceived or not answers.design.levels)
+
+
+@placed(80, "answers", _adjustable)
 def section(answers: Answers) -> Section:
     """The section of one target in one study."""
     columns_of = answers.adjusted
@@ -310,6 +317,7 @@ _CONFOUNDING_ROUNDING: Final = 1e-20
 """Of squares; what is left of a line through every point."""
 
 
+@placed(110, "answers", lambda answers: not answers.design.levels)
 def confounding_section(answers: Answers) -> Section | None:
     """The section of one target in one observation; None where it has no answer or no attribute that varies."""
     counted, values = compared(answers)

@@ -26,6 +26,7 @@ from transect.analysis.sections.answers import (
     words,
 )
 from transect.analysis.sections.error_rates import combinations_of
+from transect.analysis.sections.places import placed
 from transect.analysis.sections.rater_uncertainty import Grouping, grouping, without_raters
 from transect.effects import intervals
 from transect.effects.identity_pairs import DISTRIBUTIONS_SOURCE, UNBALANCED, Distribution, distributions, smd
@@ -107,6 +108,7 @@ def _alike(attribute: Attribute, other: Attribute | None) -> bool:
     )
 
 
+@placed(60, "beside")
 def comparison_section(experiment: Answers, observation: Answers) -> Section:
     """The section of one target; a warning for each attribute that was set and cannot be compared."""
     names, missing = shared(experiment, observation), left_out(experiment, observation)
@@ -216,6 +218,7 @@ _SEVERAL_TARGETS_TEXT: Final = (
 )
 
 
+@placed(200, "study")
 def several_targets_section(answer_sets: Sequence[Answers]) -> Section | None:
     """The section of one study, where targets with answers of yes or no share its truth; None where none do."""
     first, *others = answer_sets
@@ -310,6 +313,7 @@ _BALANCE_TEXT: Final = (
 )
 
 
+@placed(220, "all", lambda studies: any(not answers.design.levels for answers in studies))
 def balance_section(answer_sets: Sequence[Answers]) -> Section | None:
     """One section over the studies, grouped by one attribute; None where there is nothing to group or to compare."""
     by = _group_attribute(answer_sets)
@@ -427,6 +431,7 @@ _FEW: Final = (
 _LEFT_OUT: Final = "Left out, since they do not vary or their levels have no order: {names}."
 
 
+@placed(230, "first")
 def correlation_section(answers: Answers) -> Section | None:
     """The matrix of one study's observed images; None with fewer than two attributes that vary."""
     if answers.design.levels:
@@ -496,6 +501,7 @@ class _Columns:
     rated: bool
 
 
+@placed(210, "first")
 def distribution_section(answers: Answers) -> Section | None:
     """The section of one study; None where nothing was rated and the user names no groups."""
     columns = _columns(answers)

@@ -1,56 +1,77 @@
-"""Builds the sections of a report that follow from targets' answers, in the order of the page.
-
-A section is built only where its studies have what it needs. `analysis/reporting.py` appends the sections that follow
-from a run's folder: edits, canaries, required gates, ratings, raters, directions, interpolation.
-"""
+"""Builds the sections of a report in the order of the places that their functions declare."""
 
 from __future__ import annotations
 
+import json
+import pkgutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any
 
-from transect.analysis.sections import (
-    adjustment,
-    associations,
-    error_rates,
-    rater_uncertainty,
-    ratings,
-    sensitivity,
-    unanswered,
-    verification,
-)
-from transect.analysis.sections import spoken_answers as in_words
+from transect.analysis import sections as folder_of_sections
 from transect.analysis.sections.answers import Answers
+from transect.analysis.sections.places import PLACED, Placed, RunFindings, Scope
 from transect.reports.records import Section
 from transect.runs.parts import stage
 
 
+@cache
+def every_place() -> tuple[Placed, ...]:
+    """All declared places, in order."""
+    for module in pkgutil.iter_modules(folder_of_sections.__path__):
+        import_module(f"{folder_of_sections.__name__}.{module.name}")
+    return tuple(PLACED[at] for at in sorted(PLACED))
+
+
+def _made(given: dict[Scope, list[tuple[Any, ...]]]) -> list[Section]:
+    """The sections of some scopes. given: by scope, what its functions are called with, one call after the other."""
+    return [
+        section
+        for place in every_place()
+        for arguments in given.get(place.scope, ())
+        for section in place.sections(*arguments)
+    ]
+
+
 def build(answer_sets: Sequence[Answers]) -> list[Section]:
-    """The sections of all targets of all studies, as entries of `results.json`."""
-    targets = list(dict.fromkeys(answers.target for answers in answer_sets))
+    """The sections that follow from the answers of all targets of all studies, as entries of `results.json`."""
     sections: list[Section] = []
+    targets = list(dict.fromkeys(answers.target for answers in answer_sets))
     for target in targets:
         stage(f"sections about {target}")
-        of_target = [answers for answers in answer_sets if answers.target == target]
-        sections += _of_target(of_target)
-    for study in dict.fromkeys(answers.study for answers in answer_sets):
-        if found := associations.several_targets_section(
-            [answers for answers in answer_sets if answers.study == study]
-        ):
-            sections.append(found)
-    plain = (
-        [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps] if targets else []
-    )
-    sections += [section for answers in plain if (section := associations.distribution_section(answers))]
-    if (
-        plain
-        and any(not answers.design.levels for answers in plain)
-        and (balance_section := associations.balance_section(plain))
-    ):
-        sections.append(balance_section)
-    sections += [section for answers in plain if (section := associations.correlation_section(answers))]
-    return _told_apart(sections)
+        sections += _of_target([answers for answers in answer_sets if answers.target == target])
+    names = dict.fromkeys(answers.study for answers in answer_sets)
+    first = [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps]
+    about: dict[Scope, list[tuple[Any, ...]]] = {
+        "study": [([answers for answers in answer_sets if answers.study == name],) for name in names],
+        "first": [(each,) for each in first],
+        "all": [(first,)] if first else [],
+    }
+    return _told_apart([*sections, *_made(about)])
+
+
+def _of_target(answer_sets: Sequence[Answers]) -> list[Section]:
+    walks = [answers for answers in answer_sets if answers.steps]
+    plain = [answers for answers in answer_sets if not answers.steps]
+    experiments = [answers for answers in plain if answers.design.levels]
+    observed = [answers for answers in plain if not answers.design.levels]
+    return _made({
+        "walks": [(walks,)] if walks else [],
+        "answers": [(each,) for each in plain],
+        "beside": list(product(experiments, observed)),
+    })  # fmt: skip
+
+
+def of_runs(folder: Path, runs: Sequence[RunFindings]) -> list[Section]:
+    """The sections that follow from run folders: how attributes were set, then what is known of each run."""
+    specs = {json.dumps(each.run.spec.generator.directions): each.run.spec for each in runs}
+    sections = _made({"spec": [(spec,) for spec in specs.values()], "folder": [(folder,)]})
+    return [*sections, *(section for each in runs for section in _made({"run": [(each,)]}))]
 
 
 def _told_apart(sections: Sequence[Section]) -> list[Section]:
@@ -62,31 +83,3 @@ def _told_apart(sections: Sequence[Section]) -> list[Section]:
         else section
         for section in sections
     ]
-
-
-def _adjustable(answers: Answers) -> bool:
-    """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
-    return not answers.steps and answers.judged and bool(answers.perceived or not answers.design.levels)
-
-
-def _of_target(answer_sets: Sequence[Answers]) -> list[Section]:
-    sections: list[Section] = []
-    if stepped := [answers for answers in answer_sets if answers.steps]:
-        sections.append(sensitivity.section(stepped))
-    plain = [answers for answers in answer_sets if not answers.steps]
-    sections += [section for answers in plain for section in in_words.sections(answers)]
-    sections += [section for answers in plain if (section := unanswered.section(answers))]
-    sections += [section for answers in plain if (section := error_rates.condition_section(answers))]
-    sections += [section for answers in plain if (section := verification.section(answers))]
-    experiments = [answers for answers in plain if answers.design.levels]
-    observations = [answers for answers in plain if not answers.design.levels]
-    for experiment in experiments:
-        sections += [associations.comparison_section(experiment, answers) for answers in observations]
-    sections += [ratings.perceived_section(answers) for answers in experiments if answers.perceived]
-    sections += [adjustment.section(answers) for answers in answer_sets if _adjustable(answers)]
-    sections += [section for answers in plain if (section := ratings.people_section(answers))]
-    sections += [section for answers in plain if (section := rater_uncertainty.section(answers))]
-    sections += [section for answers in observations if (section := adjustment.confounding_section(answers))]
-    sections += [section for answers in observations if (section := error_rates.attribute_section(answers))]
-    sections += [error_rates.threshold_section(answers) for answers in plain if error_rates.has_section(answers)]
-    return sections

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.sections.answers import drawn, point, table
+from transect.analysis.sections.places import RunFindings, placed
 from transect.effects.always_valid import CHANGE_POINT_SOURCE, Change
 from transect.effects.contrasts import known_mean
 from transect.experiment.canaries import FALSE_ALARMS, FOLDER, CanaryRecord, distances_of, tested, warnings
@@ -101,6 +102,13 @@ def canary_sections(folder: Path) -> list[Section]:
     """The section of each target of a run that has canaries. Raises BadInput for a broken file of theirs."""
     paths = sorted((folder / FOLDER).glob("*.json"))
     return [canary_section(asdict(record_in(path, CanaryRecord))) for path in paths]
+
+
+@placed(430, "run")
+def run_sections(about: RunFindings) -> list[Section]:
+    """The sections on a run's calls and its canaries."""
+    place = about.run.folder.path
+    return [*call_sections(place), *canary_sections(place)]
 
 
 _CALL_TEXT: Final = (

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.analysis.sections.answers import point, table, with_ends, words
-from transect.effects.clusters import by_person, people_with
+from transect.analysis.sections.places import RunFindings, placed
+from transect.effects.clusters import by_person, clusters_of, people_with
 from transect.effects.contrasts import known_means, level_differences
 from transect.effects.curves import SOURCES as BANDS_SOURCES
 from transect.effects.curves import Band, difference_band, mean_band, rate_band
@@ -56,6 +57,18 @@ class _Curve:
     values: Float[np.ndarray, " k"]
     subjects: Int[np.ndarray, " k"]
     band: Band
+
+
+@placed(400, "run")
+def run_sections(about: RunFindings) -> list[Section]:
+    """The sections on curves along levels and on who changes; of steps λ the sensitivities show both."""
+    study = about.findings
+    if study.in_steps:
+        return []
+    answered = [(outcome.measure, outcome.values) for outcome in study.answered]
+    who = next((clusters_of(outcome.people) for outcome in study.answered), None)
+    shown = study.spec.name, study.design, study.attributes, answered, who
+    return [*sections(*shown), *changing_sections(*shown)]
 
 
 def sections(

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from transect.analysis.sections.answers import BALAKRISHNAN, table, words
 from transect.analysis.sections.associations import matrix_table
+from transect.analysis.sections.places import placed
 from transect.controls.directions import LEAK
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
@@ -58,6 +59,7 @@ def limits(spec: RunSpec) -> list[str]:
     return [*sentences, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
+@placed(300, "spec")
 def section(spec: RunSpec) -> list[Section]:
     """The section of a study's spec; none where attributes were not set along fitted directions."""
     fitted = spec.generator.directions

@@ -26,6 +26,8 @@ from transect.analysis.sections.answers import (
     with_ends,
     words,
 )
+from transect.analysis.sections.places import RunFindings, placed
+from transect.datasets.labelled import SUBJECT
 from transect.designs.edit_validity import (
     DRIFT,
     GATES,
@@ -49,6 +51,7 @@ from transect.effects.interrogation import Bounds, paired_bounds
 from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON_CLUSTERED
 from transect.effects.samples import Labels
+from transect.experiment.edits import EDITS, REFERENCE_TABLE
 from transect.records import Attribute, Design, Effect
 from transect.reports.records import Figure, Point, Section, Table
 from transect.reports.wording import short_name
@@ -151,6 +154,26 @@ def _line(
     reasons = dict.fromkeys(reason for reason in (raw.note, found.adjusted.reason) if reason)
     cells = [*ends(raw), *ends(found.adjusted), adjusted_for, found.raw.n_images, "; ".join(reasons)]
     return [short_name(target.name), words(outcome), between, *cells]
+
+
+@placed(420, "run", lambda about: about.run.spec.edits is not None)
+def run_sections(about: RunFindings) -> list[Section]:
+    """The sections about a finished run's edits, where they were checked."""
+    run = about.run
+    edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
+    rows = edits["cell"].to_numpy() >= 0
+    adjusted = adjusted_table(run, edits, np.flatnonzero(rows), about.findings.effects)
+    sections = [edit_validity_section(run.spec, run.attributes, edits, reference, run.people, adjusted)]
+    if not run.spec.generator.starts_from_photographs:
+        return sections
+    failed = np.zeros(int(rows.sum()), dtype=np.bool_)
+    for name in (name for name in edits.column_names if name.startswith("fails.")):
+        failed |= edits[name].to_numpy(zero_copy_only=False)[rows]
+    names = run.spec.generator.label_levels
+    labels = {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
+    groups, answers = groups_of(labels, names), about.findings.answers
+    found = edit_failures_section(run.spec.name, run.design, run.attributes, failed, run.people, groups, answers)
+    return [*sections, *([found] if found is not None else [])]
 
 
 EDIT_FAILURES_KEY: Final = "edit-failures"

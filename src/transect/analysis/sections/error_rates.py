@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transect.analysis.sections.answers import BALAKRISHNAN, Answers, drawn, point, table, texts, with_ends, words
+from transect.analysis.sections.places import placed
 from transect.analysis.sections.rater_uncertainty import WITH_RATERS, Grouping, added, grouping, without_raters
 from transect.effects import interrogation
 from transect.effects.curves import ALL, MEASURES, GroupRate, at_thresholds, of_tuned, threshold_curves
@@ -116,6 +117,7 @@ class FaceGroup:
     wrong: Bool[np.ndarray, " n"]
 
 
+@placed(40, "answers")
 def condition_section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where no answer is right or wrong."""
     rates = _interrogation_rates(answers)
@@ -415,6 +417,7 @@ def _thresholds_names(answers: Answers) -> list[tuple[str, ...]]:
     return [*dict.fromkeys([*reversed(combinations_of(answers.by)), *own])]
 
 
+@placed(130, "answers", has_section)
 def threshold_section(answers: Answers) -> Section:
     """The section of one target in one study."""
     named = len(combinations_of(answers.by))
@@ -512,6 +515,7 @@ _NO_TRUTH: Final = "no valid answer, or no truth"
 _MEASURES: Final = ("accuracy", "FPR", "FNR")
 
 
+@placed(120, "answers")
 def attribute_section(answers: Answers) -> Section | None:
     """The table of one target on observed images; None where no answer is right or wrong, or there is no attribute."""
     conditions = conditions_of(answers) if answers.judged and not answers.design.levels else {}

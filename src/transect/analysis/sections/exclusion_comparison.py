@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
+from transect.analysis import findings
+from transect.analysis.finished_run import TargetOutcomes
 from transect.analysis.sections.answers import table, with_ends, words
+from transect.analysis.sections.places import RunFindings, placed
 from transect.effects.image_validation import SOURCE
+from transect.ratings.gates import Required, entries_of, stored
 from transect.records import Effect
 from transect.reports.records import Section, Table
+from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted
 
 _TEXT: Final = (
@@ -46,6 +54,43 @@ def _table(pairs: Sequence[tuple[Effect, Effect]], unit: str) -> Table:
         title = f"{words(pair[0].name)}, {pair[0].outcome} of {pair[0].target}"
         rows.append([title, *cells, pair[1].estimate - pair[0].estimate, pair[1].reason or pair[0].reason])
     return table(f"Effects, {'percentage points' if unit == 'points' else 'in their units'}", heads, rows)
+
+
+@placed(441, "run")
+def left_out_section(about: RunFindings) -> Section | None:
+    """The effects with and without the images that are left out; None where none is."""
+    reasons = about.run.seen.reasons
+    left_out = int((reasons != "").sum())
+    if not left_out:
+        return None
+    every = effects_without(about, np.full(len(reasons), "", dtype=object))
+    return exclusion_section(about.run.spec.name, left_out, every, about.findings.effects)
+
+
+def effects_without(about: RunFindings, reasons: np.ndarray) -> list[Effect]:
+    """Effects of the images that have no reason to be left out."""
+    run = replace(about.run, seen=replace(about.run.seen, reasons=reasons))
+    effects: list[Effect] = []
+    for target in run.spec.targets:
+        outcomes = TargetOutcomes(run, target)
+        for name in run.outcomes(target):
+            effects += findings.estimate(run, target.name, outcomes.outcome(name), about.bins).effects
+    return effects
+
+
+@placed(440, "run")
+def run_gate_section(about: RunFindings) -> Section | None:
+    """The section on the gates that a finished run requires; None where it requires none."""
+    run, spec, required = about.run, about.run.spec, stored(about.run.folder.path)
+    if required is None:
+        return None
+    entries, reasons = entries_of(required, spec.generator), [str(reason) for reason in run.seen.gated if reason]
+    return gate_section(spec.name, entries, spec.design.levels, required.sha256, reasons)
+
+
+def required_section(required: Required, name: str, generator: GeneratorDescription) -> Section:
+    """The section on gates that were required before the run, so that no image is left out."""
+    return gate_section(name, entries_of(required, generator), {}, required.sha256, [])
 
 
 _GATES: Final = {

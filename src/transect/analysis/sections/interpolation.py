@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
 
+from transect.analysis import findings, finished_run
 from transect.analysis.sections.answers import Answers, drawn, point, table
+from transect.analysis.sections.places import placed
 from transect.effects.intervals import wilson
 from transect.effects.rates import interpolation_consistency
 from transect.effects.sensitivity import SOURCE
+from transect.experiment.small_runs import has_classes
 from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
+from transect.runs.folder import FinishedRun
+from transect.runs.layout import INTERPOLATION
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (
@@ -42,6 +49,26 @@ def interpolation_section(answers: Answers) -> Section:
         tables=[_shares(consistency), _lines(known, same)],
         sources=[SOURCE],
     )
+
+
+@placed(310, "folder")
+def sections(folder: Path) -> list[Section]:
+    """A section per target that has classes; none without the check, one that states it where it is unfinished."""
+    path = folder / INTERPOLATION
+    if not (path / "run.json").exists():
+        return []
+    if not _finished(FinishedRun(path)):
+        return [unfinished_interpolation()]
+    run = finished_run.read(path)
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    return [interpolation_section(replace(findings.answers_of(run, target), study="")) for target in targets]
+
+
+def _finished(run: FinishedRun) -> bool:
+    """Whether every image and every prediction of a target that has classes is there."""
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    tables = ["images", *(table for target in targets for table in target.tables)]
+    return all(run.has_all(table, run.spec.parts) for table in tables)
 
 
 def unfinished_interpolation() -> Section:

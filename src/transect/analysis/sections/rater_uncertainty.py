@@ -20,6 +20,7 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
+from transect.analysis.sections.places import placed
 from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.logistic import CoefficientTable, penalised
 from transect.effects.outcomes import Truth
@@ -303,6 +304,7 @@ _TEXT: Final = (
 )
 
 
+@placed(100, "answers")
 def section(answers: Answers) -> Section | None:
     """The section of one target in one experiment; None without people's single answers on what was varied."""
     if not answers.design.levels or not answers.said:

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transect.analysis import rater_report
 from transect.analysis.sections.answers import (
     Answers,
     condition,
@@ -25,6 +26,8 @@ from transect.analysis.sections.answers import (
     with_ends,
     words,
 )
+from transect.analysis.sections.exclusion_comparison import effects_without
+from transect.analysis.sections.places import RunFindings, placed
 from transect.effects.contrasts import known_means
 from transect.effects.image_validation import PRUNING_SOURCE, Pruning
 from transect.effects.instruments import CONDITIONAL_F, instrumental
@@ -36,6 +39,7 @@ from transect.effects.regression import MEANS_SOURCE, OLS_SOURCE, difference_in_
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.effects.sensitivity import PerceptionMatrix, perception_sensitivity
+from transect.ratings.rating_tables import unknown_lines
 from transect.records import Effect
 from transect.reports.records import Figure, FigureKind, Point, Section, Table, Unit
 from transect.reports.wording import short_name
@@ -54,6 +58,21 @@ _PRUNED: Final = (
     "that remain at the end; here each contrast is estimated again after each step. In an experiment, a rule "
     "on a perceived value that the manipulation moves selects on a consequence of the treatment."
 )
+
+
+@placed(442, "run", lambda about: about.run.seen.columns or about.run.seen.people)
+def run_sections(about: RunFindings) -> list[Section]:
+    """The sections about a finished run's ratings and its raters."""
+    run, seen, stages = about.run, about.run.seen, list[Sequence[Effect]]()
+    if seen.pruning is not None:
+        steps = range(len(seen.pruning.steps))
+        stages = [*(effects_without(about, seen.reasons_after(step)) for step in steps), about.findings.effects]
+    unordered = {attribute.name for attribute in run.spec.nominal}
+    unordered |= {name for name, question in {**seen.asked, **seen.asked_people}.items() if question.unordered}
+    kinds = {BY_IMAGE: seen.columns, OF_PEOPLE: seen.people}
+    unknown = unknown_lines(run.spec.name, seen)
+    ratings = rated_section(run.spec.name, kinds, unknown, unordered, seen.pruning, stages)
+    return [ratings, *rater_report.sections(run)]
 
 
 def rated_section(
@@ -182,6 +201,7 @@ _PERCEIVED_TEXT: Final = (
 )
 
 
+@placed(70, "answers", lambda answers: answers.design.levels and answers.perceived)
 def perceived_section(answers: Answers) -> Section:
     """The section of one target in one experiment with ratings."""
     matrix, between = _matrix(answers)
@@ -375,6 +395,7 @@ class _Quantity:
         return bool(np.isin(self.people[np.isfinite(self.people)], (0.0, 1.0)).all())
 
 
+@placed(90, "answers")
 def people_section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where people rated nothing, or all that the machine has."""
     quantities = _quantities(answers)

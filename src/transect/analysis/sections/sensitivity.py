@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transect.analysis.sections.answers import Answers, drawn, point, table, with_ends, words
+from transect.analysis.sections.places import placed
 from transect.designs.steps import DIRECTION
 from transect.effects import sensitivity
 from transect.effects.curves import SOURCES as BANDS
@@ -446,6 +447,7 @@ _OUTSIDE: Final = (
 )
 
 
+@placed(10, "walks")
 def section(answer_sets: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
     measured = [Measured(answers) for answers in answer_sets]

@@ -28,6 +28,7 @@ from transect.analysis.sections.answers import (
     with_ends,
     words,
 )
+from transect.analysis.sections.places import placed
 from transect.annotation.agreement.judge_errors import SOURCES as JUDGING_SOURCES
 from transect.effects import intervals, option_shares, wordings
 from transect.effects.option_shares import OptionShares, PlaceBias, PlaceShares
@@ -657,6 +658,7 @@ def _counted(tokens: Sequence[Sequence[int | None]]) -> tuple[int | None, float 
     return sum(every) if every else None, sum(map(sum, whole)) / len(whole) if whole else None
 
 
+@placed(20, "answers")
 def sections(answers: Answers) -> list[Section]:
     """What was said, and made of it by a judge, what was not answered, options, wordings, places, and tokens."""
     if answers.asked is None:

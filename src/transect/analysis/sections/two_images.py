@@ -13,6 +13,7 @@ from transect.analysis import asked_answers
 from transect.analysis.asked_answers import AskedPairs, Matched
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import dot, drawn, ends, table, with_ends, words
+from transect.analysis.sections.places import RunFindings, placed
 from transect.designs.pairs import Pair, all_pairs, along, cell_pairs, rule
 from transect.effects.analysis import CONFIDENCE
 from transect.effects.matched_pairs import GATE, balance
@@ -115,9 +116,10 @@ class _Compared:
         return bool(self.p <= ALPHA and (share.low > 0.5 or share.high < 0.5))
 
 
-def sections(run: Run) -> list[Section]:
+@placed(410, "run")
+def sections(about: RunFindings) -> list[Section]:
     """The section of each question about two images that a run asked. Raises BadInput for unfinished tables."""
-    return [section_of(run, asked_answers.read(run, entry)) for entry in run.spec.pairs]
+    return [section_of(about.run, asked_answers.read(about.run, entry)) for entry in about.run.spec.pairs]
 
 
 def section_of(run: Run, asked: AskedPairs) -> Section:

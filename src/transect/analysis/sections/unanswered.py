@@ -22,6 +22,7 @@ from transect.analysis.sections.answers import (
     table,
     words,
 )
+from transect.analysis.sections.places import placed
 from transect.effects.contrasts import known_mean, level_differences
 from transect.effects.interrogation import SOURCES as BOUNDS
 from transect.effects.interrogation import group_bounds, paired_bounds
@@ -127,6 +128,7 @@ def kind_of(reason: str) -> str:
     return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR
 
 
+@placed(30, "answers")
 def section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where every image has an answer, or is answered in words."""
     if answers.asked is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.analysis.sections.answers import Answers, by_subject, drawn, point, share, table, words
+from transect.analysis.sections.places import placed
 from transect.effects import intervals, multiplicity, resampling, verification
 from transect.effects.contrasts import known_mean, known_means
 from transect.effects.observational import SOURCES as OBSERVED
@@ -55,6 +56,7 @@ _RENDERED: Final = (
 _Row = dict[str, Any]
 
 
+@placed(50, "answers")
 def section(answers: Answers) -> Section | None:
     """The section of one embedding target in one experiment; None without a threshold."""
     verified = answers.verified

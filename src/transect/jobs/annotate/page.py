@@ -14,10 +14,9 @@ from transect.reports import builder
 from transect.reports.blocks import Answer, Block, Facts, Page, Paragraph, Part
 from transect.reports.builder import data_address
 from transect.reports.document import WrittenDocument, pointer
-from transect.reports.drawing.sections import sections
 from transect.reports.drawing.svg import joined, tag
-from transect.reports.page import section_parts
 from transect.reports.records import PictureGallery, RatedPicture, RaterPage
+from transect.reports.section_parts import section_parts
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.json_records import plain
 from transect.runs.pictures import PNG, open_rgb
@@ -107,13 +106,12 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
     """What the page shows. addresses: of its pictures, as data."""
     doc = WrittenDocument(plain(shown))
     facts = [(name, doc.number(f"/facts{pointer(name)}", "count", none="not known")) for name in shown.facts]
-    content = {"flips": (), "faces": ()}
     footer = Markup("Pictures are reduced to at most {} pixels. {}All numbers on this page are in annotate.json.")
     return Page(
         f"What raters saw: {shown.title}",
         (
             Part("summary", "Summary", (*_answers(doc), Paragraph(_LIMITS, "note"), Facts(facts))),
-            *section_parts(doc, sections(shown.sections), content),
+            *section_parts(doc, shown.sections),
             *(_gallery(doc, number, gallery, addresses) for number, gallery in enumerate(shown.galleries)),
         ),
         Markup("What raters saw: {}").format(doc.text("/title")),

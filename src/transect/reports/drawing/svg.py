@@ -333,37 +333,3 @@ def tick_text(scale: Scale, value: float, hundredfold: bool, signed: bool = Fals
     text = f"{abs(shown):.{decimals}f}"
     sign = "−" if shown < 0 else "+" if signed and shown > 0 else ""
     return sign + text
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """An estimate with its interval, NaN where there is none. filled: shown by the world itself."""
-
-    label: str
-    estimate: float
-    low: float
-    high: float
-    filled: bool
-
-
-def world(name: str, mark: Mark, scale: Scale) -> Markup:
-    """The row of one world; without a mark where it has no estimate."""
-    at, low, high = (_place(scale, value) for value in (mark.estimate, mark.low, mark.high))
-    marks = [] if at is None else [Interval(at, low, high, filled=mark.filled)]
-    return track(name, mark.label, _told(mark), ticks_across(scale, hundredfold=False), marks)
-
-
-def _place(scale: Scale, value: float) -> float | None:
-    """Per cent across, within the axis; None without a value."""
-    return 100 * min(max(scale.fraction(value), 0.0), 1.0) if math.isfinite(value) else None
-
-
-def _told(mark: Mark) -> str:
-    """What the row shows, in words without numbers: these stand beside it."""
-    if not math.isfinite(mark.estimate):
-        return "No mark: not estimable."
-    side = "right of" if mark.estimate > 0 else "left of" if mark.estimate < 0 else "on"
-    return (
-        f"The estimate lies {side} zero; {'the world shows it' if mark.filled else 'the world alone shows no effect'}."
-    )
