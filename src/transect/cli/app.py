@@ -135,7 +135,7 @@ class _Commands(Group):
         names = dict.fromkeys((*panels, *sorted(found)))
         self.commands = {name: found[name] for name in names}
         for name, command in self.commands.items():
-            command.rich_help_panel = panels.get(name, last)
+            command.rich_help_panel = panels.get(name, last)  # type: ignore[attr-defined]
 
 
 app.info.cls = _Commands

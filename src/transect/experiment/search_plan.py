@@ -25,7 +25,6 @@ from transect.designs.search.space import DIRECTIONS, Space
 from transect.effects.outcomes import FACE, LENGTH, LIKELIHOOD, LIST, OF_OPTION, Truth, asked_in, offered
 from transect.errors import BadInput, UnknownName
 from transect.experiment import opened_targets, worlds
-from transect.experiment.audit_request import ModelSettings
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.options import Option
 from transect.protocols import Target, TargetLike, World
@@ -40,6 +39,7 @@ from transect.runs.tables import said_of
 from transect.spoken_answers import AskedSpec
 from transect.targets.capabilities import answers_in_words, describe
 from transect.targets.guard import Limits
+from transect.targets.settings import ModelSettings
 from transect.targets.words.speakers import question_set
 
 HALF: Final = 0.5
