@@ -196,12 +196,11 @@ class AuditResult(JobResult[AuditNumbers], FolderResult):
         return self.numbers.effects
 
     def to_json(self) -> dict[str, object]:
-        """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets only."""
+        """What `--json` prints; effects have the keys of results.json. calls and cost: null where none is metered."""
         files = {"out": "", "report": PAGE, "results": RESULTS, "table": "effects.parquet"}
         paths = {name: str(self.folder / file) for name, file in files.items()}
-        spent = {name: getattr(self.numbers, name) for name in ("calls", "cost")}
-        metered = {name: value for name, value in spent.items() if value is not None}
-        return {**paths, "effects": plain(self.results["effects"]), **metered}
+        spent = {"calls": self.numbers.calls, "cost": self.numbers.cost}
+        return {**paths, "effects": plain(self.results["effects"]), **spent}
 
 
 def _row(effect: Mapping[str, Any]) -> list[str]:

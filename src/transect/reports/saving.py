@@ -537,8 +537,6 @@ class SavedFigure:
 def savable(figure: Markup, numbers: TextTable | Table[Any] | None = None) -> Markup:
     """The figure with its links below; as it is where it holds no drawing."""
     tree = read(figure)
-    if isinstance(numbers, Table):
-        numbers = TextTable(numbers.title, *numbers.texts())
     if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
         return figure
     rows = _rows_of_table(numbers) if numbers is not None else _rows(tree)
@@ -579,13 +577,14 @@ def _link(name: str, kind: str, content: str, words: str) -> Markup:
 
 
 def _rows_of_table(table: TextTable | Table[Any]) -> list[list[str]]:
-    """The texts of a table; of a table of records its values as they are."""
-    if isinstance(table, Table):
+    """The texts of a table, whose markup holds the values; of a table of records without markup its values."""
+    headings, texts = (table.headings, table.rows) if isinstance(table, TextTable) else table.texts()
+    if isinstance(table, Table) and not any(isinstance(text, Markup) for row in texts for text in row):
         found = table.arrow()
         rows = ([_raw(value) for value in row.values()] for row in found.to_pylist())
         return [found.column_names, *rows] if len(found) else []
-    head = [_cell(text) for text in table.headings]
-    body = [[_cell(text) for text in row] for row in table.rows]
+    head = [_cell(text) for text in headings]
+    body = [[_cell(text) for text in row] for row in texts]
     return _spread(head, body)
 
 

@@ -1,6 +1,7 @@
 """Two images of a subject at once, through a whole audit: what is planted is found, and a place is no preference."""
 
 import shutil
+from types import SimpleNamespace
 
 import auditing
 import numpy as np
@@ -70,7 +71,7 @@ class Asked:
         (question,) = about_two(questions)
         pairs = (PairwiseQuestion(shared_object(speaker), question, speaker.name),)
         study.fill(study.Study("audit", world, design, (), limits=Limits(batch=batch), pairs=pairs), out, quiet=True)
-        self.results = {"sections": plain(two_images.sections(finished_run.read(out)))}
+        self.results = {"sections": plain(two_images.sections(SimpleNamespace(run=finished_run.read(out))))}
 
 
 def section(result):

@@ -62,4 +62,4 @@ def test_recognition_embeds_by_the_folder(tmp_path):
         table, "who", "tone", target=f"hf:{folder}", pictures="picture", thresholds=0.1, metric="cosine", quiet=True
     )
     assert result.numbers.images == 8
-    assert result.embeddings.shape == (8, 8)
+    assert result.numbers.benchmark.embeddings.shape == (8, 8)
